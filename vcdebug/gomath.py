@@ -1,0 +1,76 @@
+"""Numbers as Go computes them: truncating division, rounding half away from zero, sums from left to right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+MAX_INT64 = 2**63 - 1
+MIN_INT64 = -(2**63)
+MAX_INT32 = 2**31 - 1
+MAX_FLOAT64 = 1.7976931348623157e308
+
+
+def div(a: int, b: int) -> int:
+    """Go's `a / b` of integers: truncated toward zero."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a >= 0) == (b >= 0) else -quotient
+
+
+def mod(a: int, b: int) -> int:
+    """Go's `a % b`: the remainder has the sign of `a`."""
+    return a - b * div(a, b)
+
+
+def wrap_int64(value: int) -> int:
+    """The low 64 bits of `value` as a signed integer: what an overflowing int64 holds."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def trunc(value: float) -> int:
+    """Go's `int64(f)` on amd64: toward zero; NaN and values out of range become the smallest int64."""
+    if math.isnan(value) or not -9.223372036854775808e18 <= value < 9.223372036854775808e18:
+        return MIN_INT64
+    return int(value)
+
+
+def round_half_away(value: float) -> float:
+    """Go's `math.Round`: halves go away from zero."""
+    whole = math.trunc(value) if math.isfinite(value) else value
+    if whole == value:
+        return value
+    return float(whole + math.copysign(1, value)) if abs(value - whole) >= 0.5 else math.copysign(whole, value)
+
+
+def ordered_sum(values: Iterable[float]) -> float:
+    """Floats added one by one from left to right, starting from 0."""
+    total = 0.0
+    for value in values:
+        total = total + value
+    return total
+
+
+def div_rows(a: IntArray, b: IntArray) -> IntArray:
+    """`div` for every row; where `b` is 0 the answer is 0."""
+    safe = np.where(b == 0, 1, b)
+    quotient = np.abs(a) // np.abs(safe)
+    signed = np.where((a >= 0) == (safe >= 0), quotient, -quotient)
+    return np.where(b == 0, 0, signed).astype(np.int64)
+
+
+def trunc_rows(values: FloatArray) -> IntArray:
+    """`trunc` for every row; the values must be finite and small."""
+    return np.trunc(values).astype(np.int64)
+
+
+def round_half_away_rows(values: FloatArray) -> IntArray:
+    """`round_half_away` for every row as integers; the values must be finite and small."""
+    whole = np.trunc(values)
+    step = np.where(np.abs(values - whole) >= 0.5, np.copysign(1.0, values), 0.0)
+    return (whole + step).astype(np.int64)

@@ -1,0 +1,111 @@
+"""Terms of pod affinity and anti-affinity, parsed once per distinct text.
+
+Upstream: k8s framework PodInfo (GetAffinityTerms).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vcdebug.kube.selector import Labels, Selector, SelectorError, label_selector
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_NO_LABELS: Labels = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelGroup:
+    """Pods that no label selector can tell apart."""
+
+    namespace: str
+    labels: Labels
+    deleting: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AffinityTerm:
+    """One term; compared by identity, because equal texts share one object."""
+
+    topology_key: str
+    namespaces: tuple[str, ...]
+    namespace_selector: Selector
+    selector: Selector
+    weight: int = 0
+
+    def matches(self, group: LabelGroup, namespace_labels: Labels | None) -> bool:
+        """Whether the term is about such pods; without namespace labels the selector sees none."""
+        if group.namespace not in self.namespaces:
+            if not self.namespace_selector.matches(namespace_labels or _NO_LABELS):
+                return False
+        return self.selector.matches(group.labels)
+
+
+Terms = tuple[AffinityTerm, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodAffinityTerms:
+    """All terms of a pod, and what upstream says about those that do not parse."""
+
+    has_affinity: bool
+    """Whether the pod has a podAffinity or podAntiAffinity object, even an empty one."""
+    required_affinity: Terms
+    required_anti_affinity: Terms
+    preferred_affinity: Terms
+    preferred_anti_affinity: Terms
+    error: str = ""
+
+    @property
+    def has_required(self) -> bool:
+        """Whether the pod has required terms of either kind."""
+        return bool(self.required_affinity or self.required_anti_affinity)
+
+    @property
+    def has_preferred(self) -> bool:
+        """Whether the pod has preferred terms of either kind."""
+        return bool(self.preferred_affinity or self.preferred_anti_affinity)
+
+
+NO_TERMS = PodAffinityTerms(False, (), (), (), ())
+
+
+def pod_affinity_terms(affinity: Mapping[str, Any], namespace: str) -> PodAffinityTerms:
+    """Parse spec.affinity of a pod in this namespace; a list with an unparsable term is dropped and reported."""
+    errors: list[str] = []
+    together, apart = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
+
+    def parsed(owner: Mapping[str, Any] | None, field: str, label: str) -> Terms:
+        return _parse_list((owner or {}).get(field) or (), namespace, label, errors)
+
+    return PodAffinityTerms(
+        has_affinity=together is not None or apart is not None,
+        required_affinity=parsed(together, REQUIRED, "requiredAffinityTerms"),
+        required_anti_affinity=parsed(apart, REQUIRED, "requiredAntiAffinityTerms"),
+        preferred_affinity=parsed(together, PREFERRED, "preferredAffinityTerms"),
+        preferred_anti_affinity=parsed(apart, PREFERRED, "preferredAntiAffinityTerms"),
+        error=errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else "",
+    )
+
+
+def _parse_list(raw: Sequence[Mapping[str, Any]], namespace: str, label: str, errors: list[str]) -> Terms:
+    try:
+        return tuple(_parse(entry, namespace) for entry in raw)
+    except SelectorError as error:
+        errors.append(f"{label}: {error}")
+        return ()
+
+
+def _parse(raw: Mapping[str, Any], namespace: str) -> AffinityTerm:
+    weight = raw.get("weight") or 0
+    term = raw.get("podAffinityTerm") or {} if "podAffinityTerm" in raw or "weight" in raw else raw
+    listed, over = tuple(term.get("namespaces") or ()), term.get("namespaceSelector")
+    return AffinityTerm(
+        topology_key=term.get("topologyKey") or "",
+        namespaces=listed if listed or over is not None else (namespace,),
+        namespace_selector=label_selector(over),
+        selector=label_selector(term.get("labelSelector")),
+        weight=weight,
+    )

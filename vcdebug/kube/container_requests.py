@@ -1,0 +1,68 @@
+"""One container's requests in thousandths, an in-place resize considered.
+
+Upstream: k8s component-helpers resource (PodRequests, determineContainerReqs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from vcdebug.snapshot.quantity import milli_value, value
+
+Amounts = dict[str, int]
+_LARGE = 2**43
+
+
+class Resized(NamedTuple):
+    """What the kubelet reports of a pod's containers, by container name."""
+
+    statuses: Mapping[str, Mapping[str, Any]]
+    infeasible: bool
+
+
+def amount(quantity: object) -> int:
+    """A quantity in thousandths; very large ones count as whole numbers."""
+    whole = value(quantity)
+    return whole * 1000 if abs(whole) >= _LARGE else milli_value(quantity)
+
+
+def list_amounts(resource_list: Mapping[str, object]) -> Amounts:
+    """A resource list in thousandths."""
+    return {name: amount(quantity) for name, quantity in resource_list.items()}
+
+
+def resized_containers(status: Mapping[str, Any]) -> Resized | None:
+    """Statuses of containers that report resources; None when no container does."""
+    reported = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
+    statuses = {s.get("name", ""): s for s in reported if s.get("resources") is not None}
+    return Resized(statuses, _infeasible(status)) if statuses else None
+
+
+def _infeasible(status: Mapping[str, Any]) -> bool:
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodResizePending":
+            return bool(condition.get("reason") == "Infeasible")
+    return False
+
+
+def container_amounts(
+    container: Mapping[str, Any], resized: Resized | None, defaults: Mapping[str, int]
+) -> Amounts:
+    """The container's requests; `defaults` fill in resources that it does not name."""
+    amounts = list_amounts((container.get("resources") or {}).get("requests") or {})
+    status = resized.statuses.get(container.get("name", "")) if resized else None
+    if resized and status is not None:
+        amounts = _largest({} if resized.infeasible else amounts, status)
+    for name, default in defaults.items():
+        amounts.setdefault(name, default)
+    return amounts
+
+
+def _largest(spec: Amounts, status: Mapping[str, Any]) -> Amounts:
+    largest = dict(spec)
+    reported = (status.get("resources") or {}).get("requests") or {}
+    for source in (reported, status.get("allocatedResources") or {}):
+        for name, reported_amount in list_amounts(source).items():
+            largest[name] = max(largest.get(name, reported_amount), reported_amount)
+    return largest

@@ -1,0 +1,89 @@
+"""Container images on nodes and the ImageLocality score.
+
+Upstream: k8s plugin imagelocality, scheduler cache image states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from vcdebug.gomath import div, trunc
+from vcdebug.model.names import NodeName
+
+MIN_THRESHOLD = 23 * 1024 * 1024
+MAX_CONTAINER_THRESHOLD = 1000 * 1024 * 1024
+
+
+class ImageState(NamedTuple):
+    """One image as a node's summary knows it."""
+
+    size: int
+    num_nodes: int
+
+
+ImageStates = Mapping[str, ImageState]
+
+
+def image_states(manifests: Mapping[NodeName, Mapping[str, Any]]) -> dict[NodeName, dict[str, ImageState]]:
+    """Image states per node of a steady cluster: the size that the first node reported, the final number of nodes."""
+    sizes: dict[str, int] = {}
+    holders: dict[str, dict[NodeName, None]] = {}
+    for name, manifest in manifests.items():
+        for image, size in _reported(manifest):
+            sizes.setdefault(image, size)
+            holders.setdefault(image, {})[name] = None
+    states = {image: ImageState(size, len(holders[image])) for image, size in sizes.items()}
+    return {
+        name: {image: states[image] for image, _ in _reported(manifest)}
+        for name, manifest in manifests.items()
+        if (manifest.get("status") or {}).get("images")
+    }
+
+
+def _reported(manifest: Mapping[str, Any]) -> Iterable[tuple[str, int]]:
+    for image in (manifest.get("status") or {}).get("images") or ():
+        for name in image.get("names") or ():
+            yield name, image.get("sizeBytes") or 0
+
+
+class PodImages(NamedTuple):
+    """Normalised image names of a pod, and how many containers it has."""
+
+    names: tuple[str, ...]
+    containers: int
+
+
+def pod_images(spec: Mapping[str, Any]) -> PodImages:
+    """Images of init containers, containers and image volumes."""
+    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    names = [c.get("image") or "" for c in containers]
+    for volume in spec.get("volumes") or ():
+        if volume.get("image") is not None:
+            names.append(volume["image"].get("reference") or "")
+    return PodImages(tuple(normalized(name) for name in names), len(containers))
+
+
+def normalized(name: str) -> str:
+    """The name with `:latest` when it has no tag."""
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
+
+
+def image_score(images: PodImages, states: ImageStates, total_nodes: int) -> int:
+    """0 to 100: how much of the pod's images a node holds, wide-spread images counting more."""
+    total = 0
+    for name in images.names:
+        state = states.get(name)
+        if state is not None:
+            spread = float(state.num_nodes) / float(total_nodes)
+            total += trunc(float(state.size) * spread)
+    return _priority(total, images.containers)
+
+
+def _priority(total: int, containers: int) -> int:
+    highest = MAX_CONTAINER_THRESHOLD * containers
+    if total < MIN_THRESHOLD:
+        total = MIN_THRESHOLD
+    elif total > highest:
+        total = highest
+    return div(100 * (total - MIN_THRESHOLD), highest - MIN_THRESHOLD)

@@ -1,0 +1,165 @@
+"""Node selectors and node affinity, required and preferred.
+
+Upstream: k8s component-helpers nodeaffinity, plugin nodeaffinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vcdebug.kube.selector import EVERYTHING, Labels, Selector, SelectorError, equality_selector, node_requirements
+
+NAME_FIELD = "metadata.name"
+TERMS_CONFLICT = "pod affinity terms conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRequirement:
+    """One matchFields condition: the field equals the value, or (NotIn) does not."""
+
+    field: str
+    negated: bool
+    value: str
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is about the node's name."""
+        return self.field == NAME_FIELD
+
+    def matches(self, node_name: str) -> bool:
+        """Whether a node of this name meets the condition; an unknown field reads as empty."""
+        actual = node_name if self.field == NAME_FIELD else ""
+        return (actual == self.value) != self.negated
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """A parsed node selector term; one that is empty or does not parse never matches."""
+
+    labels: Selector = EVERYTHING
+    fields: tuple[FieldRequirement, ...] = ()
+    never: bool = False
+
+    def matches(self, labels: Labels, node_name: str) -> bool:
+        """Whether the node meets the whole term."""
+        if self.never or not self.labels.matches(labels):
+            return False
+        return all(requirement.matches(node_name) for requirement in self.fields)
+
+
+NEVER = NodeTerm(never=True)
+
+
+def node_term(raw: Mapping[str, Any]) -> NodeTerm:
+    """Parse a term; raises SelectorError."""
+    expressions, fields = raw.get("matchExpressions") or (), raw.get("matchFields") or ()
+    if not expressions and not fields:
+        return NEVER
+    return NodeTerm(node_requirements(expressions), tuple(_field_requirement(field) for field in fields))
+
+
+def _field_requirement(raw: Mapping[str, Any]) -> FieldRequirement:
+    operator, values = raw.get("operator", ""), raw.get("values") or ()
+    if operator not in ("In", "NotIn"):
+        raise SelectorError(f'"{operator}" is not a valid node selector operator')
+    if len(values) != 1:
+        raise SelectorError(f"unexpected number of value ({len(values)}) for node field selector operator \"{operator}\"")
+    return FieldRequirement(raw.get("key", ""), operator == "NotIn", values[0])
+
+
+def lenient_terms(raw: Sequence[Mapping[str, Any]]) -> tuple[NodeTerm, ...]:
+    """Terms of a required selector: one that does not parse just never matches."""
+    terms = []
+    for term in raw:
+        try:
+            terms.append(node_term(term))
+        except SelectorError:
+            terms.append(NEVER)
+    return tuple(terms)
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredNodeAffinity:
+    """nodeSelector and the required node affinity of a pod; `terms` is None without the latter."""
+
+    selector: Selector
+    terms: tuple[NodeTerm, ...] | None
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is asked of a node."""
+        return self.selector.empty and self.terms is None
+
+    def matches(self, labels: Labels, node_name: str) -> bool:
+        """Whether the pod may go to the node."""
+        if not self.selector.matches(labels):
+            return False
+        return self.terms is None or any(term.matches(labels, node_name) for term in self.terms)
+
+
+def required_node_affinity(spec: Mapping[str, Any]) -> RequiredNodeAffinity:
+    """What a pod's spec requires of its node."""
+    required = _required(spec)
+    terms = None if required is None else lenient_terms(required.get("nodeSelectorTerms") or ())
+    return RequiredNodeAffinity(equality_selector(spec.get("nodeSelector") or {}), terms)
+
+
+def _node_affinity(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    affinity: Mapping[str, Any] = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    return affinity
+
+
+def _required(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    required: Mapping[str, Any] | None = _node_affinity(spec).get("requiredDuringSchedulingIgnoredDuringExecution")
+    return required
+
+
+def asks_nothing(spec: Mapping[str, Any]) -> bool:
+    """Whether PreFilter skips NodeAffinity: no required affinity and no nodeSelector (an empty map is not skipped)."""
+    return _required(spec) is None and spec.get("nodeSelector") is None
+
+
+def names_conflict(spec: Mapping[str, Any]) -> bool:
+    """Whether every term restricts metadata.name and no name can satisfy one of them."""
+    required = _required(spec)
+    terms = (required or {}).get("nodeSelectorTerms") or ()
+    if not terms:
+        return False
+    for term in terms:
+        names = _term_names(term)
+        if names is None or names:
+            return False
+    return True
+
+
+def _term_names(term: Mapping[str, Any]) -> list[str] | None:
+    """Names that a term's `metadata.name In` conditions have in common; None when it has none."""
+    names: list[str] | None = None
+    for field in term.get("matchFields") or ():
+        if field.get("key") == NAME_FIELD and field.get("operator") == "In":
+            values = field.get("values") or ()
+            names = list(dict.fromkeys(values)) if names is None else [name for name in names if name in values]
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredNodeTerm:
+    """A weighted preference for nodes."""
+
+    term: NodeTerm
+    weight: int
+
+
+def preferred_node_terms(spec: Mapping[str, Any]) -> tuple[PreferredNodeTerm, ...] | None:
+    """Preferences that count; None when the pod states none; raises SelectorError."""
+    raw = _node_affinity(spec).get("preferredDuringSchedulingIgnoredDuringExecution")
+    if raw is None:
+        return None
+    terms = []
+    for preference in raw:
+        weight, body = preference.get("weight") or 0, preference.get("preference") or {}
+        if weight and (body.get("matchExpressions") or body.get("matchFields")):
+            terms.append(PreferredNodeTerm(node_term(body), weight))
+    return tuple(terms)

@@ -1,0 +1,114 @@
+"""Labels of all nodes as columns: each condition is decided once per distinct value, then spread over the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vcdebug.kube.node_affinity import NodeTerm, RequiredNodeAffinity
+from vcdebug.kube.selector import Labels, Requirement, Selector
+from vcdebug.model.names import BoolArray, IntArray, NodeName
+
+ABSENT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LabelColumn:
+    """One label over all rows: an id per row (ABSENT where the node lacks the label) and the value of each id."""
+
+    ids: IntArray
+    values: tuple[str, ...]
+    id_of: dict[str, int]
+
+    @property
+    def present(self) -> BoolArray:
+        """Rows that carry the label."""
+        return self.ids != ABSENT
+
+    def counts(self, per_row: IntArray) -> IntArray:
+        """Sums of a number per row, by value id."""
+        totals = np.zeros(len(self.values), dtype=np.int64)
+        present = self.ids != ABSENT
+        np.add.at(totals, self.ids[present], per_row[present])
+        return totals
+
+    def spread(self, per_value: IntArray, absent: int = 0) -> IntArray:
+        """A number per value id laid out over the rows; `absent` where the node lacks the label."""
+        return np.append(per_value, absent)[self.ids]
+
+
+class NodeLabels:
+    """The labels and names of the nodes of a session; they do not change while it lasts."""
+
+    def __init__(self, names: Sequence[NodeName], labels: Sequence[Labels]) -> None:
+        self.names = names
+        self.labels = labels
+        self._row_of = {name: row for row, name in enumerate(names)}
+        self._columns: dict[str, LabelColumn] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def column(self, key: str) -> LabelColumn:
+        """The column of one label key."""
+        known = self._columns.get(key)
+        if known is None:
+            known = self._columns[key] = self._build(key)
+        return known
+
+    def _build(self, key: str) -> LabelColumn:
+        id_of: dict[str, int] = {}
+        ids = np.full(len(self.names), ABSENT, dtype=np.int64)
+        for row, labels in enumerate(self.labels):
+            value = labels.get(key)
+            if value is not None:
+                ids[row] = id_of.setdefault(value, len(id_of))
+        return LabelColumn(ids, tuple(id_of), id_of)
+
+    def all_rows(self) -> BoolArray:
+        """True for every row."""
+        return np.ones(len(self.names), dtype=np.bool_)
+
+    def matching(self, selector: Selector) -> BoolArray:
+        """Rows whose labels match the selector."""
+        if selector.nothing:
+            return ~self.all_rows()
+        rows = self.all_rows()
+        for requirement in selector.requirements:
+            rows &= self._meeting(requirement)
+        return rows
+
+    def _meeting(self, requirement: Requirement) -> BoolArray:
+        column, key = self.column(requirement.key), requirement.key
+        verdicts = [requirement.matches({key: value}) for value in column.values]
+        verdicts.append(requirement.matches({}))
+        answer: BoolArray = np.array(verdicts, dtype=np.bool_)[column.ids]
+        return answer
+
+    def matching_term(self, term: NodeTerm) -> BoolArray:
+        """Rows that a node selector term accepts."""
+        if term.never:
+            return ~self.all_rows()
+        rows = self.matching(term.labels)
+        for field in term.fields:
+            rows &= self._named(field.value) != field.negated if field.is_name else field.matches("")
+        return rows
+
+    def _named(self, name: NodeName) -> BoolArray:
+        rows = ~self.all_rows()
+        row = self._row_of.get(name)
+        if row is not None:
+            rows[row] = True
+        return rows
+
+    def matching_required(self, affinity: RequiredNodeAffinity) -> BoolArray:
+        """Rows that satisfy a pod's nodeSelector and required node affinity."""
+        rows = self.matching(affinity.selector)
+        if affinity.terms is None:
+            return rows
+        some_term = ~self.all_rows()
+        for term in affinity.terms:
+            some_term |= self.matching_term(term)
+        return rows & some_term

@@ -1,0 +1,34 @@
+"""Taints and cordons of all nodes; nodes with equal taints are decided once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from vcdebug.kube.taints import Taint, Tolerations, intolerable_preferences, parse_taints, untolerated
+from vcdebug.model.names import BoolArray, IntArray
+
+
+class NodeTaints:
+    """Every node's taints as an id of a distinct list of taints."""
+
+    def __init__(self, specs: Sequence[Mapping[str, Any]]) -> None:
+        self.cordoned: BoolArray = np.array([bool(spec.get("unschedulable")) for spec in specs], dtype=np.bool_)
+        id_of: dict[tuple[Taint, ...], int] = {}
+        ids = [id_of.setdefault(parse_taints(spec.get("taints")), len(id_of)) for spec in specs]
+        self._ids: IntArray = np.array(ids, dtype=np.int64)
+        self._distinct = tuple(id_of)
+
+    def untolerated(self, tolerations: Tolerations) -> BoolArray:
+        """Rows with a NoSchedule or NoExecute taint that is not tolerated."""
+        verdicts = [untolerated(taints, tolerations) for taints in self._distinct]
+        rows: BoolArray = np.array(verdicts, dtype=np.bool_)[self._ids]
+        return rows
+
+    def intolerable_preferences(self, tolerations: Tolerations) -> IntArray:
+        """Number of PreferNoSchedule taints per row that are not tolerated."""
+        numbers = [intolerable_preferences(taints, tolerations) for taints in self._distinct]
+        rows: IntArray = np.array(numbers, dtype=np.int64)[self._ids]
+        return rows

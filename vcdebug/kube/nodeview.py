@@ -1,0 +1,141 @@
+"""NodeView: the nodes and their pods as the Kubernetes checks see them (upstream's NodeMap), in columns.
+
+The predicates plugin keeps it in step with the session: placed pods are added, evicted pods disappear at once,
+pods that were already terminating at session open still count.
+
+Upstream: framework session (NodeMap), k8s framework NodeInfo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vcdebug.kube.affinity_terms import AffinityTerm
+from vcdebug.kube.images import ImageStates, image_states
+from vcdebug.kube.node_labels import NodeLabels
+from vcdebug.kube.node_taints import NodeTaints
+from vcdebug.kube.pod_counts import PodCounts
+from vcdebug.kube.pod_shape import PodShape, PodShapes
+from vcdebug.kube.ports import UsedPorts
+from vcdebug.kube.requests import GPU, Gate, Scored
+from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
+from vcdebug.snapshot.quantity import milli_value, value
+
+if TYPE_CHECKING:
+    from vcdebug.model.node import NodeInfo
+    from vcdebug.model.pod import Pod
+
+
+class Columns:
+    """Milli cpu, memory and GPUs of every node, as integers."""
+
+    __slots__ = ("gpu", "memory", "milli_cpu")
+
+    def __init__(self, size: int) -> None:
+        self.milli_cpu: IntArray = np.zeros(size, dtype=np.int64)
+        self.memory: IntArray = np.zeros(size, dtype=np.int64)
+        self.gpu: IntArray = np.zeros(size, dtype=np.int64)
+
+    def add(self, row: Row, amounts: Scored, sign: int) -> None:
+        """Add (sign 1) or subtract (sign -1) a pod's amounts."""
+        self.milli_cpu[row] += sign * amounts.milli_cpu
+        self.memory[row] += sign * amounts.memory
+        self.gpu[row] += sign * amounts.gpu
+
+
+def _gate_open(_gate: str) -> bool:
+    return True
+
+
+class NodeView:
+    """One row per node of the session's node table."""
+
+    def __init__(self, names: Sequence[NodeName], nodes: Mapping[NodeName, NodeInfo], gate: Gate) -> None:
+        size = len(names)
+        self.names = list(names)
+        self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
+        self.manifests: list[Mapping[str, Any]] = [nodes[name].manifest for name in self.names]
+        self.labels = NodeLabels(self.names, [nodes[name].labels for name in self.names])
+        self.taints = NodeTaints([manifest.get("spec") or {} for manifest in self.manifests])
+        self.images: list[ImageStates] = [{} for _ in self.names]
+        self.shapes = PodShapes(gate)
+        self.ports = UsedPorts()
+        self.counts = PodCounts(size)
+        self.pods: list[list[PodShape]] = [[] for _ in self.names]
+        self.pod_count: IntArray = np.zeros(size, dtype=np.int64)
+        self.pods_with_affinity: IntArray = np.zeros(size, dtype=np.int64)
+        self.pods_with_required_anti_affinity: IntArray = np.zeros(size, dtype=np.int64)
+        self.requested = Columns(size)
+        self.non_zero_requested = Columns(size)
+        self.allocatable = Columns(size)
+
+    @classmethod
+    def build(
+        cls,
+        names: Sequence[NodeName],
+        nodes: Mapping[NodeName, NodeInfo],
+        images: Mapping[NodeName, ImageStates] | None = None,
+        gate: Gate = _gate_open,
+    ) -> NodeView:
+        """The view at session open: every task of a node counts, releasing and foreign ones included."""
+        view = cls(names, nodes, gate)
+        states = image_states(dict(zip(view.names, view.manifests, strict=True))) if images is None else images
+        for row, name in enumerate(view.names):
+            view._read_allocatable(row)
+            view.images[row] = states.get(name, {})
+            for task in nodes[name].tasks_ascending():
+                view.add_pod(row, task.pod)
+        return view
+
+    def _read_allocatable(self, row: Row) -> None:
+        amounts = (self.manifests[row].get("status") or {}).get("allocatable") or {}
+        cpu, memory, gpu = amounts.get("cpu", 0), amounts.get("memory", 0), amounts.get(GPU, 0)
+        self.allocatable.add(row, Scored(milli_value(cpu), value(memory), value(gpu)), 1)
+
+    def add_pod(self, row: Row, pod: Pod) -> None:
+        """Put a pod on a node."""
+        shape = self.shapes.shape(pod)
+        self.pods[row].append(shape)
+        self.ports.add(row, shape.ports)
+        self._count(row, shape, 1)
+
+    def remove_pod(self, row: Row, uid: TaskId) -> bool:
+        """Take the pod with this UID off a node; False when it is not there (or has no UID)."""
+        pods = self.pods[row]
+        for position, shape in enumerate(pods):
+            if uid and shape.pod.uid == uid:
+                pods[position] = pods[-1]
+                pods.pop()
+                self.ports.remove(row, shape.ports)
+                self._count(row, shape, -1)
+                return True
+        return False
+
+    def _count(self, row: Row, shape: PodShape, sign: int) -> None:
+        self.pod_count[row] += sign
+        self.requested.add(row, shape.requests.requested, sign)
+        self.non_zero_requested.add(row, shape.requests.non_zero, sign)
+        terms = shape.affinity
+        if terms.has_affinity:
+            self.pods_with_affinity[row] += sign
+        if terms.required_anti_affinity:
+            self.pods_with_required_anti_affinity[row] += sign
+        self.counts.record(row, shape.group, terms, sign)
+
+    def rows_with_affinity(self) -> BoolArray:
+        """Nodes that hold pods with affinity or anti-affinity now; plugins take this once, at session open."""
+        return self.pods_with_affinity > 0
+
+    def rows_with_required_anti_affinity(self) -> BoolArray:
+        """Nodes that hold pods with required anti-affinity now; plugins take this once, at session open."""
+        return self.pods_with_required_anti_affinity > 0
+
+    def anti_affinity_terms(self) -> Iterator[tuple[AffinityTerm, IntArray]]:
+        """Required anti-affinity terms of the pods in the view, and how many owners each node has."""
+        return self.counts.anti_affinity_terms()
+
+    def __len__(self) -> int:
+        return len(self.names)

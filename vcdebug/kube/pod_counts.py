@@ -1,0 +1,97 @@
+"""How many pods of some kind each node holds, kept up to date so that a question costs a few array operations.
+
+A count is computed once per question from the groups of equally labelled pods, then follows a log of changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTerms, Terms
+from vcdebug.model.names import IntArray, Row
+
+
+class PodQuestion(Protocol):
+    """A yes-or-no question about pods that only their label group decides; hashable."""
+
+    def matches(self, group: LabelGroup) -> bool:
+        """Whether pods of the group count."""
+        ...
+
+
+class _Count:
+    __slots__ = ("matched", "per_row", "seen")
+
+    def __init__(self, size: int, seen: int) -> None:
+        self.per_row: IntArray = np.zeros(size, dtype=np.int64)
+        self.matched: dict[LabelGroup, bool] = {}
+        self.seen = seen
+
+
+class PodCounts:
+    """Pods by label group, and owners of affinity terms, per node."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._rows_of: dict[LabelGroup, dict[Row, int]] = {}
+        self._log: list[tuple[LabelGroup, Row, int]] = []
+        self._counts: dict[PodQuestion, _Count] = {}
+        self._anti_owners: dict[AffinityTerm, IntArray] = {}
+        self._preferred_owners: dict[AffinityTerm, IntArray] = {}
+        self._preferred_anti_owners: dict[AffinityTerm, IntArray] = {}
+
+    def record(self, row: Row, group: LabelGroup, terms: PodAffinityTerms, sign: int) -> None:
+        """A pod came to a node (sign 1) or left it (sign -1)."""
+        rows = self._rows_of.setdefault(group, {})
+        rows[row] = rows.get(row, 0) + sign
+        if self._counts:
+            self._log.append((group, row, sign))
+        if terms.has_affinity:
+            self._own(self._anti_owners, terms.required_anti_affinity, row, sign)
+            self._own(self._preferred_owners, terms.preferred_affinity, row, sign)
+            self._own(self._preferred_anti_owners, terms.preferred_anti_affinity, row, sign)
+
+    def _own(self, owners: dict[AffinityTerm, IntArray], terms: Terms, row: Row, sign: int) -> None:
+        for term in terms:
+            per_row = owners.get(term)
+            if per_row is None:
+                per_row = owners[term] = np.zeros(self._size, dtype=np.int64)
+            per_row[row] += sign
+
+    def per_row(self, question: PodQuestion) -> IntArray:
+        """Number of matching pods on every node; do not write to it, and copy what must not follow later changes."""
+        count = self._counts.get(question)
+        if count is None:
+            return self._first(question)
+        matched = count.matched
+        for group, row, sign in self._log[count.seen :]:
+            answer = matched.get(group)
+            if answer is None:
+                answer = matched[group] = question.matches(group)
+            if answer:
+                count.per_row[row] += sign
+        count.seen = len(self._log)
+        return count.per_row
+
+    def _first(self, question: PodQuestion) -> IntArray:
+        count = self._counts[question] = _Count(self._size, len(self._log))
+        for group, rows in self._rows_of.items():
+            answer = count.matched[group] = question.matches(group)
+            if answer:
+                for row, number in rows.items():
+                    count.per_row[row] += number
+        return count.per_row
+
+    def anti_affinity_terms(self) -> Iterator[tuple[AffinityTerm, IntArray]]:
+        """Required anti-affinity terms and their owners per node."""
+        return iter(self._anti_owners.items())
+
+    def preferred_terms(self) -> Iterator[tuple[AffinityTerm, IntArray, int]]:
+        """Preferred terms, their owners per node, and the sign of their weight."""
+        for term, owners in self._preferred_owners.items():
+            yield term, owners, 1
+        for term, owners in self._preferred_anti_owners.items():
+            yield term, owners, -1

@@ -1,0 +1,114 @@
+"""PodShape: a pod's spec parsed into the terms that the checks work with.
+
+Pods made from one template share the parsed parts; a part is known by the text it was parsed from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from vcdebug.kube.affinity_terms import NO_TERMS, LabelGroup, PodAffinityTerms, pod_affinity_terms
+from vcdebug.kube.placement import Placement, placement
+from vcdebug.kube.ports import HostPorts, host_ports
+from vcdebug.kube.requests import Gate, PodRequests, pod_requests
+
+if TYPE_CHECKING:
+    from vcdebug.model.pod import Pod
+
+Part = TypeVar("Part")
+_NO_PARTS: Mapping[str, Any] = {}
+
+
+class PodShape:
+    """The parsed parts of one pod."""
+
+    __slots__ = ("affinity", "group", "pod", "ports", "requests")
+
+    def __init__(
+        self, pod: Pod, group: LabelGroup, affinity: PodAffinityTerms, ports: HostPorts, requests: PodRequests
+    ) -> None:
+        self.pod = pod
+        self.group = group
+        self.affinity = affinity
+        self.ports = ports
+        self.requests = requests
+
+
+class PodShapes:
+    """Parses pods, each distinct part once."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._shapes: dict[int, PodShape] = {}
+        self._groups: dict[tuple[str, str, bool], LabelGroup] = {}
+        self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
+        self._ports: dict[str, HostPorts] = {}
+        self._requests: dict[str, PodRequests] = {}
+        self._placements: dict[str, Placement] = {}
+
+    def shape(self, pod: Pod) -> PodShape:
+        """The parsed parts that every pod in the node view needs."""
+        known = self._shapes.get(id(pod))
+        if known is None:
+            known = self._shapes[id(pod)] = PodShape(
+                pod, self.group(pod), self._affinity(pod), self._host_ports(pod), self._pod_requests(pod)
+            )
+        return known
+
+    def placement(self, pod: Pod) -> Placement:
+        """What the pod's spec asks of a node itself."""
+        spec = pod.spec
+        affinity = (spec.get("affinity") or _NO_PARTS).get("nodeAffinity")
+        text = repr((spec.get("nodeSelector"), affinity, spec.get("tolerations")))
+        return _once(self._placements, text, lambda: placement(spec))
+
+    def group(self, pod: Pod) -> LabelGroup:
+        """The label group of the pod."""
+        key = (pod.namespace, repr(pod.labels), pod.deleting)
+        return _once(self._groups, key, lambda: LabelGroup(*(pod.namespace, pod.labels, pod.deleting)))
+
+    def _affinity(self, pod: Pod) -> PodAffinityTerms:
+        affinity = pod.spec.get("affinity")
+        if not affinity:
+            return NO_TERMS
+        text = repr((affinity.get("podAffinity"), affinity.get("podAntiAffinity")))
+        return _once(self._affinities, (pod.namespace, text), lambda: pod_affinity_terms(affinity, pod.namespace))
+
+    def _host_ports(self, pod: Pod) -> HostPorts:
+        containers = [*(pod.spec.get("initContainers") or ()), *(pod.spec.get("containers") or ())]
+        if not any(container.get("ports") for container in containers):
+            return ()
+        text = repr([(c.get("restartPolicy"), c.get("ports")) for c in containers])
+        return _once(self._ports, text, lambda: host_ports(pod.spec))
+
+    def _pod_requests(self, pod: Pod) -> PodRequests:
+        spec, status = pod.spec, pod.status
+        text = repr(
+            (
+                [c.get("resources") for c in spec.get("containers") or ()],
+                [(c.get("restartPolicy"), c.get("resources")) for c in spec.get("initContainers") or ()],
+                spec.get("resources"),
+                spec.get("overhead"),
+                _resize_text(spec, status),
+            )
+        )
+        return _once(self._requests, text, lambda: pod_requests(spec, status, self._gate))
+
+
+def _resize_text(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+    statuses = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
+    if not any(entry.get("resources") is not None for entry in statuses):
+        return ""
+    names = [c.get("name") for c in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))]
+    return repr((names, statuses, status.get("conditions")))
+
+
+Key = TypeVar("Key")
+
+
+def _once(known: dict[Key, Part], key: Key, build: Callable[[], Part]) -> Part:
+    part = known.get(key)
+    if part is None:
+        part = known[key] = build()
+    return part

@@ -1,0 +1,68 @@
+"""Host ports: what a pod wants, and what each node's pods use.
+
+Upstream: k8s plugin nodeports, HostPortInfo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from vcdebug.model.names import Row
+
+ANY_IP = "0.0.0.0"  # noqa: S104
+NO_FREE_PORTS = "node(s) didn't have free ports for the requested pod ports"
+
+
+class HostPort(NamedTuple):
+    """A host port that a container asks for."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+HostPorts = tuple[HostPort, ...]
+
+
+def host_ports(spec: Mapping[str, Any]) -> HostPorts:
+    """Host ports of the sidecars, then of the containers."""
+    return tuple(_ports(spec))
+
+
+def _ports(spec: Mapping[str, Any]) -> Iterator[HostPort]:
+    sidecars = [c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"]
+    for container in (*sidecars, *(spec.get("containers") or ())):
+        for port in container.get("ports") or ():
+            if (port.get("hostPort") or 0) > 0:
+                yield HostPort(port.get("hostIP") or ANY_IP, port.get("protocol") or "TCP", port["hostPort"])
+
+
+class UsedPorts:
+    """Host ports in use, by port and address.
+
+    A removal is not reference counted: it frees the port even when a second pod uses it too.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, int], dict[str, dict[Row, None]]] = {}
+
+    def add(self, row: Row, ports: HostPorts) -> None:
+        """Mark the ports as used on a node."""
+        for ip, protocol, port in ports:
+            self._rows.setdefault((protocol, port), {}).setdefault(ip, {})[row] = None
+
+    def remove(self, row: Row, ports: HostPorts) -> None:
+        """Free the ports on a node."""
+        for ip, protocol, port in ports:
+            self._rows.get((protocol, port), {}).get(ip, {}).pop(row, None)
+
+    def conflicts(self, wanted: HostPorts) -> dict[Row, None]:
+        """Rows where some wanted port is taken."""
+        rows: dict[Row, None] = {}
+        for ip, protocol, port in wanted:
+            by_ip = self._rows.get((protocol, port), {})
+            for used_ip, used_rows in by_ip.items():
+                if ip == ANY_IP or used_ip in (ANY_IP, ip):
+                    rows.update(used_rows)
+        return rows

@@ -1,0 +1,164 @@
+"""Label selectors and node selector requirements.
+
+Upstream: k8s apimachinery labels, component-helpers nodeaffinity.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Labels = Mapping[str, str]
+
+_LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+_NAME_PART = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_DNS_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_SET_OPERATORS = ("In", "NotIn")
+_PRESENCE_OPERATORS = ("Exists", "DoesNotExist")
+_ORDER_OPERATORS = ("Gt", "Lt")
+
+
+class SelectorError(ValueError):
+    """A selector that upstream refuses to parse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on a label."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether the labels meet the condition."""
+        value = labels.get(self.key)
+        if self.operator == "In":
+            return value is not None and value in self.values
+        if self.operator == "NotIn":
+            return value is None or value not in self.values
+        if self.operator == "Exists":
+            return value is not None
+        if self.operator == "DoesNotExist":
+            return value is None
+        return self._compares(value)
+
+    def _compares(self, value: str | None) -> bool:
+        left, right = parse_int64(value), parse_int64(self.values[0])
+        if left is None or right is None:
+            return False
+        return left > right if self.operator == "Gt" else left < right
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """All requirements together; `nothing` is the selector that a missing LabelSelector means."""
+
+    requirements: tuple[Requirement, ...] = ()
+    nothing: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Upstream's Empty(): true for `{}`, false for a missing selector."""
+        return not self.nothing and not self.requirements
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether every requirement is met."""
+        if self.nothing:
+            return False
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+    def with_requirements(self, more: Iterable[Requirement]) -> Selector:
+        """This selector and further requirements; NOTHING stays nothing."""
+        return self if self.nothing else Selector((*self.requirements, *more))
+
+
+NOTHING = Selector(nothing=True)
+EVERYTHING = Selector()
+
+
+def parse_int64(text: str | None) -> int | None:
+    """Go's base-10 ParseInt; None where it reports an error."""
+    if text is None or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def label_selector(raw: Mapping[str, Any] | None) -> Selector:
+    """A LabelSelector: matchLabels in key order, then matchExpressions; raises SelectorError."""
+    if raw is None:
+        return NOTHING
+    wanted = raw.get("matchLabels") or {}
+    requirements = [_checked(key, "In", (wanted[key],)) for key in sorted(wanted)]
+    for expression in raw.get("matchExpressions") or ():
+        operator = expression.get("operator", "")
+        if operator not in _SET_OPERATORS and operator not in _PRESENCE_OPERATORS:
+            raise SelectorError(f"{_quoted(operator)} is not a valid label selector operator")
+        requirements.append(_checked(expression.get("key", ""), operator, tuple(expression.get("values") or ())))
+    return Selector(tuple(requirements))
+
+
+def equality_selector(raw: Labels) -> Selector:
+    """A plain map such as nodeSelector or a Service's selector: equal pairs, taken as they are."""
+    return Selector(tuple(Requirement(key, "In", (raw[key],)) for key in sorted(raw)))
+
+
+def node_requirements(expressions: Sequence[Mapping[str, Any]]) -> Selector:
+    """The matchExpressions of a node selector term; raises SelectorError."""
+    requirements = []
+    for expression in expressions:
+        operator = expression.get("operator", "")
+        if operator not in (*_SET_OPERATORS, *_PRESENCE_OPERATORS, *_ORDER_OPERATORS):
+            raise SelectorError(f"{_quoted(operator)} is not a valid node selector operator")
+        requirements.append(_checked(expression.get("key", ""), operator, tuple(expression.get("values") or ())))
+    return Selector(tuple(requirements))
+
+
+def _checked(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+    _check_key(key)
+    _check_values(operator, values)
+    for index, value in enumerate(values):
+        if len(value) > 63 or not _LABEL_VALUE.fullmatch(value):
+            raise SelectorError(f"values[{index}][{key}]: Invalid value: {_quoted(value)}: a valid label is expected")
+    return Requirement(key, operator, values)
+
+
+def _check_key(key: str) -> None:
+    prefix, slash, name = key.rpartition("/")
+    valid = len(name) <= 63 and bool(_NAME_PART.fullmatch(name))
+    if slash:
+        valid = valid and len(prefix) <= 253 and bool(_DNS_PREFIX.fullmatch(prefix))
+    if not valid:
+        raise SelectorError(f"key: Invalid value: {_quoted(key)}: a qualified name is expected")
+
+
+def _check_values(operator: str, values: tuple[str, ...]) -> None:
+    shown = json.dumps(list(values))
+    if operator in _SET_OPERATORS and not values:
+        text = "for 'in', 'notin' operators, values set can't be empty"
+        raise SelectorError(f"values: Invalid value: {shown}: {text}")
+    if operator in _PRESENCE_OPERATORS and values:
+        raise SelectorError(
+            f"values: Invalid value: {shown}: values set must be empty for exists and does not exist"
+        )
+    if operator in _ORDER_OPERATORS:
+        _check_order_value(values, shown)
+
+
+def _check_order_value(values: tuple[str, ...], shown: str) -> None:
+    if len(values) != 1:
+        raise SelectorError(
+            f"values: Invalid value: {shown}: for 'Gt', 'Lt' operators, exactly one value is required"
+        )
+    if parse_int64(values[0]) is None:
+        text = "for 'Gt', 'Lt' operators, the value must be an integer"
+        raise SelectorError(f"values[0]: Invalid value: {_quoted(values[0])}: {text}")
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,82 @@
+"""Taints and tolerations.
+
+Upstream: k8s component-helpers corev1 (tolerations), plugins nodeunschedulable and tainttoleration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+NO_SCHEDULE = "NoSchedule"
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+NO_EXECUTE = "NoExecute"
+UNSCHEDULABLE_TAINT_KEY = "node.kubernetes.io/unschedulable"
+
+
+class Taint(NamedTuple):
+    """A node's taint."""
+
+    key: str
+    value: str
+    effect: str
+
+
+class Toleration(NamedTuple):
+    """A pod's toleration."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether this toleration accepts the taint; an empty key or effect stands for any."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if self.operator in ("", "Equal"):
+            return self.value == taint.value
+        return self.operator == "Exists"
+
+
+Tolerations = tuple[Toleration, ...]
+
+UNSCHEDULABLE_TAINT = Taint(UNSCHEDULABLE_TAINT_KEY, "", NO_SCHEDULE)
+
+
+def parse_taints(raw: Sequence[Mapping[str, Any]] | None) -> tuple[Taint, ...]:
+    """spec.taints of a node."""
+    return tuple(Taint(t.get("key") or "", t.get("value") or "", t.get("effect") or "") for t in raw or ())
+
+
+def parse_tolerations(raw: Sequence[Mapping[str, Any]] | None) -> Tolerations:
+    """spec.tolerations of a pod."""
+    return tuple(
+        Toleration(t.get("key") or "", t.get("operator") or "", t.get("value") or "", t.get("effect") or "")
+        for t in raw or ()
+    )
+
+
+def tolerated(taint: Taint, tolerations: Tolerations) -> bool:
+    """Whether some toleration accepts the taint."""
+    return any(toleration.tolerates(taint) for toleration in tolerations)
+
+
+def schedulable_despite_cordon(tolerations: Tolerations) -> bool:
+    """Whether a pod may go to a cordoned node."""
+    return tolerated(UNSCHEDULABLE_TAINT, tolerations)
+
+
+def untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> bool:
+    """Whether some NoSchedule or NoExecute taint is not tolerated."""
+    return any(
+        taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations) for taint in taints
+    )
+
+
+def intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerations) -> int:
+    """How many PreferNoSchedule taints the pod does not tolerate."""
+    relevant = tuple(t for t in tolerations if t.effect in ("", PREFER_NO_SCHEDULE))
+    return sum(1 for taint in taints if taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, relevant))

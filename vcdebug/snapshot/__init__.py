@@ -1,0 +1,1 @@
+"""Snapshots: manifests, settings and clock of one cluster; read, checked, completed, saved."""

@@ -1,0 +1,118 @@
+"""The one table of Kubernetes kinds that a snapshot holds: load, save, redact and capture read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One Kubernetes kind: where the API server has it, how it is saved, and what it is needed for."""
+
+    name: str
+    group: str
+    version: str
+    plural: str
+    namespaced: bool
+    falsifies: str
+    """What a replay gets wrong without objects of this kind."""
+    required: bool = False
+    """Without it there is nothing to replay; every other kind may be missing."""
+    settings: bool = False
+    """Read for the scheduler's own settings, and not kept among the objects."""
+    redact: tuple[str, ...] = ()
+    """Paths that redaction removes, `[]` standing for every element of a list, `*` for every key."""
+
+    @property
+    def api_version(self) -> str:
+        """`group/version` as manifests write it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def file(self) -> str:
+        """The file name when saved in a folder or archive."""
+        return f"{self.plural}.json"
+
+    @property
+    def path(self) -> str:
+        """The API path of the list over all namespaces."""
+        return (
+            f"/apis/{self.group}/{self.version}/{self.plural}" if self.group else f"/api/{self.version}/{self.plural}"
+        )
+
+    @property
+    def permission(self) -> str:
+        """The permission capture needs, as `kubectl auth can-i` takes it."""
+        return f"list {self.plural}.{self.group}" if self.group else f"list {self.plural}"
+
+
+EVERYWHERE = ("metadata.managedFields", "metadata.annotations.kubectl.kubernetes.io/last-applied-configuration")
+"""Paths that redaction removes from objects of every kind."""
+
+_CONTAINER = ("env", "envFrom", "command", "args", "workingDir", "lifecycle", "livenessProbe", "readinessProbe")
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_SECRET_PARTS = (
+    *(f"{group}[].{part}" for group in _CONTAINERS for part in (*_CONTAINER, "startupProbe", "volumeMounts")),
+    *("imagePullSecrets", "serviceAccountName", "serviceAccount", "hostAliases", "dnsConfig", "securityContext"),
+)
+_POD = (*(f"spec.{part}" for part in _SECRET_PARTS), "status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs")
+_TEMPLATE = ("spec.template",)
+_PERSISTENT_VOLUME = (
+    *("spec.csi.volumeAttributes", "spec.csi.controllerPublishSecretRef", "spec.csi.nodePublishSecretRef"),
+    *("spec.csi.nodeStageSecretRef", "spec.csi.controllerExpandSecretRef", "spec.csi.nodeExpandSecretRef"),
+    *("spec.nfs", "spec.iscsi", "spec.cephfs", "spec.rbd", "spec.mountOptions"),
+)
+
+_VOLCANO, _STORAGE, _DRA = "scheduling.volcano.sh", "storage.k8s.io", "resource.k8s.io"
+_VOLUMES = "volume checks and CSI counts of pods with claims"
+_DEVICES = "pods that ask for devices through resource claims"
+_SPREAD = "the default topology spread of pods that belong to it"
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        *("Node", "", "v1", "nodes", False, "every placement"),
+        required=True,
+        redact=("status.addresses", "status.nodeInfo", "status.daemonEndpoints", "spec.podCIDR", "spec.podCIDRs"),
+    ),
+    Kind("Pod", "", "v1", "pods", True, "every placement", required=True, redact=_POD),
+    Kind("PodGroup", _VOLCANO, "v1beta1", "podgroups", True, "every job", required=True),
+    Kind("Queue", _VOLCANO, "v1beta1", "queues", False, "every job: its queue is unknown", required=True),
+    Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "the priorities of jobs"),
+    Kind("Namespace", "", "v1", "namespaces", False, "namespace selectors in pod affinity; default queues"),
+    Kind("ResourceQuota", "", "v1", "resourcequotas", True, "the resourcequota plugin's answers"),
+    Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "which victims the pdb plugin protects"),
+    Kind("HyperNode", "topology.volcano.sh", "v1alpha1", "hypernodes", False, "network topology placement"),
+    Kind("Numatopology", "nodeinfo.volcano.sh", "v1alpha1", "numatopologies", False, "NUMA-aware placement"),
+    Kind("NodeShard", "shard.volcano.sh", "v1alpha1", "nodeshards", False, "sharded scheduling"),
+    Kind("CSINode", _STORAGE, "v1", "csinodes", False, _VOLUMES),
+    Kind("PersistentVolume", "", "v1", "persistentvolumes", False, _VOLUMES, redact=_PERSISTENT_VOLUME),
+    Kind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, _VOLUMES),
+    Kind("StorageClass", _STORAGE, "v1", "storageclasses", False, _VOLUMES),
+    Kind("CSIDriver", _STORAGE, "v1", "csidrivers", False, _VOLUMES),
+    Kind("CSIStorageCapacity", _STORAGE, "v1", "csistoragecapacities", True, _VOLUMES),
+    Kind(
+        "VolumeAttachment", _STORAGE, "v1", "volumeattachments", False, _VOLUMES, redact=("status.attachmentMetadata",)
+    ),
+    Kind(
+        "Service", "", "v1", "services", True, _SPREAD, redact=("spec.clusterIP", "spec.clusterIPs", "spec.externalIPs")
+    ),
+    Kind("ReplicationController", "", "v1", "replicationcontrollers", True, _SPREAD, redact=_TEMPLATE),
+    Kind("ReplicaSet", "apps", "v1", "replicasets", True, _SPREAD, redact=_TEMPLATE),
+    Kind("StatefulSet", "apps", "v1", "statefulsets", True, _SPREAD, redact=_TEMPLATE),
+    Kind("ResourceClaim", _DRA, "v1", "resourceclaims", True, _DEVICES),
+    Kind("ResourceSlice", _DRA, "v1", "resourceslices", False, _DEVICES),
+    Kind("DeviceClass", _DRA, "v1", "deviceclasses", False, _DEVICES),
+    Kind("ConfigMap", "", "v1", "configmaps", True, "actions, tiers and plugins", settings=True),
+    Kind("Deployment", "apps", "v1", "deployments", True, "the scheduler's command line flags", settings=True),
+)
+
+KIND_BY_NAME: dict[str, Kind] = {kind.name: kind for kind in KINDS}
+
+
+def find_kind(name: str, api_version: str) -> Kind | None:
+    """The row for a manifest's kind and apiVersion; a missing apiVersion matches any group."""
+    kind = KIND_BY_NAME.get(name)
+    if kind is None or not api_version:
+        return kind
+    group = api_version.rpartition("/")[0]
+    return kind if group == kind.group else None

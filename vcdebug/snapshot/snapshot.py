@@ -1,0 +1,118 @@
+"""Snapshot: everything one scheduling cycle starts from, as plain manifests and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from vcdebug.errors import EngineError
+from vcdebug.snapshot.problem import Problem
+
+Manifest = dict[str, Any]
+
+DEFAULT_NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+VOLCANO_GATES: Mapping[str, bool] = MappingProxyType(
+    {
+        "WorkLoadSupport": True,
+        "VolcanoJobSupport": True,
+        "PodDisruptionBudgetsSupport": True,
+        "QueueCommandSync": True,
+        "PriorityClass": True,
+        "ResourceTopology": True,
+        "CronVolcanoJobSupport": True,
+        "CSIStorage": False,
+        "SchedulingGatesQueueAdmission": False,
+    }
+)
+"""Volcano's own feature gates and their defaults."""
+
+NEVER = (99, 0)
+
+KUBERNETES_GATES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "NodeInclusionPolicyInPodTopologySpread": (1, 26),
+        "MatchLabelKeysInPodTopologySpread": (1, 27),
+        "PodSchedulingReadiness": (1, 27),
+        "SidecarContainers": (1, 29),
+        "InPlacePodVerticalScaling": (1, 33),
+        "DRAResourceClaimDeviceStatus": (1, 33),
+        "PodLevelResources": (1, 34),
+        "VolumeAttributesClass": (1, 34),
+        "DynamicResourceAllocation": (1, 34),
+        "DRAPrioritizedList": (1, 34),
+        "DRAAdminAccess": (1, 34),
+        "DRASchedulerFilterTimeout": (1, 34),
+        "InPlacePodLevelResourcesVerticalScaling": (1, 36),
+        "DRAExtendedResource": (1, 36),
+        "DRAConsumableCapacity": (1, 36),
+        "DRADeviceBindingConditions": (1, 36),
+        "DRADeviceTaints": (1, 36),
+        "DRAPartitionableDevices": (1, 36),
+        "DRADeviceTaintRules": NEVER,
+        "StorageCapacityScoring": NEVER,
+        "TaintTolerationComparisonOperators": NEVER,
+        "DRANodeAllocatableResources": NEVER,
+        "VolumeLimitScaling": NEVER,
+    }
+)
+"""Kubernetes feature gates and the first server version that has them on by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The scheduler's command line, with upstream's defaults."""
+
+    default_queue: str = "default"
+    scheduler_names: tuple[str, ...] = ("volcano",)
+    priority_class: bool = True
+    minimum_feasible_nodes: int = 100
+    minimum_percentage_nodes_to_find: int = 5
+    percentage_nodes_to_find: int = 0
+    node_selector: tuple[str, ...] = ()
+    """`key:value` pairs; a node enters if any of them is among its labels."""
+    ignored_provisioners: tuple[str, ...] = ()
+    csi_storage: bool = True
+    sharding_mode: str = "none"
+    sharding_name: str = "volcano"
+    server_version: tuple[int, int] = (1, 36)
+    """The API server's version: Kubernetes' gate defaults follow it."""
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    """Gates set on the command line; they win over every default."""
+    panic_on_error: bool = True
+
+    def gate(self, name: str) -> bool:
+        """Whether a feature gate is on: set explicitly, else Volcano's or the server version's default."""
+        if name in self.feature_gates:
+            return self.feature_gates[name]
+        if name in VOLCANO_GATES:
+            return VOLCANO_GATES[name]
+        if name not in KUBERNETES_GATES:
+            raise EngineError(f"feature gate {name} is unknown")
+        return self.server_version >= KUBERNETES_GATES[name]
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """One cluster at one moment: its objects, the scheduler's configuration, flags and clock."""
+
+    name: str
+    objects: dict[str, list[Manifest]] = field(default_factory=dict)
+    """Manifests by kind name, each list in input order."""
+    scheduler_conf: str | None = None
+    """The text of volcano-scheduler.conf; None stands for upstream's built-in default."""
+    now: datetime = DEFAULT_NOW
+    flags: Flags = field(default_factory=Flags)
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    """Measured node usage: node name -> time, cpu {period: percent}, mem {period: percent}."""
+    problems: list[Problem] = field(default_factory=list)
+    description: str = ""
+    origin: str = ""
+    """Where it was read from."""
+
+    def of(self, kind: str) -> list[Manifest]:
+        """The manifests of one kind, in input order."""
+        return self.objects.get(kind, [])

@@ -1,0 +1,58 @@
+# Needs only Python 3.11 or newer; everything else goes into .venv, at the versions of constraints.txt.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+PINS := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench cold-start screenshots clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: .venv/run.stamp  ## open the debugger on a preempt cycle that gang stops
+	@$(BIN)/vcdebug open preempt-blocked-by-gang
+
+test: check  ## check, then run every test
+	$(BIN)/python -m pytest
+
+check: .venv/dev.stamp  ## format, lint, strict types, import contracts, sizes and forms
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/architecture
+
+format: .venv/dev.stamp  ## rewrite the sources in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/run.stamp  ## load, cycle, events, memory, and the ratio to the real scheduler
+	$(BIN)/python -m tests.bench.bench
+
+cold-start: .venv/run.stamp  ## what the commands cost before they do anything
+	$(BIN)/python -m tests.bench.cold_start
+
+screenshots: .venv/dev.stamp  ## draw the pictures of the README again
+	$(BIN)/python -m tests.tui.screenshots
+
+clean:  ## remove the private environment and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "vcdebug needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "making the private environment .venv with $(PYTHON)"
+	@$(PYTHON) -m venv .venv
+
+# The interpreter is an order-only prerequisite: its file time is that of the system's Python.
+.venv/run.stamp: $(PINS) | .venv/bin/python
+	@echo "installing vcdebug into .venv"
+	@$(PIP) hatchling editables
+	@$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: $(PINS) .venv/run.stamp
+	@echo "installing the developer tools into .venv"
+	@$(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@

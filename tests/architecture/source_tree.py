@@ -1,0 +1,70 @@
+"""The sources of the checkout, parsed once, for the architecture tests."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "vcdebug"
+
+ENGINE_ROOMS = (
+    "snapshot",
+    "model",
+    "kube",
+    "framework",
+    "actions",
+    "plugins",
+    "trace",
+    "explain",
+    "debugger",
+    "views",
+)
+DECISION_ROOMS = ("model", "kube", "framework", "actions", "plugins")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One Python file."""
+
+    path: Path
+    lines: list[str]
+    tree: ast.Module
+
+    def where(self, node: ast.AST | None = None) -> str:
+        name = self.path.relative_to(ROOT).as_posix()
+        return name if node is None else f"{name}:{getattr(node, 'lineno', 1)}"
+
+    def excused(self, node: ast.AST, mark: str) -> bool:
+        """Whether a line of the node carries the comment that allows it."""
+        first = getattr(node, "lineno", 1)
+        last = getattr(node, "end_lineno", first)
+        return any(f"# {mark}" in line for line in self.lines[first - 1 : last])
+
+    def functions(self) -> Iterator[Function]:
+        for node in ast.walk(self.tree):
+            if isinstance(node, Function):
+                yield node
+
+
+@cache
+def parse(path: Path) -> Source:
+    text = path.read_text(encoding="utf-8")
+    return Source(path, text.splitlines(), ast.parse(text, filename=str(path)))
+
+
+def sources(*rooms: str) -> list[Source]:
+    """The files of these rooms of the package; of all its rooms when none is named."""
+    folders = [PACKAGE / room for room in rooms] if rooms else [PACKAGE]
+    return [parse(path) for folder in folders for path in sorted(folder.rglob("*.py"))]
+
+
+def rooms_present() -> list[str]:
+    return [room for room in ENGINE_ROOMS if (PACKAGE / room / "__init__.py").exists()]
+
+
+def length(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1

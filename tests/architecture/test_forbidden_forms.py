@@ -1,0 +1,186 @@
+"""Numbers are Go's numbers, runs are repeatable, errors surface, and files say where they come from."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source_tree import DECISION_ROOMS, ENGINE_ROOMS, ROOT, Source, sources
+
+# Numpy adds in pairs and Python 3.12 compensates: both give other bits than a loop from left to right, which is Go's.
+UNORDERED_SUMS = {"sum", "fsum", "nansum", "dot", "vdot", "inner", "matmul", "einsum", "mean", "average", "var", "std"}
+EXACT = "exact: ints"
+BOUNDARY = "boundary:"
+SETS = ("set", "frozenset")
+
+
+def called_name(node: ast.Call) -> str:
+    match node.func:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(attr="reduce", value=ast.Attribute(attr="add")):
+            return "sum"
+        case ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def unordered_sums(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and called_name(node) in UNORDERED_SUMS and not source.excused(node, EXACT):
+            yield f"{source.where(node)} {called_name(node)}()"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            yield f"{source.where(node)} @"
+
+
+def floored(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        operator = node.op if isinstance(node, ast.BinOp | ast.AugAssign) else None
+        if not isinstance(operator, ast.FloorDiv | ast.Mod) or source.excused(node, EXACT):
+            continue
+        left = node.left if isinstance(node, ast.BinOp) else None
+        if isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str)):
+            continue
+        yield f"{source.where(node)} {'//' if isinstance(operator, ast.FloorDiv) else '%'}"
+
+
+def is_set(node: ast.AST | None, names: set[str]) -> bool:
+    match node:
+        case ast.Set() | ast.SetComp():
+            return True
+        case ast.Call(func=ast.Name(id=name)) if name in SETS:
+            return True
+        case ast.Name(id=name):
+            return name in names
+        case ast.BinOp(left=left, right=right, op=ast.BitOr() | ast.BitAnd() | ast.Sub() | ast.BitXor()):
+            return is_set(left, names) or is_set(right, names)
+    return False
+
+
+def set_names(tree: ast.AST) -> set[str]:
+    """Names that this tree binds to nothing but sets."""
+    bound: dict[str, bool] = {}
+    for node in ast.walk(tree):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, is_set(node.value, set())
+        elif isinstance(node, ast.AnnAssign):
+            targets, value = [node.target], ast.unparse(node.annotation).startswith(SETS)
+        for target in targets:
+            if isinstance(target, ast.Name):
+                bound[target.id] = bound.get(target.id, True) and value
+    return {name for name, always in bound.items() if always}
+
+
+def iterated(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.For(iter=walked) | ast.comprehension(iter=walked):
+            return [walked]
+        case ast.Call(func=ast.Name(id="list" | "tuple" | "enumerate" | "iter" | "next" | "map" | "zip"), args=args):
+            return args
+        case ast.Starred(value=value):
+            return [value]
+    return []
+
+
+def set_iterations(source: Source) -> Iterator[str]:
+    for scope in source.functions():
+        names = set_names(scope)
+        for node in ast.walk(scope):
+            for walked in iterated(node):
+                if is_set(walked, names):
+                    yield f"{source.where(walked)} {ast.unparse(walked)}"
+
+
+def blind_handlers(source: Source) -> list[ast.ExceptHandler]:
+    blind = {"Exception", "BaseException"}
+    return [
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or any(isinstance(n, ast.Name) and n.id in blind for n in ast.walk(node.type)))
+    ]
+
+
+def test_no_decision_adds_floats_in_another_order_than_go() -> None:
+    assert [] == [found for source in sources(*DECISION_ROOMS) for found in unordered_sums(source)]
+
+
+def test_no_decision_floors_where_go_truncates() -> None:
+    assert [] == [found for source in sources(*DECISION_ROOMS) for found in floored(source)]
+
+
+def test_the_engine_iterates_over_no_set() -> None:
+    assert [] == [found for source in sources(*ENGINE_ROOMS) for found in set_iterations(source)]
+
+
+def test_a_blind_except_stands_only_at_the_two_boundaries() -> None:
+    inside = [s.where(n) for s in sources(*ENGINE_ROOMS, "capture") for n in blind_handlers(s)]
+    unmarked = [s.where(n) for s in sources("cli", "tui") for n in blind_handlers(s) if not s.excused(n, BOUNDARY)]
+    assert [] == inside + unmarked
+    assert 1 >= sum(len(blind_handlers(source)) for source in sources("cli"))
+    assert 1 >= sum(len(blind_handlers(source)) for source in sources("tui"))
+
+
+@pytest.mark.parametrize("room", ["framework", "plugins", "actions"])
+def test_each_module_says_where_upstream_has_it(room: str) -> None:
+    registry = ROOT / "vcdebug" / room / "__init__.py"
+    silent = [s.where() for s in sources(room) if "Upstream: " not in "\n".join(s.lines) and s.path != registry]
+    assert [] == silent
+
+
+def test_the_engine_prints_nothing() -> None:
+    printed = [
+        source.where(node)
+        for source in sources(*ENGINE_ROOMS, "capture", "tui")
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "input")
+    ]
+    assert [] == printed
+
+
+TEXT_SUFFIXES = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".json", ".conf", ".svg", ".tcss", ".cfg", ""}
+GENERATED_FOLDERS = {"build", "dist"}
+MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:home|root|Users|work|opt|mnt)/\w")
+
+
+def text_files(folder: Path = ROOT) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.name.startswith(".") and path.name not in GENERATED_FOLDERS | {"__pycache__"}:
+            yield from text_files(path)
+        elif path.is_file() and path.suffix in TEXT_SUFFIXES:
+            yield path
+
+
+def test_no_file_names_a_path_of_a_machine() -> None:
+    files = [*text_files(), *(ROOT / ".ci").iterdir()]
+    found = [path.relative_to(ROOT) for path in files if MACHINE_PATH.search(path.read_text(encoding="utf-8"))]
+    assert [] == found
+
+
+def test_the_pins_name_no_index_and_no_folder() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [] == [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.+!]+", line)]
+
+
+BAD = """
+def decide(values, seen: set[str]):
+    total = sum(values) + np.sum(values) + values.mean() + np.add.reduce(values)
+    half = 7 // 2 + 7 % 2
+    name = "%s" % half
+    fine = sum(values)  # exact: ints
+    left = {1, 2} | seen
+    for one in left:
+        pass
+    return [x for x in {3, 4}] + list(set(values)) + sorted(set(values))
+"""
+
+
+def test_the_checks_see_what_they_are_for() -> None:
+    source = Source(ROOT / "bad.py", BAD.splitlines(), ast.parse(BAD))
+    assert 4 == len(list(unordered_sums(source)))
+    assert 2 == len(list(floored(source)))
+    assert ["left", "set(values)", "{3, 4}"] == sorted(found.split(" ", 1)[1] for found in set_iterations(source))

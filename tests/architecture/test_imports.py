@@ -1,0 +1,61 @@
+"""What a part of vcdebug costs to import, seen in a fresh interpreter."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source_tree import PACKAGE, ROOT, rooms_present
+
+HEAVY = ("textual", "rich", "kubernetes")
+FIXTURE = "preempt-blocked-by-gang"
+JOB = "research/llm-pretrain"
+
+IMPORT_ROOM = """
+import importlib, json, pkgutil, sys
+package = importlib.import_module(sys.argv[1])
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    importlib.import_module(module.name)
+print(json.dumps(sorted(sys.modules)))
+"""
+
+RUN_COMMAND = """
+import contextlib, io, json, sys
+from vcdebug.cli.main import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main(sys.argv[1:])
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def modules_after(script: str, *arguments: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    names: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return names
+
+
+def loaded(names: list[str], packages: tuple[str, ...]) -> list[str]:
+    return [package for package in packages if package in names]
+
+
+@pytest.mark.parametrize("room", rooms_present())
+def test_an_engine_room_loads_no_screen_and_no_client(room: str) -> None:
+    assert [] == loaded(modules_after(IMPORT_ROOM, f"vcdebug.{room}"), HEAVY)
+
+
+needs_cli = pytest.mark.skipif(not Path(PACKAGE / "cli" / "main.py").exists(), reason="no command line yet")
+
+
+@needs_cli
+def test_help_loads_neither_the_screen_nor_the_engine() -> None:
+    assert [] == loaded(modules_after(RUN_COMMAND, "--help"), ("textual", "kubernetes", "numpy"))
+
+
+@needs_cli
+@pytest.mark.parametrize("command", [["run", FIXTURE], ["explain", FIXTURE, JOB], ["inspect", FIXTURE]])
+def test_a_headless_command_loads_neither_the_screen_nor_the_client(command: list[str]) -> None:
+    assert [] == loaded(modules_after(RUN_COMMAND, *command), ("textual", "kubernetes"))

@@ -1,0 +1,187 @@
+"""Kubernetes quantities as the scheduler reads them: whole and milli-units in int64, with Go's rounding and overflow."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+MAX_INT64 = (1 << 63) - 1
+MAX_LENGTH = 1000
+"""A longer text is refused: no amount needs it."""
+
+_DECIMAL_SUFFIX = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_SUFFIX = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_SHAPE = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*)([+-]?[0-9]*)", re.ASCII)
+_MAX_INT64_DIGITS = 18
+_BINARY_DIGITS = 14
+_NANO = 9
+_BEYOND_INT64 = 400
+"""A decimal exponent from which every amount is a multiple of 2^64, or less than one nano-unit."""
+
+
+class QuantityError(ValueError):
+    """A text that is not a quantity."""
+
+
+class _Int64Amount(NamedTuple):
+    """`mantissa` x 10^`scale`: the short form, exact in int64."""
+
+    mantissa: int
+    scale: int
+
+
+class _DecimalAmount(NamedTuple):
+    """`nano` x 10^-9, or a whole number of units: the long form, of any size."""
+
+    unscaled: int
+    scale: int
+
+
+class _Parts(NamedTuple):
+    negative: bool
+    integer: str
+    fraction: str
+    suffix: str
+
+
+def value(text: object) -> int:
+    """The amount in whole units, rounded away from zero; raises QuantityError."""
+    return _scaled(_quantity_text(text), 0)
+
+
+def milli_value(text: object) -> int:
+    """The amount in thousandths, rounded away from zero; raises QuantityError."""
+    return _scaled(_quantity_text(text), 3)
+
+
+def overflows(text: object, power: int = 0) -> bool:
+    """Whether the amount times 10^`power` does not fit int64, so that the scheduler reads another number."""
+    negative, integer, fraction, suffix = _parts(_quantity_text(text))
+    exponent = _exponent(suffix)
+    digits = int(integer + fraction)
+    if digits == 0 or negative:
+        return False
+    if exponent is None:
+        return (digits << _BINARY_SUFFIX[suffix]) * _ten_to(power) > MAX_INT64 * _ten_to(len(fraction))
+    shift = exponent + power - len(fraction)
+    if shift >= 0:
+        return shift >= _BEYOND_INT64 or digits * _ten_to(shift) > MAX_INT64
+    return len(integer) + exponent + power > 0 and digits > MAX_INT64 * _ten_to(-shift)
+
+
+def _quantity_text(text: object) -> str:
+    """A manifest's value as the text the API would carry; null is zero."""
+    if isinstance(text, str):
+        return text.strip()
+    if text is None:
+        return "0"
+    if isinstance(text, bool) or not isinstance(text, int | float):
+        raise QuantityError(f"{type(text).__name__} is not a quantity")
+    return repr(text)
+
+
+@lru_cache(maxsize=65536)
+def _scaled(text: str, power: int) -> int:
+    amount = _amount(_parts(text))
+    if isinstance(amount, _Int64Amount):
+        return _scale_int64(amount, power)
+    return _scale_decimal(amount, power)
+
+
+def _parts(text: str) -> _Parts:
+    match = _SHAPE.fullmatch(text)
+    if match is None or not text or len(text) > MAX_LENGTH:
+        raise QuantityError(f"{_shown(text)} is not a quantity")
+    sign, integer, fraction, letters, number = match.groups()
+    suffix = letters + number
+    if _exponent(suffix) is None and suffix not in _BINARY_SUFFIX:
+        raise QuantityError(f"{_shown(text)} has the unknown suffix {_shown(suffix)}")
+    return _Parts(sign == "-", integer or "0", fraction or "", suffix)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def _exponent(suffix: str) -> int | None:
+    """The power of ten of a decimal suffix or of an exponent; None for anything else."""
+    if suffix in _DECIMAL_SUFFIX:
+        return _DECIMAL_SUFFIX[suffix]
+    number = suffix[1:]
+    if suffix[0] not in "eE" or not number.lstrip("+-").isdigit() or len(number) > 20:
+        return None
+    exponent = int(number)
+    if not -MAX_INT64 - 1 <= exponent <= MAX_INT64:
+        return None
+    return (exponent + 2**31) % 2**32 - 2**31
+
+
+def _amount(parts: _Parts) -> _Int64Amount | _DecimalAmount:
+    exponent = _exponent(parts.suffix)
+    digits = int(parts.integer + parts.fraction)
+    sign = -1 if parts.negative else 1
+    if exponent is None:
+        power = _BINARY_SUFFIX[parts.suffix]
+        if not parts.fraction and len(parts.integer) <= _BINARY_DIGITS - power * 3 // 10:
+            return _Int64Amount(sign * (digits << power), 0)
+        return _binary_decimal(sign, (digits << power), len(parts.fraction))
+    scale = exponent - len(parts.fraction)
+    if len(parts.integer) + len(parts.fraction) <= _MAX_INT64_DIGITS and scale >= -_NANO:
+        return _Int64Amount(sign * digits, scale)
+    return _DecimalAmount(sign * _nano_units(digits, scale), _NANO)
+
+
+def _binary_decimal(sign: int, digits: int, fraction_digits: int) -> _DecimalAmount:
+    if digits > MAX_INT64 * _ten_to(fraction_digits):
+        return _DecimalAmount(sign * MAX_INT64, 0)
+    return _DecimalAmount(sign * _nano_units(digits, -fraction_digits), _NANO)
+
+
+def _nano_units(digits: int, scale: int) -> int:
+    """`digits` x 10^`scale` in nano-units, rounded up; an amount far beyond int64 is a multiple of 2^64."""
+    shift = scale + _NANO
+    if shift >= _BEYOND_INT64:
+        return digits * _ten_to(_BEYOND_INT64)
+    if shift >= 0:
+        return digits * _ten_to(shift)
+    if digits == 0:
+        return 0
+    return -(-digits // _ten_to(-shift)) if -shift <= len(str(digits)) else 1
+
+
+def _scale_int64(amount: _Int64Amount, power: int) -> int:
+    shift = amount.scale + power
+    if shift < 0:
+        return _divide_away_from_zero(amount.mantissa, _ten_to(-shift))
+    if shift in (0, 1, 2, 3, 6, 9):
+        return _wrap(amount.mantissa * _ten_to(shift))
+    if amount.mantissa == 0 or shift > _MAX_INT64_DIGITS:
+        return 0
+    scaled = amount.mantissa * _ten_to(shift)
+    return scaled if scaled == _wrap(scaled) else 0
+
+
+def _divide_away_from_zero(number: int, divisor: int) -> int:
+    return -(-number // divisor) if number > 0 else number // divisor
+
+
+def _scale_decimal(amount: _DecimalAmount, power: int) -> int:
+    """The number of 10^-`power` units; a remainder adds 1, whatever the sign."""
+    shift = amount.scale - power
+    if shift <= 0:
+        return _wrap(_wrap(amount.unscaled) * _ten_to(-shift))
+    if amount.unscaled < 0:
+        quotient, remainder = divmod(-_wrap(amount.unscaled), _ten_to(shift))
+        return 1 - quotient if remainder else -quotient
+    quotient, remainder = divmod(amount.unscaled, _ten_to(shift))
+    return _wrap(quotient) + (1 if remainder else 0)
+
+
+def _ten_to(exponent: int) -> int:
+    return int("1" + "0" * exponent)
+
+
+def _wrap(number: int) -> int:
+    """The low 64 bits, as a signed number."""
+    return ((number + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)

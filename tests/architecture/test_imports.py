@@ -11,7 +11,7 @@ from tests.architecture.source_tree import PACKAGE, ROOT, rooms_present
 
 HEAVY = ("textual", "rich", "kubernetes")
 FIXTURE = "preempt-blocked-by-gang"
-JOB = "research/llm-pretrain"
+JOB = "research/llm-finetune"
 
 IMPORT_ROOM = """
 import importlib, json, pkgutil, sys

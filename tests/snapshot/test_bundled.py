@@ -1,0 +1,36 @@
+import yaml
+
+from vcdebug.snapshot.bundled import bundled, find
+
+KINDS = {"Node", "Queue", "PodGroup", "Pod", "PriorityClass", "Namespace"}
+
+
+def test_at_least_six_snapshots_come_along_and_each_says_what_it_shows() -> None:
+    assert len(bundled()) >= 6
+    assert [one.name for one in bundled() if not one.description.endswith(".")] == []
+
+
+def test_a_bundled_snapshot_is_found_by_its_name() -> None:
+    assert [one.path for one in bundled()] == [find(one.name) for one in bundled()]
+
+
+def test_another_name_finds_nothing() -> None:
+    assert [None, None] == [find("no-such-snapshot"), find("../fixtures/preempt-works")]
+
+
+def test_each_bundled_snapshot_holds_complete_objects() -> None:
+    for one in bundled():
+        objects = [o for file in sorted(one.path.glob("*.yaml")) for o in yaml.safe_load_all(file.read_text())]
+        assert KINDS == {o["kind"] for o in objects}
+        incomplete = [
+            o["metadata"]["name"] for o in objects if not {"uid", "creationTimestamp"} <= o["metadata"].keys()
+        ]
+        assert [] == incomplete
+        assert 5 <= len([o for o in objects if o["kind"] == "Node"]) <= 20
+        assert [] == [o["metadata"]["name"] for o in objects if o["kind"] == "Pod" and "phase" not in o["status"]]
+
+
+def test_no_uid_stands_for_two_objects() -> None:
+    for one in bundled():
+        objects = [o for file in sorted(one.path.glob("*.yaml")) for o in yaml.safe_load_all(file.read_text())]
+        assert len(objects) == len({o["metadata"]["uid"] for o in objects})

@@ -1,0 +1,35 @@
+"""The snapshots that come with vcdebug, found in a checkout and in an installed wheel alike."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+# In a wheel the snapshots lie in the package; in a checkout beside it.
+_FOLDERS = (Path(__file__).parents[1] / "fixtures", Path(__file__).parents[2] / "fixtures")
+
+
+class Bundled(NamedTuple):
+    """One snapshot that comes with vcdebug."""
+
+    name: str
+    path: Path
+    description: str
+    """One sentence: what it shows."""
+
+
+def find(name: str) -> Path | None:
+    """The folder of the bundled snapshot of this name."""
+    return next((one.path for one in bundled() if one.name == name), None)
+
+
+def bundled() -> list[Bundled]:
+    """Every bundled snapshot, by name."""
+    folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
+    if folder is None:
+        return []
+    return [_read(path.parent) for path in sorted(folder.glob("*/meta.json"))]
+
+
+def _read(path: Path) -> Bundled:
+    meta = json.loads((path / "meta.json").read_text(encoding="utf-8"))
+    return Bundled(path.name, path, meta.get("description", ""))

@@ -37,9 +37,9 @@ class AffinityTerm:
 
     def matches(self, group: LabelGroup, namespace_labels: Labels | None) -> bool:
         """Whether the term is about such pods; without namespace labels the selector sees none."""
-        if group.namespace not in self.namespaces:
-            if not self.namespace_selector.matches(namespace_labels or _NO_LABELS):
-                return False
+        named = group.namespace in self.namespaces
+        if not named and not self.namespace_selector.matches(namespace_labels or _NO_LABELS):
+            return False
         return self.selector.matches(group.labels)
 
 

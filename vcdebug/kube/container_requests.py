@@ -46,9 +46,7 @@ def _infeasible(status: Mapping[str, Any]) -> bool:
     return False
 
 
-def container_amounts(
-    container: Mapping[str, Any], resized: Resized | None, defaults: Mapping[str, int]
-) -> Amounts:
+def container_amounts(container: Mapping[str, Any], resized: Resized | None, defaults: Mapping[str, int]) -> Amounts:
     """The container's requests; `defaults` fill in resources that it does not name."""
     amounts = list_amounts((container.get("resources") or {}).get("requests") or {})
     status = resized.statuses.get(container.get("name", "")) if resized else None

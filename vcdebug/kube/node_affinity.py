@@ -61,11 +61,12 @@ def node_term(raw: Mapping[str, Any]) -> NodeTerm:
 
 
 def _field_requirement(raw: Mapping[str, Any]) -> FieldRequirement:
-    operator, values = raw.get("operator", ""), raw.get("values") or ()
+    operator: str = raw.get("operator", "")
+    values: list[str] = raw.get("values") or []
     if operator not in ("In", "NotIn"):
         raise SelectorError(f'"{operator}" is not a valid node selector operator')
     if len(values) != 1:
-        raise SelectorError(f"unexpected number of value ({len(values)}) for node field selector operator \"{operator}\"")
+        raise SelectorError(f'unexpected number of value ({len(values)}) for node field selector operator "{operator}"')
     return FieldRequirement(raw.get("key", ""), operator == "NotIn", values[0])
 
 

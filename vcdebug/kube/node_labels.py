@@ -25,14 +25,14 @@ class LabelColumn:
     @property
     def present(self) -> BoolArray:
         """Rows that carry the label."""
-        return self.ids != ABSENT
+        present: BoolArray = self.ids != ABSENT
+        return present
 
     def counts(self, per_row: IntArray) -> IntArray:
         """Sums of a number per row, by value id."""
-        totals = np.zeros(len(self.values), dtype=np.int64)
         present = self.ids != ABSENT
-        np.add.at(totals, self.ids[present], per_row[present])
-        return totals
+        totals = np.bincount(self.ids[present], weights=per_row[present], minlength=len(self.values))
+        return totals.astype(np.int64)
 
     def spread(self, per_value: IntArray, absent: int = 0) -> IntArray:
         """A number per value id laid out over the rows; `absent` where the node lacks the label."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from vcdebug.model.names import Row
 
-ANY_IP = "0.0.0.0"  # noqa: S104
+ANY_IP = "0.0.0.0"
 NO_FREE_PORTS = "node(s) didn't have free ports for the requested pod ports"
 
 

@@ -1,4 +1,4 @@
-"""What a pod requests, as the Kubernetes scorers count it: integers, with and without the defaults for missing requests.
+"""What a pod requests, as the Kubernetes scorers count it: integers, with and without defaults for missing ones.
 
 Upstream: k8s component-helpers resource (PodRequests), scheduler util non_zero.
 """
@@ -60,7 +60,7 @@ def pod_requests(spec: Mapping[str, Any], status: Mapping[str, Any], gate: Gate)
     )
 
 
-def _defaults(spec: Mapping[str, Any], requested: Amounts, pod_level: bool) -> Mapping[str, int]:  # noqa: FBT001
+def _defaults(spec: Mapping[str, Any], requested: Amounts, pod_level: bool) -> Mapping[str, int]:
     """With pod-level requests only what nothing in the pod names is defaulted."""
     if not (pod_level and _pod_level(spec)):
         return DEFAULT_AMOUNTS

@@ -143,18 +143,14 @@ def _check_values(operator: str, values: tuple[str, ...]) -> None:
         text = "for 'in', 'notin' operators, values set can't be empty"
         raise SelectorError(f"values: Invalid value: {shown}: {text}")
     if operator in _PRESENCE_OPERATORS and values:
-        raise SelectorError(
-            f"values: Invalid value: {shown}: values set must be empty for exists and does not exist"
-        )
+        raise SelectorError(f"values: Invalid value: {shown}: values set must be empty for exists and does not exist")
     if operator in _ORDER_OPERATORS:
         _check_order_value(values, shown)
 
 
 def _check_order_value(values: tuple[str, ...], shown: str) -> None:
     if len(values) != 1:
-        raise SelectorError(
-            f"values: Invalid value: {shown}: for 'Gt', 'Lt' operators, exactly one value is required"
-        )
+        raise SelectorError(f"values: Invalid value: {shown}: for 'Gt', 'Lt' operators, exactly one value is required")
     if parse_int64(values[0]) is None:
         text = "for 'Gt', 'Lt' operators, the value must be an integer"
         raise SelectorError(f"values[0]: Invalid value: {_quoted(values[0])}: {text}")

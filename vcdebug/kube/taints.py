@@ -71,9 +71,7 @@ def schedulable_despite_cordon(tolerations: Tolerations) -> bool:
 
 def untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> bool:
     """Whether some NoSchedule or NoExecute taint is not tolerated."""
-    return any(
-        taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations) for taint in taints
-    )
+    return any(taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations) for taint in taints)
 
 
 def intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerations) -> int:

@@ -1,0 +1,104 @@
+"""Objects that the checks look up, indexed once per session.
+
+Upstream: the informer listers that predicates and nodeorder use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vcdebug.kube.selector import Labels, Selector, SelectorError, equality_selector, label_selector
+from vcdebug.snapshot.snapshot import Snapshot
+
+Manifest = Mapping[str, Any]
+_CONTROLLERS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
+
+
+def metadata_of(manifest: Manifest) -> Manifest:
+    """The object's metadata."""
+    found: Manifest = manifest.get("metadata") or {}
+    return found
+
+
+def annotations_of(manifest: Manifest) -> Labels:
+    """The object's annotations."""
+    return metadata_of(manifest).get("annotations") or {}
+
+
+def labels_of(manifest: Manifest) -> Labels:
+    """The object's labels."""
+    return metadata_of(manifest).get("labels") or {}
+
+
+def spec_of(manifest: Manifest) -> Manifest:
+    """The object's spec."""
+    found: Manifest = manifest.get("spec") or {}
+    return found
+
+
+def name_of(manifest: Manifest) -> str:
+    """The object's name."""
+    return metadata_of(manifest).get("name") or ""
+
+
+def key_of(manifest: Manifest) -> str:
+    """`namespace/name`."""
+    return f"{metadata_of(manifest).get('namespace') or ''}/{name_of(manifest)}"
+
+
+class Listers:
+    """Lookups by name over the snapshot's raw objects."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.flags = snapshot.flags
+        self._snapshot = snapshot
+        self.namespace_labels = {name_of(m): labels_of(m) for m in self._sorted("Namespace")}
+        self.claims = {key_of(m): m for m in snapshot.of("PersistentVolumeClaim")}
+        self.volumes = {name_of(m): m for m in self._sorted("PersistentVolume")}
+        self.storage_classes = {name_of(m): m for m in snapshot.of("StorageClass")}
+        self.csi_nodes = {name_of(m): m for m in snapshot.of("CSINode")}
+        self.csi_drivers = {name_of(m): m for m in snapshot.of("CSIDriver")} if self.flags.csi_storage else {}
+        self.csi_capacities = self._sorted("CSIStorageCapacity") if self.flags.csi_storage else []
+        self.volume_attachments = snapshot.of("VolumeAttachment")
+        self.resource_claims = {key_of(m): m for m in snapshot.of("ResourceClaim")}
+        self.device_classes = {name_of(m): m for m in snapshot.of("DeviceClass")}
+        self._services = self._sorted("Service")
+        self._controllers = self._index_controllers()
+
+    def _sorted(self, kind: str) -> list[dict[str, Any]]:
+        return sorted(self._snapshot.of(kind), key=key_of)
+
+    def _index_controllers(self) -> dict[tuple[str, str], Manifest]:
+        if not self.flags.gate("WorkLoadSupport"):
+            return {}
+        return {(kind, key_of(m)): m for kind in _CONTROLLERS for m in self._snapshot.of(kind)}
+
+    def default_selector(self, namespace: str, pod_labels: Labels, owners: list[Manifest]) -> Selector:
+        """What Services and the owning controller select the pod by."""
+        pairs: dict[str, str] = {}
+        for service in self._services:
+            wanted = spec_of(service).get("selector")
+            here = (metadata_of(service).get("namespace") or "") == namespace
+            if here and wanted is not None and equality_selector(wanted).matches(pod_labels):
+                pairs.update(wanted)
+        owner = next((o for o in owners if o.get("controller")), None)
+        found = self._controller(namespace, owner) if owner else None
+        if owner is None or found is None:
+            return equality_selector(pairs)
+        return _merged(pairs, owner.get("kind") or "", spec_of(found).get("selector"))
+
+    def _controller(self, namespace: str, owner: Manifest) -> Manifest | None:
+        kind = owner.get("kind") or ""
+        if kind not in _CONTROLLERS or owner.get("apiVersion") != _CONTROLLERS[kind]:
+            return None
+        return self._controllers.get((kind, f"{namespace}/{owner.get('name')}"))
+
+
+def _merged(pairs: dict[str, str], kind: str, selector: Any) -> Selector:
+    if kind == "ReplicationController":
+        return equality_selector({**pairs, **(selector or {})})
+    try:
+        return equality_selector(pairs).with_requirements(label_selector(selector).requirements)
+    except SelectorError:
+        return equality_selector(pairs)

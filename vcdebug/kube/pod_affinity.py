@@ -1,0 +1,240 @@
+"""Pod affinity and anti-affinity as a filter.
+
+Upstream: k8s plugin interpodaffinity (filtering).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTerms, Terms
+from vcdebug.kube.node_labels import NodeLabels
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.pod_shape import PodShape
+from vcdebug.kube.selector import Labels
+from vcdebug.model.names import BoolArray, IntArray, Row
+
+FITS, AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = range(4)
+AFFINITY_REASON = "node(s) didn't match pod affinity rules"
+ANTI_AFFINITY_REASON = "node(s) didn't match pod anti-affinity rules"
+EXISTING_ANTI_AFFINITY_REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+PairCounts = dict[str, IntArray]
+"""topology key → number of matches per label value id."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IncomingTerm:
+    """A term of the pod to be placed, its namespace selector replaced by the namespaces found.
+
+    Upstream keeps the selector as well and evaluates it against no labels, so one that accepts those
+    (NotIn, DoesNotExist) means every namespace.
+    """
+
+    topology_key: str
+    everywhere: bool
+    namespaces: Mapping[str, None]
+    term: AffinityTerm
+
+    def matches(self, group: LabelGroup) -> bool:
+        """Whether the term is about pods of the group."""
+        return (self.everywhere or group.namespace in self.namespaces) and self.term.selector.matches(group.labels)
+
+
+IncomingTerms = tuple[IncomingTerm, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AllTerms:
+    """Pods that match every term of a list; no term means no pod."""
+
+    terms: IncomingTerms
+
+    def matches(self, group: LabelGroup) -> bool:
+        """Whether pods of the group match all terms."""
+        return bool(self.terms) and all(term.matches(group) for term in self.terms)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Incoming:
+    """All terms of the pod to be placed."""
+
+    required_affinity: AllTerms
+    required_anti_affinity: IncomingTerms
+    preferred: tuple[tuple[IncomingTerm, int], ...]
+    """Preferred terms with their weight, negative for anti-affinity."""
+
+
+class IncomingTermsTable:
+    """Expands terms of pods to be placed, each distinct list once."""
+
+    def __init__(self, namespace_labels: Mapping[str, Labels]) -> None:
+        self._namespace_labels = namespace_labels
+        self._known: dict[PodAffinityTerms, Incoming] = {}
+
+    def namespace_labels(self, namespace: str) -> Labels | None:
+        """Labels of the Namespace object, None without one."""
+        return self._namespace_labels.get(namespace)
+
+    def incoming(self, terms: PodAffinityTerms) -> Incoming:
+        """The expanded terms."""
+        known = self._known.get(terms)
+        if known is None:
+            known = self._known[terms] = self._expand_all(terms)
+        return known
+
+    def _expand_all(self, terms: PodAffinityTerms) -> Incoming:
+        preferred = [(term, term.weight) for term in terms.preferred_affinity]
+        preferred += [(term, -term.weight) for term in terms.preferred_anti_affinity]
+        return Incoming(
+            AllTerms(self._expand(terms.required_affinity)),
+            self._expand(terms.required_anti_affinity),
+            tuple((self._expand_term(term), weight) for term, weight in preferred),
+        )
+
+    def _expand(self, terms: Terms) -> IncomingTerms:
+        return tuple(self._expand_term(term) for term in terms)
+
+    def _expand_term(self, term: AffinityTerm) -> IncomingTerm:
+        namespaces = dict.fromkeys(term.namespaces)
+        if not term.namespace_selector.empty:
+            for name, labels in self._namespace_labels.items():
+                if term.namespace_selector.matches(labels):
+                    namespaces[name] = None
+        return IncomingTerm(term.topology_key, term.namespace_selector.matches({}), namespaces, term)
+
+
+@dataclass(slots=True)
+class AffinityState:
+    """What PreFilter counted for one pod; a simulation works on a clone."""
+
+    incoming: Incoming
+    group: LabelGroup
+    namespace_labels: Labels | None
+    existing_anti: PairCounts
+    affinity: PairCounts
+    anti: PairCounts
+
+    def clone(self) -> AffinityState:
+        """A copy with its own counts."""
+        return replace(
+            self,
+            existing_anti={key: counts.copy() for key, counts in self.existing_anti.items()},
+            affinity={key: counts.copy() for key, counts in self.affinity.items()},
+            anti={key: counts.copy() for key, counts in self.anti.items()},
+        )
+
+
+class InterPodAffinity:
+    """The filter over one session's view.
+
+    Existing anti-affinity is looked up only on nodes that held such pods at session open.
+    """
+
+    def __init__(self, view: NodeView, table: IncomingTermsTable) -> None:
+        self._view = view
+        self._table = table
+        self._anti_rows: BoolArray = view.rows_with_required_anti_affinity()
+        self._about: dict[tuple[AffinityTerm, LabelGroup], bool] = {}
+
+    def pre_filter(self, shape: PodShape) -> AffinityState | None:
+        """Count what matters for the pod; None when nothing does (Skip)."""
+        incoming = self._table.incoming(shape.affinity)
+        labels = self._table.namespace_labels(shape.group.namespace)
+        existing = self._existing_anti(shape.group, labels)
+        if not existing and not shape.affinity.has_required:
+            return None
+        return AffinityState(
+            incoming, shape.group, labels, existing, self._affinity_counts(incoming), self._anti_counts(incoming)
+        )
+
+    def _existing_anti(self, group: LabelGroup, namespace_labels: Labels | None) -> PairCounts:
+        pairs: PairCounts = {}
+        for term, owners in self._view.anti_affinity_terms():
+            if self._is_about(term, group, namespace_labels):
+                _add(pairs, self._view.labels, term.topology_key, np.where(self._anti_rows, owners, 0))
+        return {key: counts for key, counts in pairs.items() if counts.any()}
+
+    def _is_about(self, term: AffinityTerm, group: LabelGroup, namespace_labels: Labels | None) -> bool:
+        known = self._about.get((term, group))
+        if known is None:
+            known = self._about[term, group] = term.matches(group, namespace_labels)
+        return known
+
+    def _affinity_counts(self, incoming: Incoming) -> PairCounts:
+        pairs: PairCounts = {}
+        terms = incoming.required_affinity.terms
+        for term in terms:
+            per_row = self._view.counts.per_row(incoming.required_affinity)
+            _add(pairs, self._view.labels, term.topology_key, per_row)
+        return pairs
+
+    def _anti_counts(self, incoming: Incoming) -> PairCounts:
+        pairs: PairCounts = {}
+        for term in incoming.required_anti_affinity:
+            _add(pairs, self._view.labels, term.topology_key, self._view.counts.per_row(term))
+        return pairs
+
+    def filter(self, state: AffinityState, rows: IntArray) -> IntArray:
+        """FITS or the first failing check per row."""
+        labels = self._view.labels
+        answer = np.where(_affinity_satisfied(state, labels, rows), FITS, AFFINITY)
+        answer[(answer == FITS) & _any_matches(state.anti, labels, rows)] = ANTI_AFFINITY
+        answer[(answer == FITS) & _any_matches(state.existing_anti, labels, rows)] = EXISTING_ANTI_AFFINITY
+        return answer
+
+    def update(self, state: AffinityState, other: PodShape, row: Row, sign: int) -> None:
+        """Simulate another pod coming to a node (sign 1) or leaving it (sign -1)."""
+        labels = self._view.labels
+        for existing in other.affinity.required_anti_affinity:
+            if self._is_about(existing, state.group, state.namespace_labels):
+                _bump(state.existing_anti, labels, existing.topology_key, row, sign)
+        if state.incoming.required_affinity.matches(other.group):
+            for term in state.incoming.required_affinity.terms:
+                _bump(state.affinity, labels, term.topology_key, row, sign)
+        for term in state.incoming.required_anti_affinity:
+            if term.matches(other.group):
+                _bump(state.anti, labels, term.topology_key, row, sign)
+
+
+def _add(pairs: PairCounts, labels: NodeLabels, key: str, per_row: IntArray) -> None:
+    counts = labels.column(key).counts(per_row)
+    pairs[key] = pairs[key] + counts if key in pairs else counts
+
+
+def _bump(pairs: PairCounts, labels: NodeLabels, key: str, row: Row, sign: int) -> None:
+    column = labels.column(key)
+    if key not in pairs:
+        pairs[key] = np.zeros(len(column.values), dtype=np.int64)
+    value_id = column.ids[row]
+    if value_id >= 0:
+        pairs[key][value_id] += sign
+
+
+def _affinity_satisfied(state: AffinityState, labels: NodeLabels, rows: IntArray) -> BoolArray:
+    labelled: BoolArray = np.ones(len(rows), dtype=np.bool_)
+    populated: BoolArray = np.ones(len(rows), dtype=np.bool_)
+    for term in state.incoming.required_affinity.terms:
+        ids = labels.column(term.topology_key).ids[rows]
+        labelled &= ids >= 0
+        populated &= np.append(state.affinity[term.topology_key], 0)[ids] > 0
+    if not populated.all() and _first_of_its_kind(state):
+        return labelled
+    return labelled & populated
+
+
+def _first_of_its_kind(state: AffinityState) -> bool:
+    """No pod anywhere matches, and the pod would match itself: it may open the group."""
+    if any(counts.any() for counts in state.affinity.values()):
+        return False
+    return state.incoming.required_affinity.matches(state.group)
+
+
+def _any_matches(pairs: PairCounts, labels: NodeLabels, rows: IntArray) -> BoolArray:
+    found: BoolArray = np.zeros(len(rows), dtype=np.bool_)
+    for key, counts in pairs.items():
+        found |= np.append(counts, 0)[labels.column(key).ids[rows]] > 0
+    return found

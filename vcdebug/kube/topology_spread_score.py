@@ -1,0 +1,97 @@
+"""Topology spread constraints as a score (ScheduleAnyway, or the system's defaults).
+
+Upstream: k8s plugin podtopologyspread (scoring).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from vcdebug.gomath import FloatArray, div_rows, round_half_away_rows
+from vcdebug.kube.affinity_terms import LabelGroup
+from vcdebug.kube.node_labels import ABSENT, LabelColumn
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.placement import Placement
+from vcdebug.kube.selector import Selector
+from vcdebug.kube.topology_spread import (
+    Constraints,
+    SpreadConstraint,
+    SpreadQuestion,
+    including_rows,
+    rows_with_all_keys,
+)
+from vcdebug.model.names import BoolArray, IntArray
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+MAX_SCORE = 100
+
+
+def default_constraints(selector: Selector) -> Constraints:
+    """The system's constraints for pods that state none; no constraint without a selector."""
+    if selector.empty:
+        return ()
+    return (SpreadConstraint(HOSTNAME, 3, selector), SpreadConstraint(ZONE, 5, selector))
+
+
+class SpreadScore:
+    """Scores of one pod's constraints over the candidate rows."""
+
+    def __init__(self, view: NodeView, constraints: Constraints, group: LabelGroup, placement: Placement) -> None:
+        self._view = view
+        self._constraints = constraints
+        self._group = group
+        self._placement = placement
+
+    def scores(self, rows: IntArray, *, require_all: bool) -> IntArray:
+        """0 to 100 per candidate row, ignored rows 0."""
+        labelled = rows_with_all_keys(self._view, self._constraints)
+        counted = labelled if require_all else self._view.labels.all_rows()
+        ignored = ~counted[rows]
+        raw: FloatArray = np.zeros(len(rows), dtype=np.float64)
+        for constraint in self._constraints:
+            raw = raw + self._part(constraint, rows, ignored, counted)
+        return _normalized(np.where(ignored, 0, round_half_away_rows(raw)), ignored)
+
+    def _part(self, constraint: SpreadConstraint, rows: IntArray, ignored: BoolArray, counted: BoolArray) -> FloatArray:
+        column = self._view.labels.column(constraint.topology_key)
+        per_row = self._view.counts.per_row(SpreadQuestion(self._group.namespace, constraint.selector))
+        if constraint.topology_key == HOSTNAME:
+            counts, size = per_row[rows], int((~ignored).sum())
+        else:
+            counts, size = self._domain_counts(constraint, column, rows[~ignored], counted, per_row, rows)
+        weight = math.log(float(size + 2))
+        part = counts.astype(np.float64) * weight + float(constraint.max_skew - 1)
+        return np.where(column.present[rows], part, 0.0)
+
+    def _domain_counts(
+        self,
+        constraint: SpreadConstraint,
+        column: LabelColumn,
+        kept: IntArray,
+        counted: BoolArray,
+        per_row: IntArray,
+        rows: IntArray,
+    ) -> tuple[IntArray, int]:
+        """Pods per candidate's domain, and the number of domains among the candidates that are not ignored.
+
+        A missing label counts as the empty value.
+        """
+        size = len(column.values)
+        ids = np.where(column.ids == ABSENT, column.id_of.get("", size), column.ids)
+        domains = np.zeros(size + 1, dtype=np.bool_)
+        domains[ids[kept]] = True
+        counting = counted & including_rows(self._view, constraint, self._placement)
+        per_value = np.bincount(ids[counting], weights=per_row[counting], minlength=size + 1).astype(np.int64)
+        return per_value[ids[rows]], int(domains.sum())
+
+
+def _normalized(raw: IntArray, ignored: BoolArray) -> IntArray:
+    kept = raw[~ignored]
+    highest = max(0, int(kept.max())) if len(kept) else 0
+    if highest == 0:
+        return np.where(ignored, 0, MAX_SCORE).astype(np.int64)
+    scores = div_rows(MAX_SCORE * (highest + kept.min() - raw), np.full(len(raw), highest, dtype=np.int64))
+    return np.where(ignored, 0, scores).astype(np.int64)

@@ -1,0 +1,219 @@
+"""VolumeBinding: bound volumes must be reachable, unbound ones must be available or can be provisioned.
+
+Upstream: k8s plugin volumebinding, its binder and assume caches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from vcdebug.kube.claims import (
+    SELECTED_NODE,
+    WAIT_FOR_FIRST_CONSUMER,
+    ClaimName,
+    claim_names,
+    class_name,
+    fully_bound,
+    not_found,
+    not_owner_text,
+    owned_by,
+)
+from vcdebug.kube.listers import Listers, Manifest, annotations_of, key_of, metadata_of, name_of, spec_of
+from vcdebug.kube.selector import Labels
+from vcdebug.kube.volume_match import matching_volume, reachable, storage_request
+from vcdebug.kube.volume_provision import Provisioning
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.names import NodeName
+
+if TYPE_CHECKING:
+    from vcdebug.model.pod import Pod
+
+NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
+NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
+VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+
+
+class VolumeBindingError(Exception):
+    """PreFilter or Filter ended with an error; the text is upstream's."""
+
+
+class PodVolumes(NamedTuple):
+    """What placing a pod on one node would bind (claim key, volume name) and provision (claim keys)."""
+
+    bindings: tuple[tuple[str, str], ...] = ()
+    provisions: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class VolumeState:
+    """The claims of one pod, and what Filter decided per node."""
+
+    bound: list[Manifest] = field(default_factory=list)
+    delayed: list[Manifest] = field(default_factory=list)
+    candidates: dict[str, list[Manifest]] = field(default_factory=dict)
+    """Volumes by storage class at the time of PreFilter."""
+    by_node: dict[NodeName, PodVolumes] = field(default_factory=dict)
+
+
+class VolumeBinding:
+    """The check and its memory of volumes and claims that this session has spoken for."""
+
+    def __init__(self, listers: Listers) -> None:
+        self._listers = listers
+        self._provisioning = Provisioning(listers)
+        self._taken: dict[str, str] = {}
+        """volume name → key of the claim it is assumed bound to."""
+        self._selected: dict[str, NodeName] = {}
+        """claim key → node it is assumed to be provisioned on."""
+
+    def pre_filter(self, pod: Pod) -> VolumeState | None:
+        """The pod's claims; None without any (Skip); raises VolumeBindingError."""
+        names = list(claim_names(pod))
+        claims = [self._checked_claim(pod, name) for name in names]
+        if not names:
+            return None
+        state = VolumeState()
+        immediate = False
+        for claim in claims:
+            if fully_bound(claim):
+                state.bound.append(claim)
+            elif self._delayed(claim) and not spec_of(claim).get("volumeName"):
+                state.delayed.append(claim)
+            else:
+                immediate = True
+        if immediate:
+            raise VolumeBindingError(UNBOUND_IMMEDIATE)
+        for claim in state.delayed:
+            state.candidates[class_name(claim)] = self._volumes_of(class_name(claim))
+        return state
+
+    def _checked_claim(self, pod: Pod, name: ClaimName) -> Manifest:
+        claim = self._listers.claims.get(f"{pod.namespace}/{name.name}")
+        if claim is None:
+            text = not_found("persistentvolumeclaim", name.name)
+            waiting = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name.name}"'
+            raise VolumeBindingError(waiting if name.ephemeral else text)
+        if (claim.get("status") or {}).get("phase") == "Lost":
+            volume = spec_of(claim).get("volumeName") or ""
+            text = f'persistentvolumeclaim "{name.name}" bound to non-existent persistentvolume "{volume}"'
+            raise VolumeBindingError(text)
+        if metadata_of(claim).get("deletionTimestamp"):
+            raise VolumeBindingError(f'persistentvolumeclaim "{name.name}" is being deleted')
+        if name.ephemeral and not owned_by(claim, pod):
+            raise VolumeBindingError(not_owner_text(claim, pod))
+        return claim
+
+    def _delayed(self, claim: Manifest) -> bool:
+        storage_class = self._listers.storage_classes.get(class_name(claim))
+        return storage_class is not None and storage_class.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
+
+    def _volumes_of(self, storage_class: str) -> list[Manifest]:
+        return [self._assumed(v) for v in self._listers.volumes.values() if class_name(v) == storage_class]
+
+    def _assumed(self, volume: Manifest) -> Manifest:
+        """The volume as it stands after this session's reservations."""
+        claim_key = self._taken.get(name_of(volume))
+        if claim_key is None:
+            return volume
+        namespace, name = claim_key.split("/", 1)
+        uid = metadata_of(self._listers.claims[claim_key]).get("uid") or ""
+        return {**volume, "spec": {**spec_of(volume), "claimRef": {"namespace": namespace, "name": name, "uid": uid}}}
+
+    def filter(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Status | None:
+        """None when the volumes can be had on the node; remembers how."""
+        reachable_volumes, found = self._bound_reachable(state, node_labels)
+        try:
+            satisfied, enough, volumes = self._delayed_satisfied(state, node, node_labels)
+        except VolumeBindingError as error:
+            return Status(ERROR, str(error))
+        reasons = [
+            text
+            for text, failed in (
+                (NODE_CONFLICT, not reachable_volumes),
+                (BIND_CONFLICT, not satisfied),
+                (NOT_ENOUGH_SPACE, not enough),
+                (VOLUME_GONE, not found),
+            )
+            if failed
+        ]
+        if reasons:
+            return Status(UNSCHEDULABLE_AND_UNRESOLVABLE, ", ".join(reasons))
+        state.by_node[node] = volumes
+        return None
+
+    def _bound_reachable(self, state: VolumeState, node_labels: Labels) -> tuple[bool, bool]:
+        for claim in state.bound:
+            volume = self._listers.volumes.get(spec_of(claim).get("volumeName") or "")
+            if volume is None:
+                return True, False
+            if not reachable(volume, node_labels):
+                return False, True
+        return True, True
+
+    def _delayed_satisfied(
+        self, state: VolumeState, node: NodeName, node_labels: Labels
+    ) -> tuple[bool, bool, PodVolumes]:
+        to_provision: list[Manifest] = []
+        to_match: list[Manifest] = []
+        for claim in state.delayed:
+            selected = self._selected_node(claim)
+            if selected is not None and selected != node:
+                return False, True, PodVolumes()
+            (to_match if selected is None else to_provision).append(claim)
+        bindings, unmatched = self._match(state, to_match, node_labels)
+        to_provision += unmatched
+        satisfied, enough = not unmatched, True
+        if to_provision:
+            satisfied, enough = self._provision(to_provision, node_labels)
+        return satisfied, enough, PodVolumes(tuple(bindings), tuple(key_of(claim) for claim in to_provision))
+
+    def _selected_node(self, claim: Manifest) -> NodeName | None:
+        return self._selected.get(key_of(claim), annotations_of(claim).get(SELECTED_NODE))
+
+    def _match(
+        self, state: VolumeState, claims: list[Manifest], node_labels: Labels
+    ) -> tuple[list[tuple[str, str]], list[Manifest]]:
+        bindings: list[tuple[str, str]] = []
+        unmatched: list[Manifest] = []
+        chosen: dict[str, None] = {}
+        for claim in sorted(claims, key=storage_request):
+            volume = matching_volume(claim, state.candidates.get(class_name(claim), []), node_labels, chosen)
+            if volume is None:
+                unmatched.append(claim)
+                continue
+            chosen[name_of(volume)] = None
+            bindings.append((key_of(claim), name_of(volume)))
+        return bindings, unmatched
+
+    def _provision(self, claims: list[Manifest], node_labels: Labels) -> tuple[bool, bool]:
+        """(can be provisioned, enough space)."""
+        for claim in claims:
+            name = class_name(claim)
+            if not name:
+                raise VolumeBindingError(f'no class for claim "{key_of(claim)}"')
+            if name not in self._listers.storage_classes:
+                raise VolumeBindingError(f'failed to find storage class "{name}"')
+            if not self._provisioning.allowed(name, node_labels):
+                return False, True
+            if not self._provisioning.enough_space(name, claim, node_labels):
+                return True, False
+        return True, True
+
+    def reserve(self, state: VolumeState, node: NodeName) -> None:
+        """Assume what Filter decided for the node."""
+        volumes = state.by_node.get(node, PodVolumes())
+        for claim_key, volume_name in volumes.bindings:
+            self._taken[volume_name] = claim_key
+        for claim_key in volumes.provisions:
+            self._selected[claim_key] = node
+
+    def unreserve(self, state: VolumeState, node: NodeName) -> None:
+        """Give back what was assumed for the node."""
+        volumes = state.by_node.get(node, PodVolumes())
+        for _, volume_name in volumes.bindings:
+            self._taken.pop(volume_name, None)
+        for claim_key in volumes.provisions:
+            self._selected.pop(claim_key, None)

@@ -1,0 +1,146 @@
+"""NodeVolumeLimits: how many volumes of a CSI driver a node can attach.
+
+Upstream: k8s plugin nodevolumelimits (CSILimits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from vcdebug.kube.claims import ClaimName, claim_names, class_name, not_found, not_owner_text, owned_by
+from vcdebug.kube.listers import Listers, Manifest, spec_of
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+
+if TYPE_CHECKING:
+    from vcdebug.model.pod import Pod
+
+EXCEEDED = Status(UNSCHEDULABLE, "node(s) exceed max volume count")
+_MIGRATED = {
+    "awsElasticBlockStore": ("ebs.csi.aws.com", "volumeID"),
+    "gcePersistentDisk": ("pd.csi.storage.gke.io", "pdName"),
+    "azureDisk": ("disk.csi.azure.com", "diskURI"),
+    "cinder": ("cinder.csi.openstack.org", "volumeID"),
+    "portworxVolume": ("pxd.portworx.com", "volumeID"),
+}
+"""In-tree volume sources that Kubernetes translates to CSI: driver, and the field that names the volume."""
+
+Volumes = dict[str, str]
+"""driver/handle → driver."""
+
+
+class _LookupFailed(Exception):
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.reason)
+        self.status = status
+
+
+def has_limited_volumes(pod: Pod) -> bool:
+    """Whether the pod has volumes that can count: claims, ephemeral volumes, translatable inline volumes."""
+    return any(
+        volume.get("persistentVolumeClaim") is not None
+        or volume.get("ephemeral") is not None
+        or any(source in volume for source in _MIGRATED)
+        for volume in pod.spec.get("volumes") or ()
+    )
+
+
+class VolumeLimits:
+    """The check for one node at a time."""
+
+    def __init__(self, listers: Listers) -> None:
+        self._listers = listers
+
+    def check(self, pod: Pod, node: str, placed: Iterator[Pod]) -> Status | None:
+        """None when the node can attach the pod's new volumes beside those of its present pods."""
+        csi_node = self._listers.csi_nodes.get(node)
+        try:
+            new = self._volumes(pod, csi_node, strict=True)
+        except _LookupFailed as failure:
+            return failure.status
+        limits = _limits(csi_node)
+        if not new or not limits:
+            return None
+        attached: Volumes = {}
+        for other in placed:
+            attached.update(self._volumes(other, csi_node, strict=False))
+        return _exceeded(new, self._with_attachments(attached, node), attached, limits)
+
+    def _volumes(self, pod: Pod, csi_node: Manifest | None, *, strict: bool) -> Volumes:
+        volumes: Volumes = {}
+        for claim_name in claim_names(pod):
+            handle = self._claimed(pod, claim_name, csi_node, strict=strict)
+            if handle is not None:
+                volumes[f"{handle[0]}/{handle[1]}"] = handle[0]
+        for volume in pod.spec.get("volumes") or ():
+            translated = _translated(volume) if csi_node is not None else None
+            if translated is not None:
+                volumes[f"{translated[0]}/{translated[1]}"] = translated[0]
+        return volumes
+
+    def _claimed(
+        self, pod: Pod, claim_name: ClaimName, csi_node: Manifest | None, *, strict: bool
+    ) -> tuple[str, str] | None:
+        claim = self._listers.claims.get(f"{pod.namespace}/{claim_name.name}")
+        if claim is None:
+            if strict:
+                text = not_found("persistentvolumeclaim", claim_name.name)
+                reason = f"looking up PVC {pod.namespace}/{claim_name.name}: {text}"
+                raise _LookupFailed(Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason))
+            return None
+        if strict and claim_name.ephemeral and not owned_by(claim, pod):
+            raise _LookupFailed(Status(ERROR, not_owner_text(claim, pod)))
+        return self._driver_and_handle(pod.namespace, claim_name.name, claim, csi_node)
+
+    def _driver_and_handle(
+        self, namespace: str, name: str, claim: Manifest, csi_node: Manifest | None
+    ) -> tuple[str, str] | None:
+        volume = self._listers.volumes.get(spec_of(claim).get("volumeName") or "")
+        if volume is None:
+            storage_class = self._listers.storage_classes.get(class_name(claim)) or {}
+            provisioner = storage_class.get("provisioner") or ""
+            return (provisioner, f"unbound {namespace}/{name}") if provisioner else None
+        csi = spec_of(volume).get("csi")
+        if csi is not None:
+            return csi.get("driver") or "", csi.get("volumeHandle") or ""
+        return _translated(spec_of(volume)) if csi_node is not None else None
+
+    def _with_attachments(self, attached: Volumes, node: str) -> Volumes:
+        everything = dict(attached)
+        for attachment in self._listers.volume_attachments:
+            source = (spec_of(attachment).get("source") or {}).get("persistentVolumeName") or ""
+            volume = self._listers.volumes.get(source)
+            csi = spec_of(volume).get("csi") if volume is not None else None
+            if spec_of(attachment).get("nodeName") == node and csi is not None:
+                driver = spec_of(attachment).get("attacher") or ""
+                everything.setdefault(f"{driver}/{csi.get('volumeHandle') or ''}", driver)
+        return everything
+
+
+def _translated(volume: Manifest) -> tuple[str, str] | None:
+    for source, (driver, field) in _MIGRATED.items():
+        if volume.get(source) is not None:
+            return driver, str(volume[source].get(field) or "")
+    return None
+
+
+def _limits(csi_node: Manifest | None) -> dict[str, int]:
+    drivers: list[dict[str, Any]] = spec_of(csi_node or {}).get("drivers") or []
+    counts = {driver.get("name") or "": (driver.get("allocatable") or {}).get("count") for driver in drivers}
+    return {name: count for name, count in counts.items() if count is not None}
+
+
+def _exceeded(new: Volumes, everything: Volumes, attached: Volumes, limits: dict[str, int]) -> Status | None:
+    in_use = _per_driver(everything)
+    wanted = _per_driver({key: driver for key, driver in new.items() if key not in attached})
+    for driver, count in wanted.items():
+        if driver in limits and in_use.get(driver, 0) + count > limits[driver]:
+            return EXCEEDED
+    return None
+
+
+def _per_driver(volumes: Volumes) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for driver in volumes.values():
+        counts[driver] = counts.get(driver, 0) + 1
+    return counts

@@ -1,0 +1,115 @@
+"""Two traces event by event: where they part, and whose answer it was."""
+
+import gzip
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+Event = Mapping[str, Any]
+
+RELATIVE = 1e-12
+ABSOLUTE = 1e-9
+LABELS = ("seq",)
+"""Fields that number an event and decide nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first event that is not the expected one."""
+
+    number: int
+    field: str
+    expected: Event | None
+    actual: Event | None
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"event {self.number} differs at {self.field or 'its end'}: {self._subject()}",
+                f"  expected {_shown(self.expected, self.field)}",
+                f"  actual   {_shown(self.actual, self.field)}",
+                f"  expected event {_text(self.expected)}",
+                f"  actual event   {_text(self.actual)}",
+            ]
+        )
+
+    def _subject(self) -> str:
+        event = self.expected or self.actual or {}
+        names = ("ev", "point", "plugin", "action", "op", "what", "when", "job", "task", "queue", "node")
+        return " ".join(str(event[name]) for name in names if isinstance(event.get(name), str))
+
+
+def first_difference(expected: Iterable[Event], actual: Iterable[Event]) -> Difference | None:
+    """Where the second trace stops being the first one."""
+    for number, (left, right) in enumerate(zip_longest(expected, actual), start=1):
+        if left is None or right is None:
+            return Difference(number, "", left, right)
+        field = differing_field(_decisive(left), _decisive(right))
+        if field is not None:
+            return Difference(number, field.removeprefix("."), left, right)
+    return None
+
+
+def differing_field(left: Any, right: Any) -> str | None:
+    """The path of the first value that differs, in key order; None when there is none."""
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return _differing_key(left, right)
+    if isinstance(left, list) and isinstance(right, list):
+        return _differing_item(left, right)
+    if _is_number(left) and _is_number(right):
+        return None if math.isclose(left, right, rel_tol=RELATIVE, abs_tol=ABSOLUTE) else ""
+    return None if type(left) is type(right) and left == right else ""
+
+
+def read_trace(path: Path) -> list[Event]:
+    """The events of a .jsonl or .jsonl.gz file."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def _differing_key(left: Mapping[str, Any], right: Mapping[str, Any]) -> str | None:
+    for key in sorted({*left, *right}):
+        if key not in left or key not in right:
+            return f".{key}"
+        inner = differing_field(left[key], right[key])
+        if inner is not None:
+            return f".{key}{inner}"
+    return None
+
+
+def _differing_item(left: Sequence[Any], right: Sequence[Any]) -> str | None:
+    for index, (one, other) in enumerate(zip(left, right, strict=False)):
+        inner = differing_field(one, other)
+        if inner is not None:
+            return f".{index}{inner}"
+    return None if len(left) == len(right) else f".{min(len(left), len(right))}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _decisive(event: Event) -> Event:
+    return {key: value for key, value in event.items() if key not in LABELS}
+
+
+def _shown(event: Event | None, field: str) -> str:
+    value: Any = event
+    for part in field.split(".") if field else []:
+        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        elif isinstance(value, Mapping) and part in value:
+            value = value[part]
+        else:
+            return "nothing" if value is event else f"nothing there, in {_text(value)}"
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return text if len(text) <= 400 else text[:400] + " ..."

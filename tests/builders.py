@@ -1,0 +1,207 @@
+"""A cluster in a few lines: manifests as the API server would give them, and an open session over them.
+
+ssn = open_session(
+    cluster(
+        node("n1", cpu="10"),
+        queue("q1", weight=2),
+        pod_group("j1", queue="q1", min_member=2),
+        pods("j1", 2, cpu="1"),
+    ),
+    "gang",
+)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from vcdebug.framework.ballots import build_ballots, register
+from vcdebug.framework.conf import SchedulerConf, parse_conf
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.record import Record
+from vcdebug.framework.registry import resolve
+from vcdebug.framework.session import Session
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import PLUGINS
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+CREATED = "2026-10-31T12:00:00Z"
+GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+ROLE_ANNOTATION = "volcano.sh/task-spec"
+
+
+def amounts(cpu: str | None = None, memory: str | None = None, **scalars: str) -> dict[str, str]:
+    """A resource list; scalars by keyword, `gpu` for nvidia.com/gpu and `_` for `-`."""
+    named = {"cpu": cpu, "memory": memory}
+    named |= {"nvidia.com/gpu" if key == "gpu" else key.replace("_", "-"): text for key, text in scalars.items()}
+    return {name: text for name, text in named.items() if text is not None}
+
+
+def metadata(name: str, namespace: str | None = None, **more: Any) -> dict[str, Any]:
+    """Metadata with a UID and a creation time; None leaves a field out."""
+    fields = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "creationTimestamp": CREATED, **more}
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def node(name: str, cpu: str = "10", memory: str = "100G", pods: str | None = "110", **more: Any) -> Manifest:
+    """A ready node; further keywords are scalars, or `labels`, `taints`, `unschedulable`."""
+    spec = {key: more.pop(key) for key in ("taints", "unschedulable") if key in more}
+    labels = {"kubernetes.io/hostname": name, **more.pop("labels", {})}
+    scalars = {**more, **({"pods": pods} if pods is not None else {})}
+    total = amounts(cpu, memory, **scalars)
+    conditions = [{"type": "Ready", "status": "True"}]
+    return {
+        "kind": "Node",
+        "metadata": metadata(name, labels=labels),
+        "spec": spec,
+        "status": {"capacity": total, "allocatable": total, "conditions": conditions},
+    }
+
+
+def pod(
+    name: str,
+    group: str | None = None,
+    *,
+    on: str = "",
+    phase: str = "",
+    namespace: str = "default",
+    requests: Mapping[str, str] | None = None,
+    role: str | None = None,
+    annotations: Mapping[str, str] | None = None,
+    created: str = CREATED,
+    deleting: bool = False,
+    **spec: Any,
+) -> Manifest:
+    """A pod of a PodGroup: Pending, or Running when it is `on` a node; further keywords go into the spec."""
+    stated = {GROUP_ANNOTATION: group, ROLE_ANNOTATION: role, **(annotations or {})}
+    container = {"name": "main", "image": "train:1", "resources": {"requests": dict(requests or {})}}
+    fields = {"creationTimestamp": created, "deletionTimestamp": CREATED if deleting else None}
+    return {
+        "kind": "Pod",
+        "metadata": metadata(
+            name, namespace, annotations={key: text for key, text in stated.items() if text is not None}, **fields
+        ),
+        "spec": {
+            "schedulerName": "volcano",
+            "containers": [container],
+            **({"nodeName": on} if on else {}),
+            **spec,
+        },
+        "status": {"phase": phase or ("Running" if on else "Pending")},
+    }
+
+
+def pods(group: str, count: int, cpu: str | None = "1", memory: str | None = "1G", **more: Any) -> list[Manifest]:
+    """`count` like pods `<group>-0`, `<group>-1` ...; `prefix` replaces the group in their names."""
+    prefix = more.pop("prefix", group)
+    requests = more.pop("requests", None) or amounts(cpu, memory)
+    return [pod(f"{prefix}-{index}", group, requests=requests, **more) for index in range(count)]
+
+
+def pod_group(
+    name: str,
+    *,
+    queue: str = "default",
+    min_member: int = 1,
+    phase: str = "Inqueue",
+    min_resources: Mapping[str, str] | None = None,
+    min_task_member: Mapping[str, int] | None = None,
+    priority_class: str | None = None,
+    namespace: str = "default",
+    **spec: Any,
+) -> Manifest:
+    """A PodGroup; further keywords go into the spec."""
+    fields = {
+        "queue": queue,
+        "minMember": min_member,
+        "minResources": min_resources,
+        "minTaskMember": min_task_member,
+        "priorityClassName": priority_class,
+        **spec,
+    }
+    return {
+        "kind": "PodGroup",
+        "metadata": metadata(name, namespace),
+        "spec": {key: value for key, value in fields.items() if value is not None},
+        "status": {"phase": phase},
+    }
+
+
+def queue(
+    name: str = "default",
+    *,
+    weight: int = 1,
+    state: str = "Open",
+    guarantee: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    **spec: Any,
+) -> Manifest:
+    """An open queue; further keywords go into the spec."""
+    limits = {"guarantee": {"resource": guarantee}} if guarantee else {}
+    return {
+        "kind": "Queue",
+        "metadata": metadata(name, annotations=annotations),
+        "spec": {"weight": weight, **limits, **spec},
+        "status": {"state": state},
+    }
+
+
+def priority_class(name: str, value: int, *, default: bool = False) -> Manifest:
+    """A PriorityClass."""
+    return {"kind": "PriorityClass", "metadata": metadata(name), "value": value, "globalDefault": default}
+
+
+def cluster(*objects: Manifest | Iterable[Manifest], conf: str | None = None) -> Snapshot:
+    """A snapshot of these objects (or lists of them), with a queue `default` unless one is given."""
+    snapshot = Snapshot("test", scheduler_conf=conf)
+    for item in objects:
+        for manifest in [item] if isinstance(item, dict) else item:
+            snapshot.objects.setdefault(manifest["kind"], []).append(manifest)
+    if not any(manifest["metadata"]["name"] == "default" for manifest in snapshot.of("Queue")):
+        snapshot.objects.setdefault("Queue", []).append(queue())
+    return snapshot
+
+
+def conf_of(*tiers: str, actions: str = "allocate", arguments: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """Configuration text: one string of plugin names per tier; `arguments` are further lines per plugin."""
+    lines = [f'actions: "{actions}"', "tiers:"]
+    for tier in tiers:
+        lines.append("- plugins:")
+        for name in tier.split():
+            lines.append(f"  - name: {name}")
+            lines += [f"    {key}: {value}" for key, value in (arguments or {}).get(name, {}).items()]
+    return "\n".join(lines) + "\n"
+
+
+def open_session(snapshot: Snapshot, *tiers: str, **settings: Any) -> Session:
+    """A session with these plugins opened: nothing is scheduled yet."""
+    conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings))
+    assert not conf.built_in, conf.problems
+    ssn = Session(snapshot, conf, Record())
+    for tier in conf.tiers:
+        for option in tier:
+            plugin = resolve(PLUGINS[option.name])(Arguments(option.arguments))
+            ssn.plugins[plugin.name] = plugin
+            ssn.withdrawn = {}
+            plugin.on_session_open(ssn)
+            register(ssn.functions, plugin, ssn.withdrawn)
+            ssn.handlers.append((getattr(plugin, "allocate_func", None), getattr(plugin, "deallocate_func", None)))
+    ssn.ballots = build_ballots(conf, ssn.functions, ssn.record)
+    return ssn
+
+
+def task(ssn: Session, name: str, namespace: str = "default") -> TaskInfo:
+    """A task of the session by its pod's name."""
+    found = [t for job in ssn.jobs.values() for t in job.tasks.values() if (t.namespace, t.name) == (namespace, name)]
+    return found[0]
+
+
+def tasks(ssn: Session, *names: str) -> list[TaskInfo]:
+    """Copies of tasks by pod name, as victim hooks are handed them."""
+    return [task(ssn, name).clone() for name in names]
+
+
+def names(listed: Iterable[TaskInfo] | None) -> list[str]:
+    """Pod names."""
+    return [t.name for t in listed or ()]

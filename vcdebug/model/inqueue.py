@@ -1,0 +1,87 @@
+"""Arithmetic that the quota plugins share: what a job holds and what it still reserves.
+
+Upstream: plugins/util.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vcdebug.model.job import JobInfo
+from vcdebug.model.podgroup import INQUEUE, RUNNING
+from vcdebug.model.resource import PODS, Resource, is_scalar_resource_name
+from vcdebug.model.status import TaskStatus, allocated_status
+
+
+def get_allocated_resource(job: JobInfo) -> Resource:
+    """Requests of the Allocated-class tasks, added by status, then UID."""
+    return add_allocated(Resource(), job)
+
+
+def add_allocated(total: Resource, job: JobInfo) -> Resource:
+    """Add the requests of the job's Allocated-class tasks to `total`, one by one."""
+    for status in sorted(job.task_status_index):
+        if allocated_status(status):
+            for task in job.with_status(status):
+                total.add(task.resreq)
+    return total
+
+
+def add_requested(total: Resource, job: JobInfo) -> Resource:
+    """As add_allocated, with the Pending tasks."""
+    for status in sorted(job.task_status_index):
+        if allocated_status(status) or status is TaskStatus.PENDING:
+            for task in job.with_status(status):
+                total.add(task.resreq)
+    return total
+
+
+def get_inqueue_resource(job: JobInfo, allocated: Resource) -> Resource:
+    """What of minResources is not yet allocated.
+
+    `ephemeral-storage` is never reserved, and a scalar of which nothing is allocated is kept even at 0.
+    """
+    inqueue = Resource()
+    minimum = job.get_min_resources()
+    inqueue.milli_cpu = max(minimum.milli_cpu - allocated.milli_cpu, 0.0)
+    inqueue.memory = max(minimum.memory - allocated.memory, 0.0)
+    for name, amount in (minimum.scalars or {}).items():
+        if name == PODS:
+            _reserve(inqueue, name, amount - allocated.get(name))
+        elif not is_scalar_resource_name(name):
+            continue
+        elif not allocated.has(name):
+            inqueue.set_scalar(name, amount)
+        else:
+            _reserve(inqueue, name, amount - allocated.get(name))
+    return inqueue
+
+
+def _reserve(inqueue: Resource, name: str, missing: float) -> None:
+    if missing > 0:
+        inqueue.set_scalar(name, missing)
+
+
+def is_running_gang(job: JobInfo) -> bool:
+    """A Running PodGroup with minResources of which at least minMember tasks are allocated."""
+    group = job.pod_group
+    return group.phase == RUNNING and group.min_resources is not None and job.allocated_task_num() >= group.min_member
+
+
+def is_inqueue(job: JobInfo) -> bool:
+    """An Inqueue PodGroup with minResources."""
+    return job.pod_group.phase == INQUEUE and job.pod_group.min_resources is not None
+
+
+def reserved_resource(job: JobInfo) -> Resource | None:
+    """What an Inqueue or Running job still reserves of its minimum, scheduling-gated tasks deducted."""
+    if not (is_inqueue(job) or is_running_gang(job)):
+        return None
+    return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated))
+
+
+def format_resource_names(prefix: str, verb: str, names: Sequence[str]) -> str:
+    """`prefix: verb cpu, verb memory`."""
+    if not names:
+        return prefix
+    return f"{prefix}: {', '.join(f'{verb} {name}' for name in names)}"

@@ -1,0 +1,13 @@
+"""The plugins that a scheduler configuration may name; a module is imported when a configuration names it."""
+
+PLUGINS: dict[str, str] = {
+    "binpack": "vcdebug.plugins.binpack:Binpack",
+    "conformance": "vcdebug.plugins.conformance:Conformance",
+    "drf": "vcdebug.plugins.drf:Drf",
+    "gang": "vcdebug.plugins.gang:Gang",
+    "nodeorder": "vcdebug.plugins.nodeorder:NodeOrder",
+    "overcommit": "vcdebug.plugins.overcommit:Overcommit",
+    "predicates": "vcdebug.plugins.predicates:Predicates",
+    "priority": "vcdebug.plugins.priority:Priority",
+    "proportion": "vcdebug.plugins.proportion:Proportion",
+}

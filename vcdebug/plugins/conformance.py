@@ -1,0 +1,38 @@
+"""Critical pods are never evicted, as far as this plugin is asked.
+
+Upstream: plugins/conformance.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.evictions import EvictionContext
+from vcdebug.framework.plugin import PERMIT, Plugin, Victims
+from vcdebug.model.task import TaskInfo
+
+CRITICAL_CLASSES = ("system-cluster-critical", "system-node-critical")
+CRITICAL_NAMESPACE = "kube-system"
+
+
+class Conformance(Plugin):
+    """Takes pods of a critical priority class, and all of kube-system, out of every victim list."""
+
+    name = "conformance"
+
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        return ordinary(candidates), PERMIT
+
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        return ordinary(candidates), PERMIT
+
+    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
+        return ordinary(candidates), PERMIT
+
+
+def is_critical(task: TaskInfo) -> bool:
+    """By the name of the class: a priority value as high as a critical one does not protect."""
+    return task.pod.priority_class_name in CRITICAL_CLASSES or task.namespace == CRITICAL_NAMESPACE
+
+
+def ordinary(tasks: list[TaskInfo]) -> list[TaskInfo]:
+    """The tasks that are not critical, in their order."""
+    return [task for task in tasks if not is_critical(task)]

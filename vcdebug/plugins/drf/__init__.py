@@ -1,0 +1,110 @@
+"""Dominant resource fairness: the job with the smaller dominant share goes first.
+
+With `enableHierarchy: true` queues are ordered, and reclaim is filtered, by hierarchical shares (drf/hierarchy.py).
+
+Upstream: plugins/drf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import PERMIT, Event, Plugin, Victims
+from vcdebug.framework.session import Session
+from vcdebug.model.inqueue import get_allocated_resource
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.drf.hierarchy import Hierarchy
+from vcdebug.plugins.drf.share import Share, Totals
+
+SHARE_DELTA = 0.000001
+
+
+class Drf(Plugin):
+    """Keeps each job's dominant share while the session allocates and evicts."""
+
+    name = "drf"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.jobs: dict[JobId, JobInfo] = {}
+        self.queues: dict[QueueName, QueueInfo] = {}
+        self.totals = Totals(Resource())
+        self.shares: dict[JobId, Share] = {}
+        self.hierarchy: Hierarchy | None = None
+
+    def on_session_open(self, ssn: Session) -> None:
+        self.jobs, self.queues = ssn.jobs, ssn.queues
+        self.totals = Totals(ssn.total_resource.clone())
+        self.shares = {uid: Share(self.totals, get_allocated_resource(job)) for uid, job in ssn.jobs.items()}
+        if ssn.hierarchy_enabled(self.name):
+            self.hierarchy = Hierarchy(self.totals, ssn.jobs, ssn.queues, self.shares)
+        else:
+            ssn.withdraw(self, "queue_order")
+            ssn.withdraw(self, "reclaimable")
+
+    def job_order(self, left: JobInfo, right: JobInfo) -> int:
+        mine, other = self.shares[left.uid].value, self.shares[right.uid].value
+        return (mine > other) - (mine < other)
+
+    def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
+        assert self.hierarchy is not None
+        difference = self.hierarchy.compare(left, right)
+        return (difference > 0) - (difference < 0)
+
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        """Candidates whose job keeps at least the share that the preemptor's job would reach.
+
+        Every candidate is taken off its job's share, also one that is not chosen, so their order matters.
+        """
+        if preemptor.job not in self.shares:
+            return [], PERMIT
+        wanted = self.totals.share(self.shares[preemptor.job].allocated.clone().add(preemptor.resreq))
+        left_over: dict[JobId, Resource] = {}
+        victims = []
+        for task in candidates:
+            if task.job not in self.shares:
+                continue
+            if task.job not in left_over:
+                left_over[task.job] = self.shares[task.job].allocated.clone()
+            kept = self.totals.share(left_over[task.job].sub(task.resreq))
+            if wanted < kept or abs(wanted - kept) <= SHARE_DELTA:
+                victims.append(task)
+        return victims, PERMIT
+
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        """Candidates whose queue would still stand behind the reclaimer's once the exchange is made, one by one."""
+        assert self.hierarchy is not None
+        job = self.jobs.get(reclaimer.job)
+        if job is None or job.queue not in self.queues or job.uid not in self.shares:
+            return [], PERMIT
+        return self.hierarchy.reclaimable(reclaimer, candidates), PERMIT
+
+    def allocate_func(self, event: Event) -> None:
+        share = self.shares[event.task.job]
+        share.add(event.task.resreq)
+        if self.hierarchy is not None:
+            self.hierarchy.add(event.task.resreq)
+
+    def deallocate_func(self, event: Event) -> None:
+        share = self.shares[event.task.job]
+        share.sub(event.task.resreq)
+        if self.hierarchy is not None:
+            self.hierarchy.sub(event.task.resreq)
+
+    def ledger(self, task: TaskInfo) -> Mapping[str, object] | None:
+        share = self.shares.get(task.job)
+        if share is None:
+            return None
+        return {"job": task.job, "share": share.value, "dominant": share.dominant}
+
+    def books(self) -> Mapping[str, object]:
+        jobs = {
+            uid: {"share": share.value, "dominant": share.dominant, "allocated": share.allocated.clone()}
+            for uid, share in self.shares.items()
+        }
+        return {"total": self.totals.resource.clone(), "jobs": jobs}

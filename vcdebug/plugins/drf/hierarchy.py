@@ -1,0 +1,182 @@
+"""Hierarchical shares: a tree of queue paths with the jobs as leaves, compared level by level.
+
+Upstream: plugins/drf.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import AssertPanic, Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.drf.share import Share, Totals
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+Demanding = Mapping[str, bool]
+
+
+@dataclass(slots=True)
+class Node:
+    """A path element, or a job at the end of its queue's path."""
+
+    weight: float
+    share: Share
+    request: Resource | None = None
+    """What all tasks of the job ask for; None for a path element."""
+    children: dict[str, Node] = field(default_factory=dict)
+    saturated: bool = False
+
+    def clone(self) -> Node:
+        """An independent copy of the whole branch."""
+        share = Share(self.share.totals, self.share.allocated.clone())
+        children = {name: child.clone() for name, child in self.children.items()}
+        return Node(self.weight, share, self.request, children, self.saturated)
+
+    def weighted_share(self) -> float:
+        """What two siblings are compared by."""
+        return self.share.value / self.weight
+
+
+class Hierarchy:
+    """The tree and the sum of what all jobs hold; interior shares are brought up to date when they are asked for."""
+
+    def __init__(
+        self,
+        totals: Totals,
+        jobs: Mapping[JobId, JobInfo],
+        queues: Mapping[QueueName, QueueInfo],
+        shares: Mapping[JobId, Share],
+    ) -> None:
+        self.totals = totals
+        self.jobs = jobs
+        self.queues = queues
+        self.shares = shares
+        self.root = Node(1.0, Share(totals, Resource()))
+        self.allocated = Resource()
+        self.stale = True
+        for uid, job in jobs.items():
+            self.allocated.add(shares[uid].allocated)
+            self.place(self.root, job, shares[uid])
+
+    def place(self, root: Node, job: JobInfo, share: Share) -> None:
+        """Hang the job below its queue's path; path elements keep the weight of the first job that came by."""
+        queue = self.queues[job.queue]
+        elements, weights = path(queue), queue.weights.split("/")
+        node = root
+        for position, element in enumerate(elements[1:], start=1):
+            if element not in node.children:
+                if position >= len(weights):
+                    raise AssertPanic(f"runtime error: index out of range [{position}] with length {len(weights)}")
+                node.children[element] = Node(parse_weight(weights[position]), Share(self.totals, Resource()))
+            node = node.children[element]
+        node.children[job.uid] = Node(1.0, share, job.total_request)
+
+    def add(self, request: Resource) -> None:
+        """A job, whose share has changed already, took on a request."""
+        self.allocated.add(request)
+        self.stale = True
+
+    def sub(self, request: Resource) -> None:
+        """A job gave a request back."""
+        self.allocated.sub(request)
+        self.stale = True
+
+    def compare(self, left: QueueInfo, right: QueueInfo) -> float:
+        """Negative when the left queue goes first."""
+        if self.stale:
+            self.update(self.root, self.allocated)
+            self.stale = False
+        return compare(self.root, left, right)
+
+    def update(self, root: Node, allocated: Resource) -> None:
+        """Recompute all shares from the jobs up."""
+        demanding = {name: allocated.get(name) < total for name, total in self.totals.dimensions}
+        self.update_node(root, demanding)
+
+    def update_node(self, node: Node, demanding: Demanding) -> None:
+        """A job's saturation, or a path element's sum of its children scaled to their smallest share."""
+        if node.request is not None:
+            node.saturated = is_saturated(node.share.allocated, node.request, demanding)
+            return
+        children = [node.children[name] for name in sorted(node.children)]
+        smallest = 1.0
+        for child in children:
+            self.update_node(child, demanding)
+            if child.share.value != 0 and not child.saturated:
+                smallest = min(smallest, self.totals.share(child.share.allocated))
+        total = Resource()
+        for child in children:
+            if child.share.value != 0:
+                total.add(scaled(child, smallest))
+        node.share = Share(self.totals, total)
+        node.saturated = all(child.saturated for child in children)
+
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> list[TaskInfo]:
+        """Candidates whose queue stays behind the reclaimer's after this one exchange, tried on a copy of the tree."""
+        root, allocated = self.root.clone(), self.allocated.clone()
+        job = self.jobs[reclaimer.job]
+        allocated.add(reclaimer.resreq)
+        self.place(root, job, Share(self.totals, self.shares[job.uid].allocated.clone().add(reclaimer.resreq)))
+        victims = []
+        for task in candidates:
+            if task.job in self.shares and self.stays_behind(root, allocated, self.queues[job.queue], task):
+                victims.append(task)
+        return victims
+
+    def stays_behind(self, root: Node, allocated: Resource, queue: QueueInfo, task: TaskInfo) -> bool:
+        """Whether `queue` goes before the candidate's queue while the candidate is taken out."""
+        victim_job = self.jobs[task.job]
+        held = self.shares[victim_job.uid].allocated
+        self.place(root, victim_job, Share(self.totals, held.clone().sub(task.resreq)))
+        self.update(root, allocated.sub(task.resreq))
+        difference = compare(root, queue, self.queues[victim_job.queue])
+        allocated.add(task.resreq)
+        self.place(root, victim_job, Share(self.totals, held.clone()))
+        return difference < 0
+
+
+def path(queue: QueueInfo) -> list[str]:
+    """The queue's path; the first element stands for the root and is not looked at."""
+    return queue.hierarchy.split("/")
+
+
+def parse_weight(text: str) -> float:
+    """At least 1, also for what is no number."""
+    return max(float(text), 1.0) if _NUMBER.fullmatch(text) and math.isfinite(float(text)) else 1.0
+
+
+def is_saturated(allocated: Resource, request: Resource, demanding: Demanding) -> bool:
+    """Whether some dimension that the job holds is all that it asks for, or is used up in the cluster."""
+    for name in allocated.resource_names():
+        wanted = request.get(name)
+        if wanted != 0 and (allocated.get(name) >= wanted or not demanding.get(name, False)):
+            return True
+    return False
+
+
+def scaled(child: Node, smallest: float) -> Resource:
+    """What the child counts for in its parent: a saturated child in full."""
+    if child.saturated:
+        return child.share.allocated
+    return child.share.allocated.clone().multi(smallest / child.share.value)
+
+
+def compare(root: Node, left: QueueInfo, right: QueueInfo) -> float:
+    """The first level at which the paths differ decides: the unsaturated one, else the smaller weighted share."""
+    left_path, right_path = path(left), path(right)
+    depth = min(len(left_path), len(right_path))
+    mine = other = root
+    for level in range(depth):
+        if mine.saturated != other.saturated:
+            return 1.0 if mine.saturated else -1.0
+        if mine.weighted_share() != other.weighted_share():
+            return mine.weighted_share() - other.weighted_share()
+        if level < depth - 1:
+            mine, other = mine.children[left_path[level + 1]], other.children[right_path[level + 1]]
+    return 0.0

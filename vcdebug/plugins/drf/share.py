@@ -1,0 +1,53 @@
+"""Dominant shares: the largest fraction of the cluster that an amount takes in any dimension.
+
+Upstream: plugins/drf.
+"""
+
+from __future__ import annotations
+
+from vcdebug.model.resource import MIN_RESOURCE, Resource
+
+
+class Totals:
+    """The cluster's amounts, read dimension by dimension for every share."""
+
+    __slots__ = ("dimensions", "resource")
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.dimensions = [(name, amount) for name, amount in resource.items() if amount >= MIN_RESOURCE]
+        """Dimensions that the cluster has: cpu, memory, then scalars ascending; `pods` is one of them."""
+
+    def dominant(self, allocated: Resource) -> tuple[str, float]:
+        """(dimension, share) of the largest share; the earlier dimension where two are equal."""
+        name, value = "", 0.0
+        for dimension, total in self.dimensions:
+            share = allocated.get(dimension) / total
+            if share > value:
+                name, value = dimension, share
+        return name, value
+
+    def share(self, allocated: Resource) -> float:
+        """The largest share alone."""
+        return self.dominant(allocated)[1]
+
+
+class Share:
+    """An amount with its dominant share, kept together."""
+
+    __slots__ = ("allocated", "dominant", "totals", "value")
+
+    def __init__(self, totals: Totals, allocated: Resource) -> None:
+        self.totals = totals
+        self.allocated = allocated
+        self.dominant, self.value = totals.dominant(allocated)
+
+    def add(self, request: Resource) -> None:
+        """Take on a request."""
+        self.allocated.add(request)
+        self.dominant, self.value = self.totals.dominant(self.allocated)
+
+    def sub(self, request: Resource) -> None:
+        """Give a request back; more than is held fails upstream's assertion."""
+        self.allocated.sub(request)
+        self.dominant, self.value = self.totals.dominant(self.allocated)

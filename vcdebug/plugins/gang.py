@@ -1,0 +1,137 @@
+"""All or nothing: a job runs with its minimum of tasks or not at all.
+
+Upstream: plugins/gang.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.evictions import EvictionContext
+from vcdebug.framework.plugin import PERMIT, REJECT, Plugin, ValidateResult, Victims
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
+from vcdebug.model.podgroup import Condition
+from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+
+NOT_ENOUGH_PODS_OF_TASK = "NotEnoughPodsOfTask"
+NOT_ENOUGH_TASKS = "NotEnoughTasks"
+NOT_ENOUGH_RESOURCES = "NotEnoughResources"
+TASKS_READY = "tasks in gang are ready to be scheduled"
+TOO_FEW_PODS = "Not enough valid pods of each task for gang-scheduling"
+TOO_FEW_SUB_GROUPS = "Not enough valid subGroups of each task for gang-scheduling"
+TOO_FEW_TASKS = "Not enough valid tasks for gang-scheduling, valid: {valid}, min: {minimum}"
+UNSCHEDULABLE_MESSAGE = "{unready}/{total} tasks in gang unschedulable: {reason}"
+
+
+class Gang(Plugin):
+    """Admits jobs only as whole gangs, and lets a running gang lose only what it has beyond its minimum."""
+
+    name = "gang"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.jobs: dict[JobId, JobInfo] = {}
+
+    def on_session_open(self, ssn: Session) -> None:
+        self.jobs = ssn.jobs
+
+    def job_valid(self, job: JobInfo) -> ValidateResult | None:
+        """None unless the job's pods cannot make a gang, whatever room there is."""
+        if not job.check_task_valid():
+            return ValidateResult(False, NOT_ENOUGH_PODS_OF_TASK, TOO_FEW_PODS)
+        if not job.check_sub_job_valid():
+            return ValidateResult(False, NOT_ENOUGH_PODS_OF_TASK, TOO_FEW_SUB_GROUPS)
+        valid = job.valid_task_num()
+        if valid < job.min_available:
+            message = TOO_FEW_TASKS.format(valid=valid, minimum=job.min_available)
+            return ValidateResult(False, NOT_ENOUGH_TASKS, message)
+        return None
+
+    def job_order(self, left: JobInfo, right: JobInfo) -> int:
+        return unready_first(left, right)
+
+    def sub_job_order(self, left: SubJobInfo, right: SubJobInfo) -> int:
+        return unready_first(left, right)
+
+    def job_ready(self, job: JobInfo) -> bool:
+        return job.check_task_ready() and job.check_sub_job_ready() and job.is_ready()
+
+    def sub_job_ready(self, job: JobInfo, sub_job: SubJobInfo) -> bool:
+        return sub_job.is_ready()
+
+    def job_pipelined(self, job: JobInfo) -> int:
+        pipelined = job.check_task_pipelined() and job.check_sub_job_pipelined() and job.is_pipelined()
+        return PERMIT if pipelined else REJECT
+
+    def sub_job_pipelined(self, job: JobInfo, sub_job: SubJobInfo) -> int:
+        return PERMIT if sub_job.is_pipelined() else REJECT
+
+    def job_starving(self, job: JobInfo) -> bool:
+        return job.is_starving()
+
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        return self.surplus(candidates), PERMIT
+
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        return self.surplus(candidates), PERMIT
+
+    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
+        """All of them: whole gangs are bundled by the action itself."""
+        return candidates, PERMIT
+
+    def surplus(self, candidates: list[TaskInfo]) -> list[TaskInfo]:
+        """Candidates, first come first served, as long as their job stays at its minimum without them."""
+        occupied: dict[JobId, int] = {}
+        victims = []
+        for task in candidates:
+            job = self.jobs.get(task.job)
+            if job is None:
+                continue
+            ready = occupied.setdefault(job.uid, job.ready_task_num())
+            if ready > job.min_available:
+                occupied[job.uid] = ready - 1
+                victims.append(task)
+        return victims
+
+    def on_session_close(self, ssn: Session) -> None:
+        """Write on every PodGroup that has tasks whether its gang is ready.
+
+        Only the total counts here: a job that misses the minimum of a role is still called ready.
+        """
+        for job in ssn.jobs.values():
+            if not job.tasks or is_leaving(job):
+                continue
+            ssn.update_pod_group_condition(job, gang_condition(job))
+
+
+def unready_first(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> int:
+    """-1 when only the right one is ready."""
+    return left.is_ready() - right.is_ready()
+
+
+def is_leaving(job: JobInfo) -> bool:
+    """A gang below its minimum only because evicted members are on their way out."""
+    leaving = job.releasing_scheduled_task_num()
+    waiting = job.has_pending_tasks() or job.waiting_task_num() > 0
+    return (
+        not job.is_ready() and leaving > 0 and not waiting and job.scheduled_task_num() + leaving >= job.min_available
+    )
+
+
+def gang_condition(job: JobInfo) -> Condition:
+    """The PodGroup condition that this session ends with."""
+    if job.is_ready():
+        return Condition("Scheduled", "True", TASKS_READY, "")
+    unready = job.min_available - schedulable_task_num(job)
+    message = UNSCHEDULABLE_MESSAGE.format(unready=unready, total=len(job.tasks), reason=job.fit_error())
+    return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, message)
+
+
+def schedulable_task_num(job: JobInfo) -> int:
+    """Ready tasks, and pending ones for which a discarded statement had found a place."""
+    pending = job.with_status(TaskStatus.PENDING)
+    planned = [task for task in pending if allocated_status((task.last_transaction or task.transaction()).status)]
+    return job.ready_task_num() + len(planned)

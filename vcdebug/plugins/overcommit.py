@@ -1,0 +1,76 @@
+"""A brake on admission: the whole cluster, slightly overbooked, must have room for a job's minimum.
+
+Upstream: plugins/overcommit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.model.inqueue import format_resource_names, get_inqueue_resource, is_inqueue, is_running_gang
+from vcdebug.model.job import JobInfo
+from vcdebug.model.resource import Resource
+
+FACTOR_KEY = "overcommit-factor"
+DEFAULT_FACTOR = 1.2
+OVERUSED_MESSAGE = "resource in cluster is overused"
+
+
+class Overcommit(Plugin):
+    """Admits a job while the minimum of all admitted jobs fits the idle room of an enlarged cluster."""
+
+    name = "overcommit"
+    ssn: Session
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        factor = arguments.get_float64(FACTOR_KEY, DEFAULT_FACTOR)
+        self.factor = factor if factor >= 1.0 else DEFAULT_FACTOR
+        self.total = Resource()
+        self.idle = Resource()
+        self.inqueue = Resource()
+
+    def on_session_open(self, ssn: Session) -> None:
+        self.ssn = ssn
+        self.total.add(ssn.total_resource)
+        used = Resource()
+        for node in ssn.nodes.values():
+            used.add(node.used)
+        self.idle = self.total.clone().multi(self.factor).sub_without_assert(used)
+        for job in ssn.jobs.values():
+            self.reserve_open(job)
+
+    def reserve_open(self, job: JobInfo) -> None:
+        """An Inqueue job reserves its whole minimum, although what it already runs is in `used` as well."""
+        if is_inqueue(job):
+            self.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
+        elif is_running_gang(job):
+            self.inqueue.add(job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated)))
+
+    def job_enqueueable(self, job: JobInfo) -> int:
+        if job.pod_group.min_resources is None:
+            return PERMIT
+        minimum = job.get_min_resources()
+        wanted = self.inqueue.clone().add(minimum)
+        fits, names = wanted.less_equal_with_dimension_and_resources_name(self.idle, minimum)
+        if fits:
+            return PERMIT
+        self.ssn.pod_group_event(
+            job, "Normal", "Unschedulable", format_resource_names(OVERUSED_MESSAGE, "overused", names)
+        )
+        return REJECT
+
+    def job_enqueued(self, job: JobInfo) -> None:
+        if job.pod_group.min_resources is not None:
+            self.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
+
+    def books(self) -> Mapping[str, object]:
+        return {
+            "total": self.total.clone(),
+            "idle": self.idle.clone(),
+            "inqueue": self.inqueue.clone(),
+            "factor": self.factor,
+        }

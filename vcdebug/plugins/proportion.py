@@ -1,0 +1,289 @@
+"""Queues share the cluster by weight: what each deserves bounds what it may allocate.
+
+Upstream: plugins/proportion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
+from vcdebug.framework.session import Session
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.inqueue import add_allocated, add_requested, format_resource_names, reserved_resource
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.queue import OPEN, QueueInfo
+from vcdebug.model.resource import (
+    INFINITY,
+    MAX_FLOAT64,
+    ZERO,
+    Resource,
+    deep_equal,
+    exceeded_part,
+    resource_max,
+    share,
+)
+from vcdebug.model.task import TaskInfo
+
+STATE_KEY = "proportionState"
+QUOTA_MESSAGE = "queue resource quota insufficient"
+NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
+NO_JOB = "[proportion] job {job} not found in session (orphaned task from deleted PodGroup)"
+NO_QUEUE = "[proportion] queue {queue} not found"
+
+
+@dataclass(slots=True)
+class QueueAttr:
+    """A queue's figures. `allocated` and `inqueue` change during the session, the rest is fixed when it opens."""
+
+    weight: int
+    capability: Resource
+    real_capability: Resource
+    guarantee: Resource
+    share: float = 0.0
+    deserved: Resource = field(default_factory=Resource)
+    allocated: Resource = field(default_factory=Resource)
+    """Replaced, never changed, so that simulations may keep an earlier one."""
+    request: Resource = field(default_factory=Resource)
+    elastic: Resource = field(default_factory=Resource)
+    inqueue: Resource = field(default_factory=Resource)
+
+    def update_share(self) -> None:
+        """The largest fraction of a deserved dimension that is allocated."""
+        self.share = 0.0
+        for name in self.deserved.resource_names():
+            self.share = max(self.share, share(self.allocated.get(name), self.deserved.get(name)))
+
+    def hold(self, allocated: Resource) -> None:
+        """Replace what is allocated."""
+        self.allocated = allocated
+        self.update_share()
+
+
+Attrs = dict[QueueName, QueueAttr]
+
+
+class AllocatedState(dict[QueueName, Resource]):
+    """What each queue holds in a simulation, from PrePredicate on."""
+
+    def clone(self) -> AllocatedState:
+        """An independent copy."""
+        return AllocatedState(self)
+
+
+class Proportion(Plugin):
+    """Keeps each queue's deserved amount, and with it answers admission, allocation and reclaim."""
+
+    name = "proportion"
+    ssn: Session
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.jobs: dict[JobId, JobInfo] = {}
+        self.total = Resource()
+        self.guaranteed = Resource()
+        self.queues: Attrs = {}
+
+    def on_session_open(self, ssn: Session) -> None:
+        self.ssn = ssn
+        self.jobs = ssn.jobs
+        self.total.add(ssn.total_resource)
+        for queue in ssn.queues.values():
+            self.guaranteed.add(Resource.from_list(queue.guarantee))
+        attrs: Attrs = {}
+        for job in ssn.jobs.values():
+            if job.queue not in attrs:
+                attrs[job.queue] = self.new_attr(ssn.queues[job.queue])
+            count_in(attrs[job.queue], job)
+        self.queues = {name: attrs[name] for name in sorted(attrs)}
+        divide(self.total, list(self.queues.values()))
+
+    def new_attr(self, queue: QueueInfo) -> QueueAttr:
+        """The queue's limits: what others' guarantees leave of the cluster, and its own capability."""
+        guarantee = Resource.from_list(queue.guarantee)
+        real_capability = exceeded_part(self.total, self.guaranteed).add(guarantee)
+        capability = Resource.from_list(queue.capability)
+        if queue.capability:
+            capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else MAX_FLOAT64
+            capability.memory = capability.memory if capability.memory > 0 else MAX_FLOAT64
+            real_capability.min_dimension_resource(capability, INFINITY)
+        return QueueAttr(queue.weight, capability, real_capability, guarantee)
+
+    def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
+        if left.priority != right.priority:
+            return right.priority - left.priority
+        mine, other = self.queues[left.name].share, self.queues[right.name].share
+        return (mine > other) - (mine < other)
+
+    def overused(self, queue: QueueInfo) -> bool:
+        """Every dimension that the queue deserves is used up: one that is not, such as pods, keeps this false."""
+        attr = self.queues[queue.name]
+        return attr.deserved.less_equal(attr.allocated)
+
+    def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
+        return self.fits(queue, task.resreq)
+
+    def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
+        request = Resource()
+        for task in tasks:
+            request.add(task.resreq)
+        return self.fits(queue, request)
+
+    def fits(self, queue: QueueInfo, request: Resource) -> bool:
+        """Whether an open queue stays within what it deserves, in the dimensions asked for."""
+        attr = self.queues[queue.name]
+        return queue.state == OPEN and within(attr.allocated, request, attr.deserved)
+
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
+        left_over: dict[QueueName, Resource] = {}
+        victims = []
+        for task in candidates:
+            job = self.jobs.get(task.job)
+            attr = None if job is None else self.queues.get(job.queue)
+            if job is None or attr is None:
+                continue
+            allocated = left_over.setdefault(job.queue, attr.allocated.clone())
+            if not allocated.less_equal(attr.deserved):
+                allocated.sub(task.resreq)
+                victims.append(task)
+        return victims, PERMIT
+
+    def job_enqueueable(self, job: JobInfo) -> int:
+        """Whether the queue's limit holds the job's minimum beside everything that is not elastic."""
+        attr = self.queues[job.queue]
+        if self.ssn.queues[job.queue].state != OPEN:
+            return REJECT
+        if job.pod_group.min_resources is None:
+            return PERMIT
+        minimum = job.get_min_resources()
+        used = minimum.clone().add(attr.allocated).add(attr.inqueue).sub(attr.elastic)
+        fits, names = used.less_equal_with_dimension_and_resources_name(attr.real_capability, minimum)
+        if fits:
+            return PERMIT
+        message = format_resource_names(QUOTA_MESSAGE, "insufficient", names)
+        self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
+        return REJECT
+
+    def job_enqueued(self, job: JobInfo) -> None:
+        attr = self.queues.get(job.queue)
+        if attr is not None and job.pod_group.min_resources is not None:
+            attr.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
+
+    def allocate_func(self, event: Event) -> None:
+        attr = self.queues[self.jobs[event.task.job].queue]
+        attr.hold(attr.allocated.clone().add(event.task.resreq))
+
+    def deallocate_func(self, event: Event) -> None:
+        attr = self.queues[self.jobs[event.task.job].queue]
+        attr.hold(attr.allocated.clone().sub(event.task.resreq))
+
+    def pre_predicate(self, task: TaskInfo) -> PluginError | None:
+        """Remember what every queue holds, for simulations of this task."""
+        state = AllocatedState((name, attr.allocated) for name, attr in self.queues.items())
+        self.ssn.cycle_state(task).data[STATE_KEY] = state
+        return None
+
+    def simulate_allocatable(self, state: CycleState, queue: QueueInfo, task: TaskInfo) -> bool:
+        held = state.data.get(STATE_KEY)
+        if not isinstance(held, AllocatedState) or queue.name not in held:
+            return False
+        return within(held[queue.name], task.resreq, self.queues[queue.name].deserved)
+
+    def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
+        held, queue, error = self.simulated(state, other)
+        if error is None:
+            held[queue] = held[queue].clone().add(other.resreq)
+        return error
+
+    def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
+        held, queue, error = self.simulated(state, other)
+        if error is None:
+            held[queue] = held[queue].clone().sub(other.resreq)
+        return error
+
+    def simulated(self, state: CycleState, task: TaskInfo) -> tuple[AllocatedState, QueueName, str | None]:
+        """(state, the task's queue, error) of a simulation."""
+        held = state.data.get(STATE_KEY)
+        if not isinstance(held, AllocatedState):
+            return AllocatedState(), "", NO_STATE
+        job = self.jobs.get(task.job)
+        if job is None:
+            return held, "", NO_JOB.format(job=task.job)
+        return held, job.queue, None if job.queue in held else NO_QUEUE.format(queue=job.queue)
+
+    def ledger(self, task: TaskInfo) -> Mapping[str, object] | None:
+        job = self.jobs.get(task.job)
+        attr = None if job is None else self.queues.get(job.queue)
+        if job is None or attr is None:
+            return None
+        return {"queue": job.queue, "allocated": attr.allocated.clone(), "share": attr.share}
+
+    def books(self) -> Mapping[str, object]:
+        return {"total": self.total.clone(), "queues": {name: shown(attr) for name, attr in self.queues.items()}}
+
+
+def shown(attr: QueueAttr) -> dict[str, object]:
+    """A queue's figures under upstream's names."""
+    return {
+        "weight": attr.weight,
+        "share": attr.share,
+        "deserved": attr.deserved.clone(),
+        "allocated": attr.allocated.clone(),
+        "request": attr.request.clone(),
+        "elastic": attr.elastic.clone(),
+        "inqueue": attr.inqueue.clone(),
+        "capability": attr.capability.clone(),
+        "realCapability": attr.real_capability.clone(),
+        "guarantee": attr.guarantee.clone(),
+    }
+
+
+def count_in(attr: QueueAttr, job: JobInfo) -> None:
+    """Add one job to its queue's sums."""
+    add_allocated(attr.allocated, job)
+    add_requested(attr.request, job)
+    reserved = reserved_resource(job)
+    if reserved is not None:
+        attr.inqueue.add(reserved)
+    attr.elastic.add(job.get_elastic_resources())
+
+
+def within(allocated: Resource, request: Resource, limit: Resource) -> bool:
+    """Whether `allocated` and `request` together stay within the limit, in the dimensions requested."""
+    return allocated.clone().add(request).less_equal_with_dimension_and_resources_name(limit, request)[0]
+
+
+def divide(total: Resource, attrs: list[QueueAttr]) -> None:
+    """Deal out the cluster by weight in rounds; what a queue cannot use is dealt to the others in the next round."""
+    remaining = total.clone()
+    hungry = attrs
+    while True:
+        weight = sum(attr.weight for attr in hungry)  # exact: ints
+        if weight == 0:
+            return
+        before = remaining.clone()
+        given, returned = Resource(), Resource()
+        satisfied = [deal(attr, remaining, weight, given, returned) for attr in hungry]
+        hungry = [attr for attr, done in zip(hungry, satisfied, strict=True) if not done]
+        remaining = exceeded_part(remaining.add(returned), given)
+        if remaining.is_empty() or deep_equal(remaining, before):
+            return
+
+
+def deal(attr: QueueAttr, remaining: Resource, weight: int, given: Resource, returned: Resource) -> bool:
+    """Give one queue its part of the remaining amounts; True when it takes no more."""
+    before = attr.deserved
+    deserved = before.clone().add(remaining.clone().multi(float(attr.weight) / float(weight)))
+    deserved.min_dimension_resource(attr.real_capability, INFINITY)
+    deserved.min_dimension_resource(attr.request, ZERO)
+    attr.deserved = resource_max(deserved, attr.guarantee)
+    attr.update_share()
+    increased, decreased = attr.deserved.diff(before)
+    given.add(increased)
+    returned.add(decreased)
+    return attr.request.less_equal(attr.deserved) or deep_equal(attr.deserved, before)

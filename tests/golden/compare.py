@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 Event = Mapping[str, Any]
+Steps = tuple[str | int, ...]
+"""The way into an event: keys and positions."""
 
 RELATIVE = 1e-12
 ABSOLUTE = 1e-9
@@ -22,16 +24,16 @@ class Difference:
     """The first event that is not the expected one."""
 
     number: int
-    field: str
+    steps: Steps
     expected: Event | None
     actual: Event | None
 
     def __str__(self) -> str:
         return "\n".join(
             [
-                f"event {self.number} differs at {self.field or 'its end'}: {self._subject()}",
-                f"  expected {_shown(self.expected, self.field)}",
-                f"  actual   {_shown(self.actual, self.field)}",
+                f"event {self.number} differs at {' / '.join(map(str, self.steps)) or 'its end'}: {self._subject()}",
+                f"  expected {_shown(self.expected, self.steps)}",
+                f"  actual   {_shown(self.actual, self.steps)}",
                 f"  expected event {_text(self.expected)}",
                 f"  actual event   {_text(self.actual)}",
             ]
@@ -47,22 +49,22 @@ def first_difference(expected: Iterable[Event], actual: Iterable[Event]) -> Diff
     """Where the second trace stops being the first one."""
     for number, (left, right) in enumerate(zip_longest(expected, actual), start=1):
         if left is None or right is None:
-            return Difference(number, "", left, right)
-        field = differing_field(_decisive(left), _decisive(right))
-        if field is not None:
-            return Difference(number, field.removeprefix("."), left, right)
+            return Difference(number, (), left, right)
+        steps = first_step_apart(_decisive(left), _decisive(right))
+        if steps is not None:
+            return Difference(number, steps, left, right)
     return None
 
 
-def differing_field(left: Any, right: Any) -> str | None:
-    """The path of the first value that differs, in key order; None when there is none."""
+def first_step_apart(left: Any, right: Any) -> Steps | None:
+    """The way to the first value that differs, in key order; None when there is none."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return _differing_key(left, right)
     if isinstance(left, list) and isinstance(right, list):
         return _differing_item(left, right)
     if _is_number(left) and _is_number(right):
-        return None if math.isclose(left, right, rel_tol=RELATIVE, abs_tol=ABSOLUTE) else ""
-    return None if type(left) is type(right) and left == right else ""
+        return None if math.isclose(left, right, rel_tol=RELATIVE, abs_tol=ABSOLUTE) else ()
+    return None if type(left) is type(right) and left == right else ()
 
 
 def read_trace(path: Path) -> list[Event]:
@@ -72,22 +74,22 @@ def read_trace(path: Path) -> list[Event]:
         return [json.loads(line) for line in lines if line.strip()]
 
 
-def _differing_key(left: Mapping[str, Any], right: Mapping[str, Any]) -> str | None:
+def _differing_key(left: Mapping[str, Any], right: Mapping[str, Any]) -> Steps | None:
     for key in sorted({*left, *right}):
         if key not in left or key not in right:
-            return f".{key}"
-        inner = differing_field(left[key], right[key])
+            return (key,)
+        inner = first_step_apart(left[key], right[key])
         if inner is not None:
-            return f".{key}{inner}"
+            return (key, *inner)
     return None
 
 
-def _differing_item(left: Sequence[Any], right: Sequence[Any]) -> str | None:
+def _differing_item(left: Sequence[Any], right: Sequence[Any]) -> Steps | None:
     for index, (one, other) in enumerate(zip(left, right, strict=False)):
-        inner = differing_field(one, other)
+        inner = first_step_apart(one, other)
         if inner is not None:
-            return f".{index}{inner}"
-    return None if len(left) == len(right) else f".{min(len(left), len(right))}"
+            return (index, *inner)
+    return None if len(left) == len(right) else (min(len(left), len(right)),)
 
 
 def _is_number(value: Any) -> bool:
@@ -98,15 +100,13 @@ def _decisive(event: Event) -> Event:
     return {key: value for key, value in event.items() if key not in LABELS}
 
 
-def _shown(event: Event | None, field: str) -> str:
+def _shown(event: Event | None, steps: Steps) -> str:
     value: Any = event
-    for part in field.split(".") if field else []:
-        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
-            value = value[int(part)]
-        elif isinstance(value, Mapping) and part in value:
-            value = value[part]
-        else:
-            return "nothing" if value is event else f"nothing there, in {_text(value)}"
+    for step in steps:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return f"nothing there, in {_text(value)}"
     return _text(value)
 
 

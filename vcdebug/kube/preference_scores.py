@@ -1,0 +1,62 @@
+"""Scores of a pod's wishes about nodes: preferred node affinity and tolerated soft taints.
+
+Upstream: k8s plugins nodeaffinity and tainttoleration, helper DefaultNormalizeScore.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vcdebug.gomath import div_rows
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.placement import Placement
+from vcdebug.model.names import IntArray
+
+MAX_SCORE = 100
+
+
+class PreferenceScores:
+    """Raw scores per distinct wish over all nodes, kept for the session."""
+
+    def __init__(self, view: NodeView) -> None:
+        self._view = view
+        self._affinity: dict[Placement, IntArray] = {}
+        self._taints: dict[Placement, IntArray] = {}
+
+    def node_affinity(self, placement: Placement, rows: IntArray) -> IntArray | None:
+        """Normalised weight of the matching preferences; None when the pod states none (Skip)."""
+        if placement.preferred is None:
+            return None
+        raw = self._affinity.get(placement)
+        if raw is None:
+            raw = self._affinity[placement] = self._weights(placement)
+        return normalized(raw[rows])
+
+    def _weights(self, placement: Placement) -> IntArray:
+        weights: IntArray = np.zeros(len(self._view), dtype=np.int64)
+        for preference in placement.preferred or ():
+            weights += np.where(self._view.labels.matching_term(preference.term), preference.weight, 0)
+        return weights
+
+    def taint_toleration(self, placement: Placement, rows: IntArray) -> IntArray:
+        """100 for the fewest PreferNoSchedule taints that are not tolerated."""
+        raw = self._taints.get(placement)
+        if raw is None:
+            raw = self._taints[placement] = self._view.taints.intolerable_preferences(placement.tolerations)
+        return reversed_normalized(raw[rows])
+
+
+def normalized(raw: IntArray) -> IntArray:
+    """The highest raw score becomes 100; unchanged when it is 0."""
+    highest = max(0, int(raw.max())) if len(raw) else 0
+    if highest == 0:
+        return raw
+    return div_rows(MAX_SCORE * raw, np.full(len(raw), highest, dtype=np.int64))
+
+
+def reversed_normalized(raw: IntArray) -> IntArray:
+    """The highest raw score becomes 0; all 100 when it is 0."""
+    highest = max(0, int(raw.max())) if len(raw) else 0
+    if highest == 0:
+        return np.full(len(raw), MAX_SCORE, dtype=np.int64)
+    return MAX_SCORE - normalized(raw)

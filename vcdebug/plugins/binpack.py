@@ -1,0 +1,70 @@
+"""binpack: prefer the node that the task would fill most, by weighted resources.
+
+Upstream: plugins/binpack.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import NodeScores, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.model.names import BoolArray
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.resource import CPU, MEMORY
+from vcdebug.model.task import TaskInfo
+
+WEIGHT = "binpack.weight"
+RESOURCES = "binpack.resources"
+MAX_SCORE = 100
+
+
+class Binpack(Plugin):
+    """(used + request) × weight / allocatable per configured resource, averaged by weight."""
+
+    name: ClassVar[str] = "binpack"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weight = arguments.get_int(WEIGHT, 1)
+        self._resources = _resource_weights(arguments)
+
+    def on_session_open(self, ssn: Session) -> None:
+        if self._weight == 0:
+            ssn.withdraw(self, "node_order")
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        score = nodes.zeros()
+        weights = 0
+        full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
+        for name in task.resreq.resource_names():
+            weight = self._resources.get(name)
+            if weight is None:
+                continue
+            capacity = nodes.column("allocatable", name)
+            wanted = task.resreq.get(name) + nodes.column("used", name)
+            counts = (capacity != 0) & (weight != 0)
+            full |= counts & (wanted > capacity)
+            share = wanted * float(weight) / np.where(capacity == 0, 1.0, capacity)
+            score = score + np.where(counts, share, 0.0)
+            weights += weight
+        if weights > 0:
+            score = score / float(weights)
+        return NodeScores(np.where(full, 0.0, score * float(MAX_SCORE * self._weight)))
+
+
+def _resource_weights(arguments: Arguments) -> dict[str, int]:
+    """Weights by resource; cpu and memory come from their own keys whatever the list says."""
+    listed = (name.strip() for name in arguments.get_string(RESOURCES, "").split(","))
+    weights = {name: _not_negative(arguments, f"{RESOURCES}.{name}") for name in listed if name}
+    weights[CPU] = _not_negative(arguments, "binpack.cpu")
+    weights[MEMORY] = _not_negative(arguments, "binpack.memory")
+    return weights
+
+
+def _not_negative(arguments: Arguments, key: str) -> int:
+    weight = arguments.get_int(key, 1)
+    return 1 if weight < 0 else weight

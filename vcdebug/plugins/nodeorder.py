@@ -1,0 +1,148 @@
+"""nodeorder: the Kubernetes scorers, weighted and added.
+
+Upstream: plugins/nodeorder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError
+from vcdebug.framework.session import Session
+from vcdebug.kube.images import image_score, pod_images
+from vcdebug.kube.listers import Listers
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.pod_affinity import IncomingTermsTable
+from vcdebug.kube.pod_affinity_score import PreferredPodAffinity
+from vcdebug.kube.pod_affinity_score import normalized as normalized_affinity
+from vcdebug.kube.preference_scores import PreferenceScores
+from vcdebug.kube.resource_scores import balanced_allocation, least_allocated, most_allocated
+from vcdebug.kube.selector import SelectorError
+from vcdebug.kube.topology_spread import SOFT, Constraints, constraints_of
+from vcdebug.kube.topology_spread_score import SpreadScore, default_constraints
+from vcdebug.model.names import FloatArray, IntArray
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.pod import Pod
+from vcdebug.model.task import TaskInfo
+
+Scorer = Callable[[Pod, IntArray], IntArray | None]
+"""0 to 100 per row, None where upstream skips the scorer."""
+
+IMAGE_LOCALITY = "imagelocality.weight"
+WEIGHTS = {
+    "leastrequested.weight": 1,
+    "mostrequested.weight": 0,
+    "balancedresource.weight": 1,
+    "nodeaffinity.weight": 2,
+    "podaffinity.weight": 2,
+    "tainttoleration.weight": 3,
+    "podtopologyspread.weight": 2,
+    IMAGE_LOCALITY: 1,
+}
+
+
+class NodeOrder(Plugin):
+    """Adds up least/most allocated, balance, affinities, taints, spread and image locality."""
+
+    name: ClassVar[str] = "nodeorder"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weights = {key: arguments.get_int(key, default) for key, default in WEIGHTS.items()}
+
+    def on_session_open(self, ssn: Session) -> None:
+        self._view: NodeView = ssn.view
+        self._listers = Listers(ssn.snapshot)
+        self._preferences = PreferenceScores(self._view)
+        self._pod_affinity = PreferredPodAffinity(self._view, IncomingTermsTable(self._listers.namespace_labels))
+        self._image_scores: dict[str, FloatArray] = {}
+        scorers: tuple[tuple[str, str, Scorer], ...] = (
+            ("leastrequested.weight", "NodeResourcesFit_LeastAllocated", self._least_allocated),
+            ("mostrequested.weight", "NodeResourcesFit_MostAllocated", self._most_allocated),
+            ("balancedresource.weight", "NodeResourcesBalancedAllocation", self._balanced_allocation),
+            ("nodeaffinity.weight", "NodeAffinity", self._node_affinity),
+            ("podaffinity.weight", "InterPodAffinity", self._inter_pod_affinity),
+            ("tainttoleration.weight", "TaintToleration", self._taint_toleration),
+            ("podtopologyspread.weight", "PodTopologySpread", self._pod_topology_spread),
+        )
+        self._scorers = tuple((self._weights[key], part, score) for key, part, score in scorers if self._weights[key])
+
+    # Hooks
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        weight = self._weights[IMAGE_LOCALITY]
+        if weight == 0:
+            return NodeScores(nodes.zeros())
+        scores = self._images(task.pod)[nodes.rows] * float(weight)
+        return NodeScores(scores, (("nodeorder/ImageLocality", scores),))
+
+    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        parts: list[tuple[str, FloatArray]] = []
+        total = nodes.zeros()
+        for weight, part, score in self._scorers:
+            scores = score(task.pod, nodes.rows)
+            if scores is not None:
+                weighted = (scores * weight).astype(np.float64)
+                parts.append((f"nodeorder/batch/{part}", weighted))
+                total = total + weighted
+        return NodeScores(total, tuple(parts)) if parts else None
+
+    # Scorers
+
+    def _images(self, pod: Pod) -> FloatArray:
+        images = pod_images(pod.spec)
+        text = repr(images)
+        known = self._image_scores.get(text)
+        if known is None:
+            states = self._view.images
+            scores = [float(image_score(images, state, len(states))) for state in states]
+            known = self._image_scores[text] = np.array(scores, dtype=np.float64)
+        return known
+
+    def _least_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
+        return least_allocated(self._view, self._view.shapes.shape(pod).requests.incoming_non_zero, rows)
+
+    def _most_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
+        return most_allocated(self._view, self._view.shapes.shape(pod).requests.incoming_non_zero, rows)
+
+    def _balanced_allocation(self, pod: Pod, rows: IntArray) -> IntArray | None:
+        return balanced_allocation(self._view, self._view.shapes.shape(pod).requests.incoming, rows)
+
+    def _node_affinity(self, pod: Pod, rows: IntArray) -> IntArray | None:
+        placement = self._view.shapes.placement(pod)
+        if placement.preferred_error:
+            raise ScoreError(placement.preferred_error)
+        return self._preferences.node_affinity(placement, rows)
+
+    def _taint_toleration(self, pod: Pod, rows: IntArray) -> IntArray:
+        return self._preferences.taint_toleration(self._view.shapes.placement(pod), rows)
+
+    def _inter_pod_affinity(self, pod: Pod, rows: IntArray) -> IntArray | None:
+        shape = self._view.shapes.shape(pod)
+        if shape.affinity.error:
+            raise ScoreError(f"parsing pod: {shape.affinity.error}")
+        raw = self._pod_affinity.raw(shape, rows)
+        return None if raw is None else normalized_affinity(raw)
+
+    def _pod_topology_spread(self, pod: Pod, rows: IntArray) -> IntArray | None:
+        own = bool(pod.spec.get("topologySpreadConstraints"))
+        constraints = self._constraints(pod, own=own) if len(self._view) else ()
+        if not constraints:
+            return None
+        shapes = self._view.shapes
+        spread = SpreadScore(self._view, constraints, shapes.group(pod), shapes.placement(pod))
+        return spread.scores(rows, require_all=own)
+
+    def _constraints(self, pod: Pod, *, own: bool) -> Constraints:
+        """The pod's soft constraints if it has any constraints, else the system's."""
+        try:
+            if own:
+                return constraints_of(pod.spec, pod.labels, SOFT, self._listers.flags.gate)
+        except SelectorError as error:
+            raise ScoreError(f"obtaining pod's soft topology spread constraints: {error}") from error
+        owners = (pod.manifest.get("metadata") or {}).get("ownerReferences") or []
+        return default_constraints(self._listers.default_selector(pod.namespace, pod.labels, owners))

@@ -1,0 +1,211 @@
+"""predicates: runs the Kubernetes filters for a task over nodes and keeps the Kubernetes node view in step.
+
+Upstream: plugins/predicates.
+Differs: devices of deviceshare are charged by that plugin; claims that would be allocated now pass (their devices are
+not known to a snapshot).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import Event, NodeScores, Plugin, PluginError, ScoreError
+from vcdebug.framework.session import Session
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.listers import Listers
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, Status
+from vcdebug.model.names import Codes, IntArray
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.pod import Pod
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.predicates.filters import (
+    DynamicResourcesFilter,
+    Filter,
+    InterPodAffinityFilter,
+    NodePortsFilter,
+    NodeVolumeLimitsFilter,
+    PodTopologySpreadFilter,
+    PreFilterError,
+    VolumeBindingFilter,
+    VolumeZoneFilter,
+)
+from vcdebug.plugins.predicates.stable import (
+    TEMPLATE_ANNOTATION,
+    EquivalenceCache,
+    StableFilters,
+    stable_verdict,
+)
+from vcdebug.plugins.predicates.verdicts import Chain, where
+
+NODE_AFFINITY = "NodeAffinity"
+DRA_SCORE = "nodeorder/batch/DynamicResources"
+TERMS_CONFLICT = "pod affinity terms conflict"
+NO_SIDECARS = "pod has a restartable init container and the SidecarContainers feature is disabled"
+TOO_MANY_PODS = Status(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
+
+
+class Predicates(Plugin):
+    """The Kubernetes in-tree filters, their PreFilter states, and the node view's events."""
+
+    name: ClassVar[str] = "predicates"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._affinity_on = self._on("NodeAffinity")
+        self._taints_on = self._on("TaintToleration")
+        self._cache_on = arguments.get_bool("predicate.CacheEnable", default=False)
+
+    def _on(self, filter_name: str) -> bool:
+        return self.arguments.get_bool(f"predicate.{filter_name}Enable", default=True)
+
+    def on_session_open(self, ssn: Session) -> None:
+        listers = Listers(ssn.snapshot)
+        self._ssn = ssn
+        self._view: NodeView = ssn.view
+        self._stable = StableFilters(self._view, affinity_on=self._affinity_on, taints_on=self._taints_on)
+        self._cache = EquivalenceCache(len(self._view)) if self._cache_on else None
+        self._max_pods: IntArray = np.array(
+            [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
+        )
+        self._affinity = InterPodAffinityFilter(self._view, listers) if self._on("PodAffinity") else None
+        self._volumes = VolumeBindingFilter(self._view, listers) if self._on("VolumeBinding") else None
+        gate = ssn.flags.gate("DynamicResourceAllocation")
+        self._claims = DynamicResourcesFilter(self._view, listers) if gate else None
+        self._filters = self._in_order(listers)
+
+    def _in_order(self, listers: Listers) -> tuple[Filter, ...]:
+        """Filters after the stable ones, in upstream's order."""
+        view = self._view
+        return tuple(
+            candidate
+            for candidate in (
+                NodePortsFilter(view) if self._on("NodePorts") else None,
+                self._affinity,
+                NodeVolumeLimitsFilter(view, listers) if self._on("NodeVolumeLimits") else None,
+                VolumeZoneFilter(view, listers) if self._on("VolumeZone") else None,
+                PodTopologySpreadFilter(view, listers) if self._on("PodTopologySpread") else None,
+                self._volumes,
+                self._claims,
+            )
+            if candidate is not None
+        )
+
+    # Before filtering
+
+    def pre_predicate(self, task: TaskInfo) -> PluginError | None:
+        pod = task.pod
+        if pod.has_restartable_init_container and not self._ssn.flags.gate("SidecarContainers"):
+            return PluginError(NO_SIDECARS)
+        state = self._ssn.cycle_state(task)
+        if self._affinity_on:
+            placement = self._view.shapes.placement(pod)
+            if placement.asks_nothing:
+                state.skip[NODE_AFFINITY] = None
+            elif placement.names_conflict:
+                return _refused(NODE_AFFINITY, TERMS_CONFLICT)
+        for candidate in self._filters:
+            try:
+                wanted = candidate.pre_filter(pod, state)
+            except PreFilterError as error:
+                return _refused(candidate.name, str(error))
+            if not wanted:
+                state.skip[candidate.name] = None
+        return None
+
+    # Filtering
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        rows, pod = nodes.rows, task.pod
+        state = self._ssn.cycle_state(task)
+        chain = Chain(self._ssn.reasons, len(rows))
+        chain.add(where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
+        chain.add(stable_verdict(self._stable_index(pod, rows)))
+        for candidate in self._filters:
+            if chain.ended:
+                break
+            if candidate.name not in state.skip:
+                self._run(candidate, chain, pod, state, rows)
+        return chain.codes()
+
+    def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:
+        index = self._stable.index(self._view.shapes.placement(pod))[rows]
+        if self._cache is None:
+            return index
+        return self._cache.through(pod.annotations.get(TEMPLATE_ANNOTATION, ""), rows, index)
+
+    def _run(self, candidate: Filter, chain: Chain, pod: Pod, state: CycleState, rows: IntArray) -> None:
+        alive = chain.alive.copy()
+        verdict = candidate.filter(pod, state, rows[alive])
+        index = np.zeros(len(rows), dtype=np.int64)
+        index[alive] = verdict.failing
+        chain.add(verdict._replace(failing=index))
+
+    # Scoring
+
+    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        if self._claims is None:
+            return None
+        if self._claims.STATE not in self._ssn.cycle_state(task).data:
+            raise ScoreError("calculate DynamicResources priority failed not found")
+        return NodeScores(nodes.zeros(), ((DRA_SCORE, nodes.zeros()),))
+
+    # Simulation
+
+    def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
+        error = self._simulate(state, other, node, 1)
+        return None if error is None else f"failed to add pod to node {node.name}: {error}"
+
+    def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
+        error = self._simulate(state, other, node, -1)
+        return None if error is None else f"failed to remove pod from node {node.name}: {error}"
+
+    def _simulate(self, state: CycleState, other: TaskInfo, node: NodeInfo, sign: int) -> str | None:
+        if self._affinity is None or self._affinity.name in state.skip:
+            return None
+        return self._affinity.simulate(state, other.pod, self._view.row_of[node.name], sign)
+
+    def simulate_predicate(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> str | None:
+        if self._affinity is None or self._affinity.name in state.skip:
+            return None
+        row = np.array([self._view.row_of[node.name]], dtype=np.int64)
+        verdict = self._affinity.filter(task.pod, state, row)
+        if not verdict.failing[0]:
+            return None
+        return f"failed to filter pod on node {node.name}: {verdict.statuses[verdict.failing[0] - 1].reason}"
+
+    # Events
+
+    def allocate_func(self, event: Event) -> None:
+        """Reserve volumes and claims, then show the pod on its node; a refused reservation leaves the pod out."""
+        task = event.task
+        row = self._view.row_of.get(task.node_name)
+        if row is None:
+            return
+        state = self._ssn.cycle_state(task)
+        for reserving in (self._volumes, self._claims):
+            error = None if reserving is None else reserving.reserve(state, task.pod.node_name)
+            if error is not None:
+                event.err = error
+                return
+        self._view.add_pod(row, task.pod)
+
+    def deallocate_func(self, event: Event) -> None:
+        """Give reservations back and take the pod off its node."""
+        task = event.task
+        row = self._view.row_of.get(task.node_name)
+        if row is None:
+            return
+        state = self._ssn.cycle_state(task)
+        for reserving in (self._claims, self._volumes):
+            if reserving is not None:
+                reserving.unreserve(state, task.pod.node_name)
+        self._view.remove_pod(row, task.pod.uid)
+
+
+def _refused(filter_name: str, message: str) -> PluginError:
+    return PluginError(f"plugin {filter_name} pre-predicates failed {message}")

@@ -1,0 +1,82 @@
+"""The stable filters (cordon, node affinity, taints): decided once per distinct pod wish for all nodes.
+
+Upstream: plugins/predicates (stable filters, predicateCache).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.placement import Placement
+from vcdebug.kube.taints import schedulable_despite_cordon
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.plugins.predicates.verdicts import INDEX, Verdict
+
+TEMPLATE_ANNOTATION = "volcano.sh/template-uid"
+CORDONED, AFFINITY, TAINTED, CACHED = 1, 2, 3, 4
+STATUSES = (
+    Status(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) were unschedulable"),
+    Status(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector"),
+    Status(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) had untolerated taint(s)"),
+    Status(ERROR, "plugin equivalence cache predicates failed", "predicate.CacheEnable"),
+)
+
+
+class StableFilters:
+    """Verdicts that hold for the whole session: the first failing filter per node."""
+
+    def __init__(self, view: NodeView, *, affinity_on: bool, taints_on: bool) -> None:
+        self._view = view
+        self._affinity_on = affinity_on
+        self._taints_on = taints_on
+        self._known: dict[Placement, IntArray] = {}
+
+    def index(self, placement: Placement) -> IntArray:
+        """Position in STATUSES (0 fits) for every node of the view."""
+        known = self._known.get(placement)
+        if known is None:
+            known = self._known[placement] = self._decide(placement)
+        return known
+
+    def _decide(self, placement: Placement) -> IntArray:
+        view = self._view
+        index: IntArray = np.zeros(len(view), dtype=INDEX)
+        if self._taints_on:
+            index[view.taints.untolerated(placement.tolerations)] = TAINTED
+        if self._affinity_on and not placement.required.everything:
+            index[~view.labels.matching_required(placement.required)] = AFFINITY
+        if not schedulable_despite_cordon(placement.tolerations):
+            index[view.taints.cordoned] = CORDONED
+        return index
+
+
+class EquivalenceCache:
+    """Remembers per pod template and node whether the stable filters passed.
+
+    A remembered failure loses its reason, and gets code Error.
+    """
+
+    UNKNOWN, FAILED, PASSED = -1, 0, 1
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._passed: dict[str, IntArray] = {}
+
+    def through(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
+        """The verdicts `index` of these rows as the cache lets them through; new ones are remembered."""
+        if not template:
+            return index
+        remembered = self._passed.get(template)
+        if remembered is None:
+            remembered = self._passed[template] = np.full(self._size, self.UNKNOWN, dtype=INDEX)
+        before = remembered[rows]
+        fresh: BoolArray = before == self.UNKNOWN
+        remembered[rows[fresh]] = np.where(index[fresh] == 0, self.PASSED, self.FAILED)
+        return np.where(fresh, index, np.where(before == self.PASSED, 0, CACHED))
+
+
+def stable_verdict(index: IntArray) -> Verdict:
+    """The positions as a verdict."""
+    return Verdict(STATUSES, index)

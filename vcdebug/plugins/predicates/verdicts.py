@@ -1,0 +1,71 @@
+"""Filter verdicts per row, and how they add up to the codes of one predicate call.
+
+Upstream: plugins/predicates (predicateFn).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.model.fiterror import ReasonTable, Status, aborts
+from vcdebug.model.names import BoolArray, Codes, IntArray
+
+INDEX = np.int64
+
+
+class Verdict(NamedTuple):
+    """One filter's answer: per row 0 for success, or the position (from 1) of a status."""
+
+    statuses: tuple[Status, ...]
+    failing: IntArray
+
+
+def everywhere(status: Status, size: int) -> Verdict:
+    """The same failure on every row."""
+    return Verdict((status,), np.ones(size, dtype=INDEX))
+
+
+def where(status: Status, failing: BoolArray) -> Verdict:
+    """The failure on some rows."""
+    return Verdict((status,), failing.astype(INDEX))
+
+
+class Chain:
+    """Collects statuses per row; a row whose last status aborts takes no more."""
+
+    def __init__(self, reasons: ReasonTable, size: int) -> None:
+        self._reasons = reasons
+        self._codes: IntArray = np.zeros(size, dtype=INDEX)
+        self._alive: BoolArray = np.ones(size, dtype=np.bool_)
+
+    @property
+    def alive(self) -> BoolArray:
+        """Rows that further filters are asked about."""
+        return self._alive
+
+    @property
+    def ended(self) -> bool:
+        """Whether no row is left."""
+        return not self._alive.any()
+
+    def add(self, verdict: Verdict) -> None:
+        """Append each failing row's status."""
+        failing = self._alive & (verdict.failing > 0)
+        if not failing.any():
+            return
+        width = len(verdict.statuses) + 1
+        pairs = self._codes[failing] * width + verdict.failing[failing]
+        distinct, inverse = np.unique(pairs, return_inverse=True)
+        codes, ends = [], []
+        for pair in distinct.tolist():
+            status = verdict.statuses[pair % width - 1]
+            codes.append(self._reasons.code((*self._reasons.statuses(pair // width), status)))
+            ends.append(aborts(status))
+        self._codes[failing] = np.array(codes, dtype=INDEX)[inverse]
+        self._alive[failing] = ~np.array(ends, dtype=np.bool_)[inverse]
+
+    def codes(self) -> Codes:
+        """One code of the session's ReasonTable per row."""
+        return self._codes.astype(np.uint16)

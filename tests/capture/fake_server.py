@@ -1,0 +1,182 @@
+"""A fake API server on loopback that answers as a real one does: paged lists, refusals, expiry, access reviews."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+Body = dict[str, Any]
+
+DATE = "Sat, 07 Nov 2026 09:30:00 GMT"
+
+
+class Request(NamedTuple):
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: Body | None
+
+
+class Reply(NamedTuple):
+    """An answer; a text stays as it is, anything else is written as JSON."""
+
+    status: int
+    body: Any
+    headers: dict[str, str] = {}
+
+    @property
+    def content(self) -> bytes:
+        return self.body.encode() if isinstance(self.body, str) else json.dumps(self.body).encode()
+
+
+def status(code: int, reason: str, message: str, **metadata: str) -> Reply:
+    """The Status object with which a server refuses."""
+    body = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
+    return Reply(code, body | {"message": message, "reason": reason, "code": code})
+
+
+ABSENT = Reply(404, "404 page not found\n", {"Content-Type": "text/plain; charset=utf-8"})
+UNAUTHORIZED = status(401, "Unauthorized", "Unauthorized")
+UNAVAILABLE = status(503, "ServiceUnavailable", "the server is currently unable to handle the request")
+
+
+@dataclass
+class FakeApi:
+    """What the server has and how it behaves; `requests` is everything it was ever asked."""
+
+    objects: dict[str, Body]
+    """Path -> the single object or the whole list there."""
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    forbidden: set[str] = field(default_factory=set)
+    """Resources, as `pods` or `queues.scheduling.volcano.sh`, that the user may not list."""
+    scripted: dict[str, list[Reply]] = field(default_factory=dict)
+    """Path -> answers given, one by one, before the usual one."""
+    expiries: dict[str, int] = field(default_factory=dict)
+    """Path -> how many more continued requests find the list expired."""
+    date: str | None = DATE
+    largest_page: int = 500
+    reviews_answered: bool = True
+    requests: list[Request] = field(default_factory=list)
+
+    def reply(self, request: Request) -> Reply:
+        self.requests.append(request)
+        if self.scripted.get(request.path):
+            return self.scripted[request.path].pop(0)
+        if request.path == "/apis":
+            return Reply(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": self._groups()})
+        if request.path.endswith("/selfsubjectaccessreviews"):
+            return self._review(request.body or {})
+        if resource_of(request.path) in self.forbidden:
+            return status(403, "Forbidden", f'{resource_of(request.path)} is forbidden: User "viewer" cannot read it')
+        found = self.objects.get(request.path)
+        if found is None:
+            return ABSENT
+        return self._page(found, request) if "items" in found else Reply(200, found)
+
+    def asked(self, path: str) -> list[Request]:
+        return [request for request in self.requests if request.path == path]
+
+    def _groups(self) -> list[Body]:
+        return [
+            {
+                "name": name,
+                "versions": [{"groupVersion": f"{name}/{version}", "version": version} for version in versions],
+            }
+            for name, versions in self.groups.items()
+        ]
+
+    def _review(self, body: Body) -> Reply:
+        if not self.reviews_answered:
+            return status(403, "Forbidden", "access reviews are forbidden")
+        asked = body["spec"]["resourceAttributes"]
+        name = f"{asked['resource']}.{asked['group']}" if asked.get("group") else asked["resource"]
+        return Reply(201, body | {"status": {"allowed": name not in self.forbidden}})
+
+    def _page(self, found: Body, request: Request) -> Reply:
+        start, limit = 0, min(self.largest_page, int(request.query.get("limit") or self.largest_page))
+        if "continue" in request.query:
+            start = int(request.query["continue"].partition(" from ")[2])
+            if self.expiries.get(request.path, 0) > 0:
+                self.expiries[request.path] -= 1
+                return status(410, "Expired", "the continue parameter is too old", **{"continue": f"any from {start}"})
+        items = found["items"]
+        metadata = dict(found["metadata"])
+        if start + limit < len(items):
+            metadata |= {"continue": f"same from {start + limit}", "remainingItemCount": len(items) - start - limit}
+        return Reply(200, found | {"metadata": metadata, "items": items[start : start + limit]})
+
+
+def resource_of(path: str) -> str:
+    """`/apis/apps/v1/namespaces/x/deployments` -> `deployments.apps`."""
+    parts = path.strip("/").split("/")
+    group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""
+    names = parts[3:] if group else parts[2:]
+    name = (names[2:3] if names[:1] == ["namespaces"] and len(names) > 1 else names[:1]) or [""]
+    return f"{name[0]}.{group}" if group else name[0]
+
+
+@contextmanager
+def serving(api: Any) -> Iterator[str]:
+    """Serve an api object on a free port of this machine; yields its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(api))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _handler(api: Any) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+        def _any(self) -> None:
+            address = urlsplit(self.path)
+            query = {name: values[-1] for name, values in parse_qs(address.query).items()}
+            content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = json.loads(content) if content else None
+            reply = api.reply(Request(self.command, address.path, query, dict(self.headers), body))
+            self.send_response_only(reply.status)
+            for name, value in ({"Content-Type": "application/json"} | reply.headers).items():
+                self.send_header(name, value)
+            if api.date:
+                self.send_header("Date", api.date)
+            self.send_header("Content-Length", str(len(reply.content)))
+            self.end_headers()
+            self.wfile.write(reply.content)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _any  # noqa: N815 (the base class's names)
+
+    return Handler
+
+
+def write_kubeconfig(file: Path, server: str, token: str = "secret") -> Path:
+    """A kubeconfig whose context `dev` is the server, and `other` one that nobody serves."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "dev",
+        "clusters": [
+            {"name": "dev", "cluster": {"server": server}},
+            {"name": "other", "cluster": {"server": "http://127.0.0.1:1"}},
+        ],
+        "users": [{"name": "me", "user": {"token": token}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": "me"}} for name in ("dev", "other")],
+    }
+    file.write_text(json.dumps(config), encoding="utf-8")
+    return file

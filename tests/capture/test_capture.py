@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.capture.fake_server import FakeApi
+from tests.capture.small_cluster import CONF, small_cluster
+from vcdebug.capture import CaptureOptions, capture
+from vcdebug.snapshot.kinds import KINDS
+
+REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+def test_every_listed_kind_is_in_the_snapshot(options: CaptureOptions) -> None:
+    snapshot = capture(options)
+    expected = {"Node": 3, "Pod": 5, "PodGroup": 2, "Queue": 2, "Namespace": 1, "PriorityClass": 1}
+    assert expected == {kind: len(items) for kind, items in snapshot.objects.items() if items}
+    assert [] == snapshot.problems
+
+
+def test_every_kind_of_the_table_is_asked_for(api: FakeApi, options: CaptureOptions) -> None:
+    capture(options)
+    asked = {request.path for request in api.requests}
+    assert [] == [kind.name for kind in KINDS if not kind.settings and kind.path not in asked]
+
+
+def test_objects_get_the_kind_and_api_version_that_list_items_lack(options: CaptureOptions) -> None:
+    snapshot = capture(options)
+    expected = {("Pod", "v1"), ("PriorityClass", "scheduling.k8s.io/v1"), ("Queue", "scheduling.volcano.sh/v1beta1")}
+    found = {(item["kind"], item["apiVersion"]) for items in snapshot.objects.values() for item in items}
+    assert expected == expected & found
+
+
+def test_managed_fields_are_left_out_and_nothing_else(api: FakeApi, options: CaptureOptions) -> None:
+    sent = api.objects["/api/v1/nodes"]["items"][0]
+    metadata = {key: value for key, value in sent["metadata"].items() if key != "managedFields"}
+    expected = {"apiVersion": "v1", "kind": "Node", **sent, "metadata": metadata}
+    assert expected == capture(options).of("Node")[0]
+
+
+def test_clock_version_configuration_and_origin_are_the_servers(options: CaptureOptions) -> None:
+    snapshot = capture(options)
+    assert datetime(2026, 11, 7, 9, 30, tzinfo=UTC) == snapshot.now
+    assert (1, 34) == snapshot.flags.server_version
+    assert CONF == snapshot.scheduler_conf
+    assert "dev" == snapshot.name
+    assert snapshot.origin.startswith("context 'dev' (http://127.0.0.1:")
+    assert "captured from a Kubernetes 1.34 cluster, scheduler image docker.io/volcanosh/vc-scheduler:v1.12.1" == (
+        snapshot.description
+    )
+
+
+def test_without_a_date_the_newest_object_tells_the_time(api: FakeApi, options: CaptureOptions) -> None:
+    api.date = None
+    snapshot = capture(options)
+    assert datetime(2026, 11, 1, 10, tzinfo=UTC) == snapshot.now
+    assert ["Date"] == [problem.object for problem in snapshot.problems]
+
+
+def test_an_unknown_server_version_is_a_problem_and_a_default(api: FakeApi, options: CaptureOptions) -> None:
+    api.objects["/version"] = {"major": "one"}
+    snapshot = capture(options)
+    assert (1, 36) == snapshot.flags.server_version
+    assert ["/version"] == [problem.object for problem in snapshot.problems]
+
+
+def test_nothing_but_get_is_sent(api: FakeApi, options: CaptureOptions) -> None:
+    capture(options)
+    assert {"GET"} == {request.method for request in api.requests}
+    assert [] == [request for request in api.requests if request.body is not None]
+
+
+@pytest.mark.parametrize("resource", ["nodes", "poddisruptionbudgets.policy", "configmaps", "deployments.apps"])
+def test_a_missing_permission_adds_access_reviews_and_nothing_else(
+    resource: str, api: FakeApi, options: CaptureOptions
+) -> None:
+    api.forbidden = {resource}
+    try:
+        capture(options)
+    except Exception as error:  # noqa: BLE001 (what was sent is the question, not how it ended)
+        assert "CaptureError" == type(error).__name__
+    sent = {(request.method, request.path) for request in api.requests if request.method != "GET"}
+    assert sent <= {("POST", REVIEW)}
+
+
+def test_credentials_come_from_the_kubeconfig(api: FakeApi, options: CaptureOptions) -> None:
+    capture(options)
+    assert {"Bearer secret"} == {request.headers.get("authorization") for request in api.requests}
+
+
+def test_progress_names_kind_done_and_total(options: CaptureOptions) -> None:
+    steps: list[tuple[str, int, int]] = []
+    capture(replace(options, page_size=2), lambda *step: steps.append(step))
+    assert [("Pod", 2, 5), ("Pod", 4, 5), ("Pod", 5, 5)] == [step for step in steps if step[0] == "Pod"]
+
+
+def test_importing_the_room_does_not_import_the_client() -> None:
+    code = "import sys, vcdebug.capture; print([m for m in ('kubernetes', 'urllib3', 'yaml') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "[]" == done.stdout.strip()
+
+
+def test_the_same_answers_give_the_same_snapshot(options: CaptureOptions) -> None:
+    assert capture(options) == capture(options)
+
+
+def test_capturing_leaves_the_servers_objects_as_they_are(api: FakeApi, options: CaptureOptions) -> None:
+    capture(options)
+    assert small_cluster().objects == api.objects

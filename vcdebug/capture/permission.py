@@ -1,0 +1,100 @@
+"""Words for what the user may not do and the cluster does not have."""
+
+from __future__ import annotations
+
+from vcdebug.capture.transport import Api, ApiRefusal
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.kinds import KINDS, Kind
+from vcdebug.snapshot.problem import Problem
+
+FORBIDDEN = 403
+NOT_FOUND = 404
+FILE = "capture"
+"""What the problems of a capture name as their file."""
+
+
+def resource(kind: Kind) -> str:
+    """The resource as kubectl names it, `podgroups.scheduling.volcano.sh`."""
+    return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+
+
+def can_i(api: Api, kind: Kind) -> str:
+    """The kubectl line that shows whether a kind may be listed."""
+    everywhere = " --all-namespaces" if kind.namespaced else ""
+    return f"kubectl {api.context_flag}auth can-i {kind.permission}{everywhere}"
+
+
+def required_failed(api: Api, kind: Kind, refusal: ApiRefusal) -> CaptureError:
+    """Why a capture cannot be made without this kind."""
+    if refusal.status == FORBIDDEN:
+        return _forbidden(api, kind, refusal)
+    if refusal.status == NOT_FOUND:
+        hint = "is Volcano installed in this cluster?" if kind.group else "is this a Kubernetes API server?"
+        return CaptureError(f"the server has no {resource(kind)} {kind.version}", hint=hint, where=api.server)
+    return CaptureError(f"cannot list {resource(kind)}: {refusal}", where=api.server)
+
+
+def _forbidden(api: Api, kind: Kind, refusal: ApiRefusal) -> CaptureError:
+    """Names the permission in the way, and, as far as the server tells, every other one that is missing."""
+    others = _also_missing(api, kind)
+    message = (
+        f'missing permission: verb "list", resource "{kind.plural}", API group "{kind.group}"'
+        f"{' in all namespaces' if kind.namespaced else ''} ({refusal.message})"
+    )
+    also = f"; also missing: {', '.join(other.permission for other in others)}" if others else ""
+    return CaptureError(message + also, hint=f"check with: {can_i(api, kind)}", where=api.server)
+
+
+def _also_missing(api: Api, known: Kind) -> list[Kind]:
+    missing = []
+    for kind in KINDS:
+        if kind is known:
+            continue
+        allowed = api.may_list(kind)
+        if allowed is None:
+            break
+        if not allowed:
+            missing.append(kind)
+    return missing
+
+
+def optional_skipped(api: Api, kind: Kind, refusal: ApiRefusal, groups: dict[str, list[str]]) -> Problem:
+    """What it means that an optional kind could not be read."""
+    if refusal.status == NOT_FOUND:
+        return _absent(kind, groups)
+    effect = f"the replay may be wrong about {kind.falsifies}"
+    if refusal.status == FORBIDDEN:
+        what = f'missing permission "{kind.permission}" (check with: {can_i(api, kind)})'
+        return Problem(FILE, resource(kind), "", what, effect)
+    return Problem(FILE, resource(kind), "", f"cannot be listed: {refusal}", effect)
+
+
+def _absent(kind: Kind, groups: dict[str, list[str]]) -> Problem:
+    versions = groups.get(kind.group, [])
+    if versions and kind.version not in versions:
+        what = f"the server has API group {kind.group} only in version {', '.join(versions)}, not {kind.version}"
+        return Problem(FILE, resource(kind), "", what, f"the replay may be wrong about {kind.falsifies}")
+    if not versions and kind.group:
+        what = f"the server has no API group {kind.group}"
+    else:
+        what = "the server has no such resource"
+    return Problem(
+        FILE, resource(kind), "", what, "the scheduler of this cluster works without it, and so does the replay"
+    )
+
+
+def served_groups(api: Api) -> dict[str, list[str]]:
+    """Every API group with its versions, as far as the server tells."""
+    try:
+        groups = api.get("/apis").get("groups")
+    except ApiRefusal:
+        return {}
+    if not isinstance(groups, list):
+        return {}
+    return {str(group.get("name")): _versions(group.get("versions")) for group in groups if isinstance(group, dict)}
+
+
+def _versions(versions: object) -> list[str]:
+    if not isinstance(versions, list):
+        return []
+    return [str(version.get("version")) for version in versions if isinstance(version, dict)]

@@ -1,0 +1,183 @@
+"""The scheduler's own settings: its Deployment's flags, and the ConfigMap that holds volcano-scheduler.conf."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from vcdebug.capture.flags import command_line, flags_of
+from vcdebug.capture.listing import items_of
+from vcdebug.capture.options import CaptureOptions
+from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
+from vcdebug.capture.transport import Api, ApiRefusal
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Flags, Manifest
+
+NAMESPACE = "volcano-system"
+SELECTOR = [("labelSelector", "app=volcano-scheduler")]
+CONFIG_MAP = "volcano-scheduler-configmap"
+CONF_KEY = "volcano-scheduler.conf"
+NO_CONF = "the replay uses upstream's built-in configuration; name the right one with --scheduler-configmap"
+NO_FLAGS = "upstream's default flags are used"
+
+
+class ConfSource(NamedTuple):
+    """The ConfigMap, and the key in it, that hold the configuration."""
+
+    namespace: str
+    name: str
+    key: str
+
+
+@dataclass(slots=True)
+class SchedulerSettings:
+    """What the cluster's scheduler runs with."""
+
+    conf: str | None = None
+    flags: Flags = field(default_factory=Flags)
+    image: str = ""
+    problems: list[Problem] = field(default_factory=list)
+
+
+def read_settings(api: Api, options: CaptureOptions) -> SchedulerSettings:
+    """Flags and configuration, with a problem for what could not be found."""
+    settings = SchedulerSettings()
+    deployment = _find_deployment(api, settings.problems)
+    container = _container(deployment)
+    if deployment is not None:
+        settings.flags = flags_of(container, f"Deployment {_key(deployment)}", settings.problems)
+        settings.image = str(container.get("image") or "")
+    source = _named_source(options, api) or _mounted_source(deployment, container)
+    settings.conf = _read_conf(api, source, bool(options.scheduler_configmap), settings.problems)
+    return settings
+
+
+def _find_deployment(api: Api, problems: list[Problem]) -> Manifest | None:
+    """The scheduler's Deployment, in the usual namespace, or anywhere."""
+    kind = KIND_BY_NAME["Deployment"]
+    found: list[Manifest] = []
+    try:
+        for path in (f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments", kind.path):
+            found = found or items_of(api.get(path, SELECTOR), kind)
+    except ApiRefusal as refusal:
+        what = f'missing permission "{kind.permission}"' if refusal.status == FORBIDDEN else f"not found: {refusal}"
+        problems.append(Problem(FILE, "scheduler Deployment", "", what, NO_FLAGS))
+        return None
+    if not found:
+        problems.append(Problem(FILE, "scheduler Deployment", "", "none has the label app=volcano-scheduler", NO_FLAGS))
+        return None
+    if len(found) > 1:
+        what = f"there are {len(found)}: {', '.join(_key(deployment) for deployment in found)}"
+        problems.append(Problem(FILE, "scheduler Deployment", "", what, f"{_key(found[0])} is used"))
+    return found[0]
+
+
+def _key(manifest: Manifest) -> str:
+    metadata = _object(manifest.get("metadata"))
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+
+
+def _object(value: object) -> Manifest:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: object) -> list[Manifest]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _pod_spec(deployment: Manifest | None) -> Manifest:
+    spec = _object(_object(deployment).get("spec"))
+    return _object(_object(spec.get("template")).get("spec"))
+
+
+def _container(deployment: Manifest | None) -> Manifest:
+    """The container that is given a configuration; a sidecar may stand before it."""
+    containers = _objects(_pod_spec(deployment).get("containers"))
+    configured = [container for container in containers if "scheduler-conf" in command_line(container)]
+    return next(iter(configured or containers), {})
+
+
+def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
+    if not options.scheduler_configmap:
+        return None
+    namespace, slash, name = options.scheduler_configmap.partition("/")
+    if not (namespace and slash and name):
+        text = options.scheduler_configmap
+        raise CaptureError(f"--scheduler-configmap takes namespace/name, not {text!r}", where=api.server)
+    return ConfSource(namespace, name, CONF_KEY)
+
+
+def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSource:
+    """Where the file of --scheduler-conf comes from; the usual ConfigMap when the Deployment does not tell."""
+    namespace = str(_object(_object(deployment).get("metadata")).get("namespace") or NAMESPACE)
+    path = (command_line(container).get("scheduler-conf") or [""])[-1]
+    mount = _mount_of(path, container)
+    file = mount.get("subPath") or posixpath.relpath(path, str(mount["mountPath"])) if mount else ""
+    volumes = _objects(_pod_spec(deployment).get("volumes"))
+    for volume in volumes:
+        if mount and volume.get("name") == mount.get("name"):
+            for source in _config_maps(volume):
+                key = _key_of_file(source, str(file))
+                if key:
+                    return ConfSource(namespace, str(source.get("name")), key)
+    return ConfSource(namespace, CONFIG_MAP, posixpath.basename(path) or CONF_KEY)
+
+
+def _mount_of(path: str, container: Manifest) -> Manifest:
+    """The innermost volume mount that a path lies in."""
+    mounts = [mount for mount in _objects(container.get("volumeMounts")) if _lies_in(path, mount.get("mountPath"))]
+    return max(mounts, key=lambda mount: len(str(mount["mountPath"])), default={})
+
+
+def _lies_in(path: str, folder: object) -> bool:
+    return isinstance(folder, str) and (path == folder or path.startswith(folder.rstrip("/") + "/"))
+
+
+def _config_maps(volume: Manifest) -> list[Manifest]:
+    direct = [_object(volume["configMap"])] if "configMap" in volume else []
+    projected = _objects(_object(volume.get("projected")).get("sources"))
+    return direct + [_object(source["configMap"]) for source in projected if "configMap" in source]
+
+
+def _key_of_file(source: Manifest, file: str) -> str:
+    """The ConfigMap's key behind a file of its volume; empty when the volume leaves the file out."""
+    items = _objects(source.get("items"))
+    if not items:
+        return file
+    return next((str(item.get("key")) for item in items if item.get("path") == file), "")
+
+
+def _read_conf(api: Api, source: ConfSource, named: bool, problems: list[Problem]) -> str | None:
+    """The configuration's text; a ConfigMap that the user names must be there, another may be missing."""
+    where = f"ConfigMap {source.namespace}/{source.name}"
+    try:
+        data = api.get(f"/api/v1/namespaces/{source.namespace}/configmaps/{source.name}").get("data")
+        what = f"has no key {source.key}"
+        text = _conf_text(_object(data), source.key)
+    except ApiRefusal as refusal:
+        what, text = _refused(api, source, refusal), None
+    if text is None and named:
+        raise CaptureError(f"{where}: {what}", where=api.server)
+    if text is None:
+        problems.append(Problem(FILE, where, "", what, NO_CONF))
+    return text
+
+
+def _refused(api: Api, source: ConfSource, refusal: ApiRefusal) -> str:
+    if refusal.status == NOT_FOUND:
+        return "not found"
+    if refusal.status != FORBIDDEN:
+        return str(refusal)
+    can_i = f"kubectl {api.context_flag}auth can-i get configmaps/{source.name} --namespace {source.namespace}"
+    return f'missing permission: verb "get", resource "configmaps", API group "" (check with: {can_i})'
+
+
+def _conf_text(data: Manifest, key: str) -> str | None:
+    """The text under the key; else under the only key that looks like a configuration."""
+    if isinstance(data.get(key), str):
+        return str(data[key])
+    likely = [text for name, text in data.items() if name.endswith(".conf") and isinstance(text, str)]
+    return likely[0] if len(likely) == 1 else None

@@ -1,0 +1,172 @@
+"""Requests to the API server: retries, JSON, refusals, the server's clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple, Protocol
+
+from vcdebug.capture.options import CaptureOptions
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.kinds import Kind
+from vcdebug.snapshot.snapshot import Manifest
+
+Query = Sequence[tuple[str, str]]
+
+RETRIED = frozenset({429, 500, 502, 503, 504})
+LONGEST_WAIT = 30.0
+SHOWN_TEXT = 120
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+class Answer(NamedTuple):
+    """What the server sent back; header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class ConnectionFailed(Exception):
+    """No answer: refused, timed out, broken off, or not to be trusted."""
+
+
+class Transport(Protocol):
+    """Sends one request and returns the answer, whatever its status."""
+
+    context: str
+    server: str
+
+    def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> Answer:
+        """One request; raises ConnectionFailed when there is no answer."""
+
+
+class ApiRefusal(Exception):
+    """An answer that is not the object asked for."""
+
+    def __init__(self, status: int, message: str, continue_token: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.continue_token = continue_token
+        """What a 410 offers to go on with, at the price of consistency."""
+
+    def __str__(self) -> str:
+        return f"the server answered {self.status}: {self.message}"
+
+
+class Api:
+    """One API server, read-only: GET, and access reviews, which create nothing."""
+
+    def __init__(self, transport: Transport, options: CaptureOptions, sleep: Callable[[float], None]) -> None:
+        self.context = transport.context
+        self.server = transport.server
+        self.clock: datetime | None = None
+        """The latest time the server has named in a Date header."""
+        self._transport = transport
+        self._options = options
+        self._sleep = sleep
+        self._answered = False
+
+    def get(self, path: str, query: Query = ()) -> Manifest:
+        """The JSON object at a path; raises ApiRefusal, or CaptureError where going on is pointless."""
+        answer = self._send_patiently(path, query)
+        if answer.status == 401:
+            raise CaptureError(
+                "the API server does not accept the credentials (401 Unauthorized)",
+                hint=f"log in again and check with: kubectl {self.context_flag}get nodes",
+                where=self.server,
+            )
+        if answer.status != 200:
+            raise refusal_of(answer)
+        return json_object(answer)
+
+    def may_list(self, kind: Kind) -> bool | None:
+        """Whether the user may list a kind in all namespaces; None when the server does not say."""
+        attributes = {"verb": "list", "resource": kind.plural} | ({"group": kind.group} if kind.group else {})
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": attributes},
+        }
+        try:
+            answer = self._transport.send("POST", REVIEWS, (), review)
+            allowed = json_object(answer).get("status", {}).get("allowed")
+        except (ConnectionFailed, ApiRefusal, AttributeError):
+            return None
+        return allowed if isinstance(allowed, bool) else None
+
+    @property
+    def context_flag(self) -> str:
+        """The `--context` part of a kubectl command line; empty inside a cluster."""
+        return f"--context {self.context} " if self.context else ""
+
+    def _send_patiently(self, path: str, query: Query) -> Answer:
+        wait = self._options.first_wait
+        for attempt in range(1, self._options.attempts + 1):
+            last = attempt == self._options.attempts
+            answer = self._send(path, query, last)
+            if answer is not None and (last or answer.status not in RETRIED):
+                return answer
+            self._sleep(min(LONGEST_WAIT, asked_wait(answer, wait)))
+            wait *= 2
+        raise CaptureError("a capture needs at least one attempt per request")
+
+    def _send(self, path: str, query: Query, last: bool) -> Answer | None:
+        """One attempt; a connection that has worked before may break off and is tried again."""
+        try:
+            answer = self._transport.send("GET", path, query)
+        except ConnectionFailed as failure:
+            if self._answered and not last:
+                return None
+            raise CaptureError(
+                f"no answer from the API server: {failure}",
+                hint="check that it is reachable from here, and that the context is the right one",
+                where=self.server,
+            ) from failure
+        self._answered = True
+        self._read_clock(answer)
+        return answer
+
+    def _read_clock(self, answer: Answer) -> None:
+        try:
+            date = parsedate_to_datetime(answer.headers.get("date", "")).astimezone(UTC)
+        except (ValueError, OverflowError):
+            return
+        self.clock = date if self.clock is None else max(self.clock, date)
+
+
+def asked_wait(answer: Answer | None, otherwise: float) -> float:
+    """The seconds that the server's Retry-After asks for."""
+    text = answer.headers.get("retry-after", "") if answer is not None else ""
+    return float(text) if text.isdecimal() else otherwise
+
+
+def json_object(answer: Answer) -> Manifest:
+    """The answer's JSON object."""
+    try:
+        content = json.loads(answer.content)
+    except (ValueError, RecursionError):
+        raise ApiRefusal(answer.status, f"not JSON: {shown(answer.content)!r}") from None
+    if not isinstance(content, dict):
+        raise ApiRefusal(answer.status, f"JSON, but no object: {shown(answer.content)!r}")
+    return content
+
+
+def refusal_of(answer: Answer) -> ApiRefusal:
+    """The refusal that a Status object, or whatever text came instead, describes."""
+    try:
+        status = json_object(answer)
+    except ApiRefusal:
+        return ApiRefusal(answer.status, shown(answer.content) or "no text")
+    metadata = status.get("metadata")
+    token = metadata.get("continue") if isinstance(metadata, dict) else None
+    message = status.get("message") or status.get("reason") or "no message"
+    return ApiRefusal(answer.status, str(message), token if isinstance(token, str) else "")
+
+
+def shown(content: bytes) -> str:
+    """The start of an answer, in one line."""
+    return " ".join(content[:SHOWN_TEXT].decode("utf-8", "replace").split())

@@ -1,0 +1,204 @@
+"""allocate for jobs with hard topology or sub groups: dry runs per hypernode, and the best one recovered.
+
+Upstream: actions/allocate (allocateForJob, allocateForSubJob), actions/allocate (recorder).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.actions.allocate.nomination import allocate_from_nomination
+from vcdebug.actions.allocate.tasks import TaskPlacement
+from vcdebug.actions.allocate.worksheet import Worksheet
+from vcdebug.framework.hooks import (
+    HYPER_NODE_GRADIENT_FOR_JOB,
+    HYPER_NODE_GRADIENT_FOR_SUB_JOB,
+    HYPER_NODE_ORDER,
+    JOB_PIPELINED,
+    JOB_READY,
+)
+from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.record import BestEvent
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, SubJobId
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+
+FOR_ALLOCATE = 0
+
+
+class Solution(NamedTuple):
+    """What a dry run in one hypernode left: saved operations, the remaining work, and its score."""
+
+    saved: Statement
+    worksheet: Worksheet
+    score: float
+
+
+class Decisions:
+    """Hypernodes chosen during the action, per job and sub job; they reach the job only at a commit."""
+
+    def __init__(self, ssn: Session) -> None:
+        self._ssn = ssn
+        self._jobs: dict[JobId, str] = {}
+        self._sub_jobs: dict[tuple[JobId, str], dict[SubJobId, str]] = {}
+
+    def choose_job(self, job: JobInfo, hyper_node: str) -> None:
+        """The job's hypernode of this visit."""
+        self._jobs[job.uid] = hyper_node
+
+    def choose_sub_job(self, job: JobInfo, hyper_node: str, sub_job: SubJobInfo) -> None:
+        """The sub job's hypernode under one of the job's."""
+        self._sub_jobs.setdefault((job.uid, hyper_node), {})[sub_job.uid] = sub_job.allocated_hyper_node
+
+    def apply(self, job: JobInfo) -> None:
+        """Widen the job's and its sub jobs' hypernodes; earlier visits' records count again."""
+        chosen = self._jobs.get(job.uid, "")
+        if not chosen:
+            return
+        tree = self._ssn.hyper_nodes
+        job.allocated_hyper_node = tree.lca(job.allocated_hyper_node, chosen)
+        for uid, hyper_node in sorted(self._sub_jobs.get((job.uid, chosen), {}).items()):
+            sub_job = job.sub_jobs.get(uid)
+            if sub_job is not None:
+                sub_job.allocated_hyper_node = tree.lca(sub_job.allocated_hyper_node, hyper_node)
+                sub_job.nominated_hyper_node = ""
+
+
+class DomainSearch:
+    """Tries hypernodes row by row: the first row with a solution decides."""
+
+    def __init__(self, ssn: Session, placement: TaskPlacement) -> None:
+        self._ssn = ssn
+        self._placement = placement
+        self.decisions = Decisions(ssn)
+
+    def allocate_job(self, job: JobInfo, worksheet: Worksheet, hyper_node: str) -> Statement | None:
+        """Operations of the best hypernode's dry run, applied again; the worksheet keeps what is left."""
+        if worksheet.empty:
+            return None
+        before = {sub_job.uid: sub_job.allocated_hyper_node for sub_job in job.sub_jobs.values()}
+        gradients = self._ssn.ask(HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, FOR_ALLOCATE)
+        for row in [[hyper_node]] if gradients is None else gradients:
+            solutions: dict[str, Solution] = {}
+            for candidate in row:
+                solution = self._try_job(job, worksheet.clone(), candidate, before)
+                if solution is not None:
+                    solutions[candidate] = solution
+            if solutions:
+                return self._recover_best(job, worksheet, solutions)
+        return None
+
+    def _try_job(self, job: JobInfo, trial: Worksheet, hyper_node: str, before: dict[SubJobId, str]) -> Solution | None:
+        ssn = self._ssn
+        job.reset_fit_errors()
+        statements: list[Statement] = []
+        total = 0.0
+        while not trial.empty:
+            sub_job = trial.sub_jobs.pop()
+            statement, score = self._allocate_sub_job(job, sub_job, trial, hyper_node)
+            if statement is None or not len(statement):
+                continue
+            statements.append(statement)
+            total += score
+            if trial.tasks[sub_job.uid]:
+                trial.sub_jobs.push(sub_job)
+            if ssn.ask(JOB_READY, job):
+                break
+        for uid, value in before.items():
+            job.sub_jobs[uid].allocated_hyper_node = value
+        if not statements:
+            return None
+        saved = Statement.save_operations(ssn, *statements)
+        solved = ssn.ask(JOB_READY, job) or ssn.ask(JOB_PIPELINED, job)
+        for statement in statements:
+            statement.discard()
+        return Solution(saved, trial, total) if solved else None
+
+    def _recover_best(self, job: JobInfo, worksheet: Worksheet, solutions: dict[str, Solution]) -> Statement | None:
+        best, best_score = "", -np.inf
+        for name in sorted(solutions):
+            if solutions[name].score > best_score:
+                best, best_score = name, solutions[name].score
+        if not best:
+            return None
+        statement = Statement(self._ssn)
+        if statement.recover_operations(solutions[best].saved) is not None:
+            return None
+        worksheet.become(solutions[best].worksheet)
+        self.decisions.choose_job(job, best)
+        return statement
+
+    def _allocate_sub_job(
+        self, job: JobInfo, sub_job: SubJobInfo, worksheet: Worksheet, hyper_node: str
+    ) -> tuple[Statement | None, float]:
+        ssn, tasks = self._ssn, worksheet.tasks[sub_job.uid]
+        if not tasks:
+            return None, 0.0
+        if sub_job.nominated_hyper_node:
+            statement = allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
+            if statement is not None:
+                self.decisions.choose_sub_job(job, hyper_node, sub_job)
+                return statement, 0.0
+        gradients = ssn.ask(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, hyper_node, FOR_ALLOCATE)
+        for row in [[hyper_node]] if gradients is None else gradients:
+            solutions = self._try_sub_job(job, sub_job, tasks, row)
+            if solutions:
+                return self._recover_sub_job(job, sub_job, worksheet, hyper_node, solutions)
+        return None, 0.0
+
+    def _try_sub_job(
+        self, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo], row: list[str]
+    ) -> dict[str, tuple[Statement, PriorityQueue[TaskInfo]]]:
+        """Every hypernode of the row is tried, also after a success."""
+        solutions: dict[str, tuple[Statement, PriorityQueue[TaskInfo]]] = {}
+        for candidate in row:
+            job.reset_sub_job_fit_errors(sub_job)
+            leftover = tasks.clone()
+            statement = self._placement.allocate(job, sub_job, leftover, candidate)
+            if statement is not None and len(statement):
+                saved = Statement.save_operations(self._ssn, statement)
+                solutions[candidate] = (saved, leftover)
+                statement.discard()
+        return solutions
+
+    def _recover_sub_job(
+        self,
+        job: JobInfo,
+        sub_job: SubJobInfo,
+        worksheet: Worksheet,
+        hyper_node: str,
+        solutions: dict[str, tuple[Statement, PriorityQueue[TaskInfo]]],
+    ) -> tuple[Statement | None, float]:
+        best, score = self._best_hyper_node(sub_job, sorted(solutions))
+        if not best:
+            return None, 0.0
+        saved, leftover = solutions[best]
+        statement = Statement(self._ssn)
+        if statement.recover_operations(saved) is not None:
+            return None, 0.0
+        sub_job.allocated_hyper_node = self._ssn.hyper_nodes.lca(sub_job.allocated_hyper_node, best)
+        worksheet.tasks[sub_job.uid] = leftover
+        self.decisions.choose_sub_job(job, hyper_node, sub_job)
+        return statement, score
+
+    def _best_hyper_node(self, sub_job: SubJobInfo, candidates: list[str]) -> tuple[str, float]:
+        """Plugins' scores summed by plugin name; the first of the highest wins."""
+        ssn = self._ssn
+        nodes = {name: rows.names for name in candidates if (rows := ssn.hyper_node_rows(name)) is not None}
+        answers = ssn.ask(HYPER_NODE_ORDER, sub_job, nodes)
+        totals = dict.fromkeys(candidates, 0.0)
+        for plugin in sorted(answers):
+            for name, score in answers[plugin].items():
+                if name in totals:
+                    totals[name] = totals[name] + score
+        best = max(totals.values())
+        tied = tuple(name for name in candidates if totals[name] == best)
+        if not tied:
+            return "", 0.0
+        ssn.record.append(BestEvent("hypernode", tied[0], best, tied))
+        return tied[0], best

@@ -1,0 +1,152 @@
+"""The task loop of allocate: predicates, best node, allocate or pipeline, until the sub job is ready.
+
+Upstream: actions/allocate (allocateResourcesForTasks, prioritizeNodes, allocateResourcesForTask).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.framework.action import pre_predicate_errors
+from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE
+from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.placement import PredicateHelper, allocate_judge, shard_groups
+from vcdebug.framework.record import Level
+from vcdebug.framework.scoring import prioritize_nodes, select_best
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.model.fiterror import FitErrors
+from vcdebug.model.hypernode import TOP_HYPER_NODE
+from vcdebug.model.job import JobInfo
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+
+
+class TaskPlacement:
+    """Places the tasks of one sub job inside one hypernode, on a statement of its own."""
+
+    def __init__(self, ssn: Session, *, error_cache: bool) -> None:
+        self._ssn = ssn
+        self.error_cache = error_cache
+
+    def allocate(
+        self, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str
+    ) -> Statement | None:
+        """The statement if the sub job ends ready or pipelined (perhaps without operations), else None."""
+        ssn = self._ssn
+        nodes = ssn.hyper_node_rows(hyper_node)
+        if nodes is None or not len(nodes):
+            return None
+        statement = Statement(ssn)
+        helper = PredicateHelper(ssn, cache_on=self.error_cache)
+        visit = _Visit(ssn, job, sub_job, hyper_node, nodes, helper, statement)
+        while tasks:
+            task = tasks.pop()
+            with ssn.scope(Level.TASK, task.key):
+                go_on = visit.place(task)
+            if not go_on:
+                break
+        if ssn.sub_job_ready(job, sub_job) or ssn.sub_job_pipelined(job, sub_job):
+            return statement
+        statement.discard()
+        return None
+
+
+class _Visit:
+    """One pass over a sub job's tasks in one hypernode."""
+
+    def __init__(
+        self,
+        ssn: Session,
+        job: JobInfo,
+        sub_job: SubJobInfo,
+        hyper_node: str,
+        nodes: NodeRows,
+        helper: PredicateHelper,
+        statement: Statement,
+    ) -> None:
+        self._ssn = ssn
+        self._job = job
+        self._sub_job = sub_job
+        self._hyper_node = hyper_node
+        self._nodes = nodes
+        self._helper = helper
+        self._statement = statement
+        self._allocated_in = sub_job.allocated_hyper_node
+
+    def place(self, task: TaskInfo) -> bool:
+        """Try one task; False ends the loop. A task lost to Allocatable or a gate leaves no fit error."""
+        ssn, job = self._ssn, self._job
+        if not ssn.ask(ALLOCATABLE, ssn.queues[job.queue], task) or task.sch_gated:
+            return True
+        if job.task_has_fit_errors(self._sub_job, task):
+            text = f"Task {task.name} with role spec {task.task_role} has already predicated failed, skip"
+            job.nodes_fit_errors[task.uid] = FitErrors(ssn.reasons, text)
+            return True
+        error = ssn.ask(PRE_PREDICATE, task)
+        if error is not None:
+            job.nodes_fit_errors[task.uid] = pre_predicate_errors(ssn, error, self._nodes)
+            return job.need_continue_allocating(self._sub_job)
+        feasible, errors = self._feasible(task)
+        if not len(feasible):
+            errors.hyper_node = "" if self._hyper_node == TOP_HYPER_NODE else self._hyper_node
+            job.nodes_fit_errors[task.uid] = errors
+            return job.need_continue_allocating(self._sub_job)
+        return self._place_on_best(task, feasible)
+
+    def _feasible(self, task: TaskInfo) -> tuple[NodeRows, FitErrors]:
+        nominated = self._ssn.nodes.get(task.pod.nominated_node_name)
+        if nominated is not None and task.init_resreq.less_equal(nominated.future_idle()):
+            alone = self._nodes.select(self._nodes.rows == nominated.row)
+            if len(alone):
+                feasible, errors = self._helper.predicate_nodes(task, alone, allocate_judge)
+                if len(feasible):
+                    return feasible, errors
+        return self._helper.predicate_nodes(task, self._nodes, allocate_judge)
+
+    def _place_on_best(self, task: TaskInfo, feasible: NodeRows) -> bool:
+        ssn, sub_job = self._ssn, self._sub_job
+        if sub_job.with_network_topology():
+            task.job_allocated_hyper_node = self._allocated_in
+        node = best_node(ssn, task, feasible)
+        if node is None or place_task(self._statement, task, node) is not None:
+            return True
+        if sub_job.with_network_topology():
+            self._widen(node)
+        return not ssn.sub_job_ready(self._job, sub_job)
+
+    def _widen(self, node: NodeInfo) -> None:
+        found = self._ssn.hyper_nodes.lowest_for_node(node.name)
+        if not found:
+            return
+        self._allocated_in = self._ssn.hyper_nodes.lca(found, self._allocated_in) if self._allocated_in else found
+
+
+def place_task(statement: Statement, task: TaskInfo, node: NodeInfo) -> str | None:
+    """Allocate on idle room, else pipeline on future room, else do nothing and report no error."""
+    if task.init_resreq.less_equal(node.idle):
+        return statement.allocate(task, node.name)
+    if task.init_resreq.less_equal(node.future_idle()):
+        return statement.pipeline(task, node.name, eviction=False)
+    return None
+
+
+def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | None:
+    """Nodes with idle room before nodes with future room; a group of one wins without scores."""
+    for group in _groups(ssn, task, feasible):
+        if len(group) == 1:
+            return group.nodes[0]
+        if len(group) > 1:
+            node = select_best(ssn, task, prioritize_nodes(ssn, task, group))
+            if node is not None:
+                return node
+    return None
+
+
+def _groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[NodeRows]:
+    idle = feasible.fitting(task.init_resreq, "idle")
+    yield from shard_groups(ssn, feasible.select(idle))
+    later = feasible.select(~idle)
+    yield from shard_groups(ssn, later.select(later.fitting(task.init_resreq, "future")))

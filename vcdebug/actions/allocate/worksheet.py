@@ -1,0 +1,80 @@
+"""What is left to place of a job: its sub jobs in order, and the tasks of each.
+
+Upstream: actions/allocate (organizeJobWorksheet).
+"""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+
+from vcdebug.framework.order import PriorityQueue, task_queue
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import SubJobId
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+
+
+class Worksheet:
+    """Sub jobs in a heap; a heap of tasks for each."""
+
+    __slots__ = ("sub_jobs", "tasks")
+
+    def __init__(self, sub_jobs: PriorityQueue[SubJobInfo], tasks: dict[SubJobId, PriorityQueue[TaskInfo]]) -> None:
+        self.sub_jobs = sub_jobs
+        self.tasks = tasks
+
+    @property
+    def empty(self) -> bool:
+        """No sub job with tasks is left."""
+        return not self.sub_jobs
+
+    def clone(self) -> Worksheet:
+        """Independent heaps over the same objects."""
+        return Worksheet(self.sub_jobs.clone(), {uid: heap.clone() for uid, heap in self.tasks.items()})
+
+    def become(self, other: Worksheet) -> None:
+        """Take over what another worksheet has left."""
+        self.sub_jobs, self.tasks = other.sub_jobs, other.tasks
+
+
+def build_worksheet(ssn: Session, job: JobInfo) -> Worksheet:
+    """Sub jobs that their policy still requires come first."""
+    required = _required(ssn, job)
+
+    def less(left: SubJobInfo, right: SubJobInfo) -> bool:
+        if (left.uid in required) != (right.uid in required):
+            return left.uid in required
+        return ssn.sub_job_order_less(left, right)
+
+    sub_jobs: PriorityQueue[SubJobInfo] = PriorityQueue(less, "subjob", lambda sj: sj.uid, ssn.record)
+    tasks: dict[SubJobId, PriorityQueue[TaskInfo]] = {}
+    for sub_job in job.sub_jobs_ascending():
+        heap = task_queue(ssn).extend(task for task in sub_job.with_status(TaskStatus.PENDING) if _placeable(task))
+        if heap:
+            tasks[sub_job.uid] = heap
+            sub_jobs.push(sub_job)
+    return Worksheet(sub_jobs, tasks)
+
+
+def _placeable(task: TaskInfo) -> bool:
+    """Not best-effort, and behind no gate but Volcano's own."""
+    return not task.resreq.is_empty() and (not task.sch_gated or task.pod.only_volcano_gate)
+
+
+def _required(ssn: Session, job: JobInfo) -> dict[SubJobId, None]:
+    ready_count: dict[str, int] = {}
+    unready: list[SubJobInfo] = []
+    for sub_job in job.sub_jobs_ascending():
+        if ssn.sub_job_ready(job, sub_job):
+            ready_count[sub_job.gid] = ready_count.get(sub_job.gid, 0) + 1
+        else:
+            unready.append(sub_job)
+    required: dict[SubJobId, None] = {}
+    in_order = sorted(unready, key=cmp_to_key(lambda a, b: -1 if ssn.sub_job_order_less(a, b) else 1))
+    for sub_job in in_order:
+        if ready_count.get(sub_job.gid, 0) < job.min_sub_jobs.get(sub_job.gid, 0):
+            required[sub_job.uid] = None
+            ready_count[sub_job.gid] = ready_count.get(sub_job.gid, 0) + 1
+    return required

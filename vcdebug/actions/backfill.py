@@ -1,0 +1,89 @@
+"""backfill: places tasks that request nothing.
+
+Upstream: actions/backfill.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework import transitions
+from vcdebug.framework.action import Action, QueuedJobs, pre_predicate_errors
+from vcdebug.framework.cycle import SchedulerPanic
+from vcdebug.framework.hooks import JOB_VALID, PRE_PREDICATE
+from vcdebug.framework.order import PriorityQueue, task_queue
+from vcdebug.framework.placement import PredicateHelper, for_allocate, shard_groups
+from vcdebug.framework.record import Level
+from vcdebug.framework.scoring import prioritize_nodes, select_best
+from vcdebug.framework.session import Session
+from vcdebug.model.fiterror import FitErrors
+from vcdebug.model.job import JobInfo
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+
+class Backfill(Action):
+    """Binds best-effort tasks directly, without a statement and without looking at idle resources."""
+
+    name = "backfill"
+
+    def execute(self, ssn: Session) -> None:
+        """The order of all tasks is fixed before the first one is placed."""
+        for job, task in self._pick(ssn):
+            with ssn.scope(Level.QUEUE, job.queue), ssn.scope(Level.JOB, job.uid), ssn.scope(Level.TASK, task.key):
+                self._place(ssn, job, task)
+
+    def _pick(self, ssn: Session) -> list[tuple[JobInfo, TaskInfo]]:
+        waiting = QueuedJobs(ssn)
+        heaps: dict[str, PriorityQueue[TaskInfo]] = {}
+        for job in ssn.jobs.values():
+            if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
+                continue
+            tasks = self._best_effort(ssn, job)
+            if tasks:
+                heaps[job.uid] = task_queue(ssn).extend(tasks)
+                waiting.add_job(ssn.queues[job.queue], job)
+        picked: list[tuple[JobInfo, TaskInfo]] = []
+        while waiting.queues:
+            jobs = waiting.jobs[waiting.queues.pop().name]
+            while jobs:
+                job = jobs.pop()
+                heap = heaps[job.uid]
+                while heap:
+                    picked.append((job, heap.pop()))
+        return picked
+
+    def _best_effort(self, ssn: Session, job: JobInfo) -> list[TaskInfo]:
+        """Pending tasks, and pipelined ones, which are taken back first."""
+        tasks = [t for t in job.with_status(TaskStatus.PENDING) if t.best_effort and not t.sch_gated]
+        for task in job.with_status(TaskStatus.PIPELINED):
+            if task.best_effort:
+                transitions.unplace(ssn, task, "unpipeline")
+                tasks.append(task)
+        return tasks
+
+    def _place(self, ssn: Session, job: JobInfo, task: TaskInfo) -> None:
+        error = ssn.ask(PRE_PREDICATE, task)
+        if error is not None:
+            job.nodes_fit_errors[task.uid] = pre_predicate_errors(ssn, error, ssn.all_rows())
+            return
+        helper = PredicateHelper(ssn, cache_on=self.error_cache)
+        feasible, errors = helper.predicate_nodes(task, ssn.all_rows(), for_allocate)
+        if not len(feasible):
+            job.nodes_fit_errors[task.uid] = errors
+            return
+        node = self._choose(ssn, task, feasible)
+        refused = transitions.allocate(ssn, task, node.name)
+        if refused is not None:
+            errors = FitErrors(ssn.reasons)
+            errors.set_node(node.row, ssn.reasons.error(refused))
+            job.nodes_fit_errors[task.uid] = errors
+
+    def _choose(self, ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo:
+        if len(feasible) == 1:
+            return feasible.nodes[0]
+        for group in shard_groups(ssn, feasible):
+            node = select_best(ssn, task, prioritize_nodes(ssn, task, group))
+            if node is not None:
+                return node
+        raise SchedulerPanic("runtime error: invalid memory address or nil pointer dereference")

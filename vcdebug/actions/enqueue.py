@@ -1,0 +1,48 @@
+"""enqueue: admits Pending PodGroups to the scheduling actions.
+
+Upstream: actions/enqueue.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.action import Action, QueuedJobs
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
+from vcdebug.framework.record import Level
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.podgroup import INQUEUE
+
+
+class Enqueue(Action):
+    """Moves PodGroups from Pending to Inqueue, queue by queue, as long as the plugins agree."""
+
+    name = "enqueue"
+
+    def execute(self, ssn: Session) -> None:
+        """Pop queues until none has a pending job left."""
+        waiting = self._collect(ssn)
+        while waiting.queues:
+            queue = waiting.queues.pop()
+            jobs = waiting.jobs[queue.name]
+            if not jobs:
+                continue
+            with ssn.scope(Level.QUEUE, queue.name):
+                job = jobs.pop()
+                with ssn.scope(Level.JOB, job.uid):
+                    self._consider(ssn, job)
+            waiting.queues.push(queue)
+
+    def _collect(self, ssn: Session) -> QueuedJobs:
+        waiting = QueuedJobs(ssn)
+        for job in ssn.jobs.values():
+            queue = ssn.queues[job.queue]
+            waiting.add_queue(queue)
+            if job.is_pending():
+                waiting.add_job(queue, job)
+        return waiting
+
+    def _consider(self, ssn: Session, job: JobInfo) -> None:
+        """A PodGroup without minResources passes unasked; a refused one is gone for this session."""
+        if job.pod_group.min_resources is None or ssn.ask(JOB_ENQUEUEABLE, job):
+            ssn.ask(JOB_ENQUEUED, job)
+            ssn.set_phase(job, INQUEUE)

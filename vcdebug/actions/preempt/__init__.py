@@ -1,0 +1,226 @@
+"""preempt: evicts lower tasks of the same queue for starving jobs, then lower tasks within a job.
+
+Upstream: actions/preempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vcdebug.actions.preempt.topology import TopologyAwarePreemption
+from vcdebug.framework.action import Action, QueuedJobs
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.evictions import candidates_on, validate_victims
+from vcdebug.framework.hooks import (
+    ALLOCATABLE,
+    JOB_PIPELINED,
+    JOB_STARVING,
+    JOB_VALID,
+    PRE_PREDICATE,
+    PREEMPTABLE,
+)
+from vcdebug.framework.order import PriorityQueue, task_queue, victims_queue
+from vcdebug.framework.placement import (
+    PredicateHelper,
+    filter_out_unresolvable,
+    for_preempt,
+    predicate_node,
+    shard_groups,
+)
+from vcdebug.framework.record import Level
+from vcdebug.framework.scoring import prioritize_nodes, sort_nodes
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus, preemptable_status
+from vcdebug.model.task import TaskInfo
+
+REASON = "preempt"
+NEVER = "Never"
+TOPOLOGY_AWARE = "enableTopologyAwarePreemption"
+
+Filter = Callable[[TaskInfo], bool]
+TaskHeaps = dict[JobId, PriorityQueue[TaskInfo]]
+
+
+class Preempt(Action):
+    """Between the jobs of a queue first, then within each of them."""
+
+    name = "preempt"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.topology_aware: TopologyAwarePreemption | None = None
+        if arguments.get_bool(TOPOLOGY_AWARE, default=False):
+            self.topology_aware = TopologyAwarePreemption(arguments)
+
+    def execute(self, ssn: Session) -> None:
+        """One predicate helper serves all queues, jobs and both phases: its error cache lives that long."""
+        starving, heaps, under_request = self._collect(ssn)
+        helper = PredicateHelper(ssn, cache_on=self.error_cache)
+        while starving.queues:
+            queue = starving.queues.pop()
+            with ssn.scope(Level.QUEUE, queue.name):
+                jobs = starving.jobs[queue.name]
+                while jobs:
+                    job = jobs.pop()
+                    with ssn.scope(Level.JOB, job.uid):
+                        self._preempt_between_jobs(ssn, helper, job, heaps[job.uid])
+                for job in under_request[queue.name]:
+                    with ssn.scope(Level.JOB, job.uid):
+                        self._preempt_within_job(ssn, helper, job)
+
+    def _collect(self, ssn: Session) -> tuple[QueuedJobs, TaskHeaps, dict[QueueName, list[JobInfo]]]:
+        """Starving jobs by queue; queues enter their heap by name once every job is known."""
+        jobs: dict[QueueName, list[JobInfo]] = {}
+        heaps: TaskHeaps = {}
+        for job in ssn.jobs.values():
+            if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
+                continue
+            if not ssn.ask(JOB_STARVING, job) or job.contains_network_topology():
+                continue
+            jobs.setdefault(job.queue, []).append(job)
+            heaps[job.uid] = _pending_heap(ssn, job)
+        starving = QueuedJobs(ssn)
+        for name in sorted(jobs):
+            for job in jobs[name]:
+                starving.add_job(ssn.queues[name], job)
+        return starving, heaps, jobs
+
+    def _preempt_between_jobs(
+        self, ssn: Session, helper: PredicateHelper, job: JobInfo, tasks: PriorityQueue[TaskInfo]
+    ) -> None:
+        statement = Statement(ssn)
+        while ssn.ask(JOB_STARVING, job) and tasks:
+            task = tasks.pop()
+            with ssn.scope(Level.TASK, task.key):
+                self._preempt(ssn, helper, statement, task, lambda victim, t=task: _of_other_job(ssn, job, t, victim))  # type: ignore[misc]
+        if ssn.ask(JOB_PIPELINED, job):
+            statement.commit()
+        else:
+            statement.discard()
+
+    def _preempt_within_job(self, ssn: Session, helper: PredicateHelper, job: JobInfo) -> None:
+        """Each task commits on its own; the first that finds no room ends the job."""
+        tasks = _pending_heap(ssn, job)
+        while tasks:
+            task = tasks.pop()
+            statement = Statement(ssn)
+            with ssn.scope(Level.TASK, task.key):
+                placed = self._preempt(
+                    ssn, helper, statement, task, lambda victim, t=task: _of_same_job(ssn, t, victim)
+                )  # type: ignore[misc]
+                if not placed:
+                    statement.discard()
+                    return
+                statement.commit()
+
+    def _preempt(
+        self, ssn: Session, helper: PredicateHelper, statement: Statement, task: TaskInfo, accepts: Filter
+    ) -> bool:
+        """Find victims for one task. The second shard group's result replaces the first's."""
+        if not _eligible(ssn, task) or ssn.ask(PRE_PREDICATE, task) is not None:
+            return False
+        feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), for_preempt)
+        for group in shard_groups(ssn, feasible):
+            if self.topology_aware is not None:
+                placed = self.topology_aware.preempt(ssn, statement, task, group, accepts)
+            else:
+                placed = self._preempt_normal(ssn, statement, task, group, accepts)
+            if placed:
+                return True
+        return False
+
+    def _preempt_normal(
+        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, accepts: Filter
+    ) -> bool:
+        for node in sort_nodes(prioritize_nodes(ssn, task, nodes)):
+            with ssn.scope(Level.NODE, node.name):
+                if self._preempt_on_node(ssn, statement, task, node, accepts):
+                    return True
+        return False
+
+    def _preempt_on_node(
+        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, accepts: Filter
+    ) -> bool:
+        victims = ssn.ask(PREEMPTABLE, task, candidates_on(node, accepts)) or []
+        if validate_victims(task, node, victims) is not None:
+            return False
+        trial = Statement(ssn)
+        heap = victims_queue(ssn, victims, task)
+        preempted = Resource()
+        fits = _fits(ssn, task, node)
+        while heap and not fits:
+            victim = heap.pop()
+            trial.evict(victim, REASON)
+            preempted.add(victim.resreq)
+            fits = _fits(ssn, task, node)
+        if not fits or trial.pipeline(task, node.name, eviction=not preempted.is_empty()) is not None:
+            trial.discard()
+            return False
+        statement.merge(trial)
+        return True
+
+
+def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
+    return task_queue(ssn).extend(task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)
+
+
+def _fits(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:
+    """The queue may take it, FutureIdle holds it, and no predicate objects: asked in this order."""
+    queue = ssn.queues[ssn.jobs[task.job].queue]
+    return (
+        ssn.ask(ALLOCATABLE, queue, task)
+        and task.init_resreq.less_equal(node.future_idle())
+        and predicate_node(ssn, task, node) == 0
+    )
+
+
+def _evictable(preemptor: TaskInfo, victim: TaskInfo) -> bool:
+    if not preemptable_status(victim.status) or not victim.preemptable:
+        return False
+    return victim.best_effort or not preemptor.best_effort
+
+
+def _of_other_job(ssn: Session, job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> bool:
+    if not _evictable(preemptor, victim):
+        return False
+    owner = ssn.jobs.get(victim.job)
+    return owner is not None and owner.queue == job.queue and victim.job != preemptor.job
+
+
+def _of_same_job(ssn: Session, preemptor: TaskInfo, victim: TaskInfo) -> bool:
+    return _evictable(preemptor, victim) and victim.job in ssn.jobs and victim.job == preemptor.job
+
+
+def _eligible(ssn: Session, task: TaskInfo) -> bool:
+    """Policy Never may not preempt, nor may a task whose nominated node is about to have room for it."""
+    if task.pod.preemption_policy == NEVER:
+        return False
+    nominated = task.pod.nominated_node_name
+    if not nominated:
+        return True
+    node = ssn.nodes.get(nominated)
+    if node is None:
+        return False
+    code = predicate_node(ssn, task, node)
+    if code == 0:
+        return False
+    if any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in ssn.reasons.statuses(code)):
+        return True
+    return not any(_terminating_for(task, other) for other in node.tasks_ascending())
+
+
+def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
+    """A lower pod on the nominated node that already leaves because of a preemption."""
+    if not other.pod.deleting or (other.pod.priority or 0) >= (preemptor.pod.priority or 0):
+        return False
+    for condition in other.pod.status.get("conditions") or ():
+        if condition.get("type") == "DisruptionTarget":
+            return condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler"
+    return False

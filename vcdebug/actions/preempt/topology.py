@@ -1,0 +1,200 @@
+"""Topology-aware preemption: a dry run per node on a copy, then the best candidate's victims are evicted.
+
+Upstream: actions/preempt (topology_aware).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.evictions import candidates_on, validate_victims
+from vcdebug.framework.hooks import (
+    PREEMPTABLE,
+    SIMULATE_ADD_TASK,
+    SIMULATE_ALLOCATABLE,
+    SIMULATE_PREDICATE,
+    SIMULATE_REMOVE_TASK,
+)
+from vcdebug.framework.order import victims_queue
+from vcdebug.framework.record import Level, RandomEvent
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.gomath import div
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.task import TaskInfo
+
+REASON = "preempt"
+PRIORITY_OFFSET = 2147483648
+
+
+class Candidate(NamedTuple):
+    """A node that would fit without these victims, most valuable first."""
+
+    node: NodeInfo
+    victims: list[TaskInfo]
+
+
+class Simulation(NamedTuple):
+    """One node's dry run: copies that may be changed freely."""
+
+    ssn: Session
+    state: CycleState
+    task: TaskInfo
+    node: NodeInfo
+
+    def fits(self) -> bool:
+        """Queue, resources and simulated predicates, asked in this order."""
+        queue = self.ssn.queues[self.ssn.jobs[self.task.job].queue]
+        return (
+            self.ssn.ask(SIMULATE_ALLOCATABLE, self.state, queue, self.task)
+            and self.task.init_resreq.less_equal(self.node.future_idle())
+            and self.ssn.ask(SIMULATE_PREDICATE, self.state, self.task, self.node) is None
+        )
+
+    def remove(self, victim: TaskInfo) -> bool:
+        """Take a victim off; False where a plugin objects."""
+        if self.ssn.ask(SIMULATE_REMOVE_TASK, self.state, self.task, victim, self.node) is not None:
+            return False
+        self.node.remove_task(victim)
+        return True
+
+    def add(self, victim: TaskInfo) -> bool:
+        """Put a victim back; False where a plugin or the node objects."""
+        if self.ssn.ask(SIMULATE_ADD_TASK, self.state, self.task, victim, self.node) is not None:
+            return False
+        return self.node.add_task(victim) is None
+
+
+class TopologyAwarePreemption:
+    """preempt's other mode (enableTopologyAwarePreemption)."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.percentage = arguments.get_int("minCandidateNodesPercentage", 10)
+        self.least = arguments.get_int("minCandidateNodesAbsolute", 1)
+        self.most = arguments.get_int("maxCandidateNodesAbsolute", 100)
+
+    def preempt(
+        self,
+        ssn: Session,
+        statement: Statement,
+        task: TaskInfo,
+        nodes: NodeRows,
+        accepts: Callable[[TaskInfo], bool],
+    ) -> bool:
+        """Evict the winner's victims and pipeline the task there."""
+        candidates = self._candidates(ssn, task, nodes, accepts)
+        if not candidates:
+            return False
+        winner = pick_one(candidates)
+        trial = Statement(ssn)
+        with ssn.scope(Level.NODE, winner.node.name):
+            for victim in winner.victims:
+                trial.evict(victim, REASON)
+            if trial.pipeline(task, winner.node.name, eviction=True) is not None:
+                trial.discard()
+                return False
+            statement.merge(trial)
+        return True
+
+    def wanted(self, nodes: int) -> int:
+        """How many candidates end the search."""
+        return min(min(max(div(nodes * self.percentage, 100), self.least), self.most), nodes)
+
+    def _candidates(
+        self, ssn: Session, task: TaskInfo, nodes: NodeRows, accepts: Callable[[TaskInfo], bool]
+    ) -> list[Candidate]:
+        if not len(nodes):
+            return []
+        ssn.record.append(RandomEvent(len(nodes)))
+        wanted = self.wanted(len(nodes))
+        found: list[Candidate] = []
+        for node in nodes.nodes:
+            with ssn.scope(Level.NODE, node.name):
+                victims = self._select_victims(ssn, task, node, accepts)
+            if not victims:
+                continue
+            if wanted == 0:
+                return []
+            found.append(Candidate(node, victims))
+            if len(found) >= wanted:
+                break
+        return found
+
+    def _select_victims(
+        self, ssn: Session, task: TaskInfo, node: NodeInfo, accepts: Callable[[TaskInfo], bool]
+    ) -> list[TaskInfo]:
+        """SelectVictimsOnNode: evict until it fits, then spare whom it can, most valuable first."""
+        simulation = Simulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
+        victims = ssn.ask(PREEMPTABLE, task, candidates_on(simulation.node, accepts)) or []
+        if validate_victims(task, simulation.node, victims) is not None:
+            return []
+        potential: list[TaskInfo] = []
+        heap = victims_queue(ssn, victims, task)
+        while heap:
+            victim = heap.pop()
+            potential.append(victim)
+            if not simulation.remove(victim):
+                return []
+            if simulation.fits():
+                break
+        if not potential or ssn.ask(SIMULATE_PREDICATE, simulation.state, task, simulation.node) is not None:
+            return []
+        return _reprieve(simulation, potential)
+
+
+def _reprieve(simulation: Simulation, potential: list[TaskInfo]) -> list[TaskInfo]:
+    """In reverse eviction order: whoever may stay while the task still fits is no victim."""
+    victims: list[TaskInfo] = []
+    for candidate in reversed(potential):
+        if not simulation.add(candidate):
+            return []
+        if simulation.fits():
+            continue
+        if not simulation.remove(candidate):
+            return []
+        victims.append(candidate)
+    return victims
+
+
+def pick_one(candidates: list[Candidate]) -> Candidate:
+    """The best candidate: lowest top priority, lowest sum, fewest, latest start, then the smallest name."""
+    ordered = sorted(candidates, key=lambda candidate: candidate.node.name)
+    best = ordered[0]
+    for candidate in ordered[1:]:
+        if _rank(candidate) < _rank(best):
+            best = candidate
+    return best
+
+
+def _priority(task: TaskInfo) -> int:
+    return task.pod.priority or 0
+
+
+def _rank(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
+    victims = candidate.victims
+    total = 0
+    for victim in victims:
+        total += _priority(victim) + PRIORITY_OFFSET
+    start = _earliest_start(victims)
+    later_first = tuple(-ord(char) for char in start) if start else (-0x110000,)
+    return _priority(victims[0]), total, len(victims), later_first
+
+
+def _earliest_start(victims: list[TaskInfo]) -> str:
+    """Start time of the highest-priority victims' earliest; empty means now, which is later than any other."""
+    best = victims[0]
+    for victim in victims[1:]:
+        if _priority(victim) > _priority(best):
+            best = victim
+        elif _priority(victim) == _priority(best) and _starts_before(victim, best):
+            best = victim
+    return str(best.pod.status.get("startTime") or "")
+
+
+def _starts_before(left: TaskInfo, right: TaskInfo) -> bool:
+    left_start, right_start = left.pod.status.get("startTime") or "", right.pod.status.get("startTime") or ""
+    return bool(left_start) and (not right_start or left_start < right_start)

@@ -1,0 +1,128 @@
+"""reclaim: evicts running tasks of other queues for a queue that holds less than it deserves.
+
+Upstream: actions/reclaim.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.action import Action, QueuedJobs
+from vcdebug.framework.evictions import candidates_on, validate_victims
+from vcdebug.framework.hooks import (
+    JOB_PIPELINED,
+    JOB_STARVING,
+    JOB_VALID,
+    OVERUSED,
+    PRE_PREDICATE,
+    PREEMPTIVE,
+    RECLAIMABLE,
+)
+from vcdebug.framework.order import PriorityQueue, task_queue, victims_queue
+from vcdebug.framework.placement import PredicateHelper, filter_out_unresolvable, for_preempt, shard_groups
+from vcdebug.framework.record import Level
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+REASON = "reclaim"
+NEVER = "Never"
+
+TaskHeaps = dict[JobId, PriorityQueue[TaskInfo]]
+
+
+class Reclaim(Action):
+    """Takes resources back from queues above their share."""
+
+    name = "reclaim"
+
+    def execute(self, ssn: Session) -> None:
+        """Pop queues; a queue is drained at its first turn, and pushed back once per job while it drains."""
+        starving, heaps = self._collect(ssn)
+        while starving.queues:
+            queue = starving.queues.pop()
+            with ssn.scope(Level.QUEUE, queue.name):
+                if ssn.ask(OVERUSED, queue):
+                    continue
+                jobs = starving.jobs[queue.name]
+                while jobs:
+                    job = jobs.pop()
+                    with ssn.scope(Level.JOB, job.uid):
+                        self._reclaim_for_job(ssn, queue, job, heaps[job.uid])
+                    if jobs:
+                        starving.queues.push(queue)
+
+    def _collect(self, ssn: Session) -> tuple[QueuedJobs, TaskHeaps]:
+        starving = QueuedJobs(ssn)
+        heaps: TaskHeaps = {}
+        for job in ssn.jobs.values():
+            if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
+                continue
+            queue = ssn.queues[job.queue]
+            starving.add_queue(queue)
+            if ssn.ask(JOB_STARVING, job):
+                starving.add_job(queue, job)
+                pending = (task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)
+                heaps[job.uid] = task_queue(ssn).extend(pending)
+        return starving, heaps
+
+    def _reclaim_for_job(self, ssn: Session, queue: QueueInfo, job: JobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
+        statement = Statement(ssn)
+        while ssn.ask(JOB_STARVING, job) and tasks:
+            task = tasks.pop()
+            with ssn.scope(Level.TASK, task.key):
+                if self._may_reclaim(ssn, queue, task):
+                    self._reclaim_for_task(ssn, statement, job, task)
+        if ssn.ask(JOB_PIPELINED, job):
+            statement.commit()
+        else:
+            statement.discard()
+
+    def _may_reclaim(self, ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
+        if task.pod.preemption_policy == NEVER:
+            return False
+        return ssn.ask(PREEMPTIVE, queue, [task]) and ssn.ask(PRE_PREDICATE, task) is None
+
+    def _reclaim_for_task(self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo) -> None:
+        """The first node in search order whose victims make enough room; nodes are not scored."""
+        helper = PredicateHelper(ssn, cache_on=self.error_cache)
+        feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), for_preempt)
+        for group in shard_groups(ssn, feasible):
+            for node in group.nodes:
+                with ssn.scope(Level.NODE, node.name):
+                    if self._reclaim_on_node(ssn, statement, job, task, node):
+                        return
+
+    def _reclaim_on_node(
+        self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo, node: NodeInfo
+    ) -> bool:
+        reclaimees = candidates_on(node, lambda candidate: self._reclaimee(ssn, job, candidate))
+        if not reclaimees:
+            return False
+        victims = ssn.ask(RECLAIMABLE, task, reclaimees) or []
+        if validate_victims(task, node, victims) is not None:
+            return False
+        trial = Statement(ssn)
+        available = node.future_idle()
+        heap = victims_queue(ssn, victims, task)
+        while heap and not task.init_resreq.less_equal(available):
+            victim = heap.pop()
+            trial.evict(victim, REASON)
+            available.add(victim.resreq)
+        if not task.init_resreq.less_equal(available):
+            trial.discard()
+            return False
+        if trial.pipeline(task, node.name, eviction=trial.has_evictions()) is not None:
+            trial.discard()
+            return False
+        statement.merge(trial)
+        return True
+
+    def _reclaimee(self, ssn: Session, job: JobInfo, candidate: TaskInfo) -> bool:
+        if candidate.status is not TaskStatus.RUNNING or not candidate.preemptable:
+            return False
+        owner = ssn.jobs.get(candidate.job)
+        return owner is not None and owner.queue != job.queue and ssn.queues[owner.queue].reclaimable

@@ -1,0 +1,76 @@
+"""What actions share: their base, the heaps of queues and jobs, and the fit errors that they leave.
+
+Upstream: framework/interface (Action), actions.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.plugin import PluginError
+from vcdebug.framework.session import Session
+from vcdebug.model.fiterror import FitErrors
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import QueueName
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.queue import QueueInfo
+
+ERROR_CACHE = "predicateErrorCacheEnable"
+
+
+class Action:
+    """Base of all actions."""
+
+    name: ClassVar[str]
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.arguments = arguments
+        self.error_cache = arguments.get_bool(ERROR_CACHE, default=True)
+
+    def execute(self, ssn: Session) -> None:
+        """Run the action on the session."""
+        raise NotImplementedError
+
+
+def queue_heap(ssn: Session) -> PriorityQueue[QueueInfo]:
+    """Queues in queue order."""
+    return PriorityQueue(ssn.queue_order_less, "queue", lambda queue: queue.name, ssn.record)
+
+
+def job_heap(ssn: Session) -> PriorityQueue[JobInfo]:
+    """Jobs in job order."""
+    return PriorityQueue(ssn.job_order_less, "job", lambda job: job.uid, ssn.record)
+
+
+class QueuedJobs:
+    """Queues in a heap, and the jobs of each in heaps of their own."""
+
+    __slots__ = ("_ssn", "jobs", "queues")
+
+    def __init__(self, ssn: Session) -> None:
+        self._ssn = ssn
+        self.queues = queue_heap(ssn)
+        self.jobs: dict[QueueName, PriorityQueue[JobInfo]] = {}
+
+    def add_queue(self, queue: QueueInfo) -> None:
+        """Enter the queue the first time it is named."""
+        if queue.name not in self.jobs:
+            self.jobs[queue.name] = job_heap(self._ssn)
+            self.queues.push(queue)
+
+    def add_job(self, queue: QueueInfo, job: JobInfo) -> None:
+        """Enter the job, and its queue the first time."""
+        self.add_queue(queue)
+        self.jobs[queue.name].push(job)
+
+
+def pre_predicate_errors(ssn: Session, error: PluginError, nodes: NodeRows) -> FitErrors:
+    """A PrePredicate error, as the reason of every node."""
+    errors = FitErrors(ssn.reasons)
+    code = ssn.reasons.code(error.statuses) if error.statuses else ssn.reasons.error(error.text)
+    errors.set_nodes(nodes.rows, np.full(len(nodes), code, dtype=np.uint16))
+    return errors

@@ -1,0 +1,64 @@
+"""Typed access to a plugin's or action's untyped arguments.
+
+Upstream: framework/arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vcdebug.model.pod import parse_bool
+
+
+class Arguments:
+    """A YAML map; a value of the wrong type keeps the default and leaves a warning."""
+
+    __slots__ = ("raw", "warnings")
+
+    def __init__(self, raw: Mapping[object, object] | None = None) -> None:
+        self.raw: Mapping[object, object] = raw or {}
+        self.warnings: list[str] = []
+
+    def _refuse(self, key: str, kind: str) -> None:
+        self.warnings.append(f"Could not parse argument: {self.raw[key]} for key {key} to {kind}")
+
+    def get_int(self, key: str, default: int) -> int:
+        """A YAML integer; a float or quoted number is refused."""
+        value = self.raw.get(key)
+        if key not in self.raw or (isinstance(value, int) and not isinstance(value, bool)):
+            return default if key not in self.raw else int(value)  # type: ignore[call-overload]  # narrowed above
+        self._refuse(key, "int")
+        return default
+
+    def get_float64(self, key: str, default: float) -> float:
+        """A YAML float or integer."""
+        value = self.raw.get(key)
+        if key not in self.raw:
+            return default
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+        self._refuse(key, "float64")
+        return default
+
+    def get_bool(self, key: str, *, default: bool) -> bool:
+        """A YAML boolean, or a string that Go's ParseBool takes."""
+        value = self.raw.get(key)
+        if key not in self.raw:
+            return default
+        if isinstance(value, bool):
+            return value
+        parsed = parse_bool(value) if isinstance(value, str) else None
+        if parsed is None:
+            self._refuse(key, "bool")
+            return default
+        return parsed
+
+    def get_string(self, key: str, default: str) -> str:
+        """A YAML string; a bare number is refused."""
+        value = self.raw.get(key)
+        if key not in self.raw:
+            return default
+        if isinstance(value, str):
+            return value
+        self._refuse(key, "string")
+        return default

@@ -1,0 +1,72 @@
+"""Who answers which hook: resolved once per session, every listed call wrapped so that it is recorded.
+
+Upstream: framework/session_plugins (registration).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vcdebug.framework.combine import Ballot, Tiers
+from vcdebug.framework.conf import SchedulerConf
+from vcdebug.framework.hooks import HOOKS, Hook
+from vcdebug.framework.plugin import Plugin
+from vcdebug.framework.record import HookEvent, Record
+from vcdebug.framework.shown import Show
+
+Functions = dict[tuple[str, str], Callable[..., Any]]
+"""(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
+
+
+class RecordedCall:
+    """A plugin's function that leaves an event, unless it runs inside another recorded call."""
+
+    __slots__ = ("_function", "_plugin", "_point", "_record", "_show")
+
+    def __init__(self, function: Callable[..., Any], plugin: str, point: str, show: Show, record: Record) -> None:
+        self._function = function
+        self._plugin = plugin
+        self._point = point
+        self._show = show
+        self._record = record
+
+    def __call__(self, *args: Any) -> Any:
+        record = self._record
+        if record.silent:
+            return self._function(*args)
+        record.silent += 1
+        try:
+            answer = self._function(*args)
+        finally:
+            record.silent -= 1
+        subject, result = self._show(args, answer)
+        record.append(HookEvent(self._point, self._plugin, subject, result))
+        return answer
+
+
+def register(functions: Functions, plugin: Plugin, withdrawn: Mapping[str, None]) -> None:
+    """Enter the hooks of one plugin instance."""
+    for hook in HOOKS:
+        if hook.method not in withdrawn and hasattr(plugin, hook.method):
+            functions[hook.method, plugin.name] = getattr(plugin, hook.method)
+
+
+def build_ballots(conf: SchedulerConf, functions: Functions, record: Record) -> dict[str, Tiers]:
+    """hook method → tiers of those who take part."""
+    return {hook.method: _tiers(hook, conf, functions, record) for hook in HOOKS}
+
+
+def _tiers(hook: Hook[Any, Any], conf: SchedulerConf, functions: Functions, record: Record) -> Tiers:
+    tiers: Tiers = []
+    for options in conf.tiers:
+        tier: list[Ballot] = []
+        for option in options:
+            function = functions.get((hook.method, option.name))
+            if function is None or not option.enabled(hook.switches):
+                continue
+            if hook.show is not None:
+                function = RecordedCall(function, option.name, hook.upstream, hook.show, record)
+            tier.append(Ballot(option.name, function))
+        tiers.append(tier)
+    return tiers

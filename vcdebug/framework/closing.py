@@ -1,0 +1,90 @@
+"""Closing a session: plugins' last words, PodGroup phases, queue statuses, and the close event.
+
+Upstream: framework/session (closeSession), framework/job_updater.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.record import CloseEvent, JobClose, NodeAmounts, TaskClose
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
+from vcdebug.model.queue import ROOT_QUEUE
+from vcdebug.model.resource import MEMORY, PODS, Resource
+from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.snapshot.canonical import binary_text, decimal_text, milli_text
+
+UNSCHEDULABLE_CONDITION = "Unschedulable"
+
+
+def close_session(ssn: Session) -> None:
+    """Run the plugins' close functions and the job updater, then record the outcome."""
+    for name in sorted(ssn.plugins):
+        ssn.plugins[name].on_session_close(ssn)
+    for job in ssn.jobs.values():
+        _update_phase(ssn, job)
+    jobs = {uid: _job_close(job) for uid, job in ssn.jobs.items()}
+    nodes = tuple(NodeAmounts.of(node) for node in ssn.nodes.values())
+    ssn.record.append(CloseEvent(jobs, queue_statuses(ssn), nodes))
+
+
+def _update_phase(ssn: Session, job: JobInfo) -> None:
+    group = job.pod_group
+    unschedulable = any(
+        c.type == UNSCHEDULABLE_CONDITION and c.status == "True" and c.transition_id == ssn.uid
+        for c in group.conditions
+    )
+    running = job.count(TaskStatus.RUNNING)
+    succeeded, failed = job.count(TaskStatus.SUCCEEDED), job.count(TaskStatus.FAILED)
+    phase = _phase(job, running_unschedulable=bool(running) and unschedulable, finished=succeeded + failed)
+    if phase != group.phase:
+        ssn.set_phase(job, phase)
+    group.running, group.succeeded, group.failed = running, succeeded, failed
+
+
+def _phase(job: JobInfo, *, running_unschedulable: bool, finished: int) -> str:
+    if running_unschedulable:
+        return UNKNOWN
+    scheduled = job.scheduled_task_num() + job.releasing_scheduled_task_num()
+    if scheduled >= job.pod_group.min_member:
+        return COMPLETED if scheduled == finished else RUNNING
+    return INQUEUE if job.pod_group.phase == INQUEUE else PENDING
+
+
+def _job_close(job: JobInfo) -> JobClose:
+    tasks: dict[str, TaskClose] = {}
+    for uid in sorted(job.tasks):
+        task = job.tasks[uid]
+        if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED):
+            tasks[task.key] = TaskClose(task.status, task.node_name, *job.task_scheduling_reason(uid))
+        else:
+            tasks[task.key] = TaskClose(task.status, task.node_name)
+    group = job.pod_group
+    return JobClose(group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
+
+
+def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
+    """What each queue's status.allocated becomes; tasks also count for the queue's ancestors below `root`."""
+    allocated = {name: Resource() for name in ssn.queues}
+    for job in ssn.jobs.values():
+        charged = [job.queue, *_ancestors(ssn, job.queue)]
+        for uid in sorted(job.tasks):
+            if allocated_status(job.tasks[uid].status):
+                for queue in charged:
+                    allocated[queue].add(job.tasks[uid].resreq)
+    return {name: _quantities(resource) for name, resource in allocated.items()}
+
+
+def _ancestors(ssn: Session, queue: str) -> list[str]:
+    """Up to `root`, where there is one: a job directly in `root` counts twice there."""
+    if ROOT_QUEUE not in ssn.queues:
+        return []
+    result = [ssn.queues[queue].parent or ROOT_QUEUE]
+    while result[-1] != ROOT_QUEUE and len(result) <= len(ssn.queues):
+        result.append(ssn.queues[result[-1]].parent or ROOT_QUEUE)
+    return result
+
+
+def _quantities(resource: Resource) -> dict[str, str]:
+    texts = {MEMORY: binary_text, PODS: decimal_text}
+    return {name: texts.get(name, milli_text)(int(amount)) for name, amount in resource.items()}

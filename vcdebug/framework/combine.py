@@ -1,0 +1,166 @@
+"""How the answers of several plugins become one: a function per rule, not per extension point.
+
+Upstream: framework/session_plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from vcdebug.framework.plugin import PluginError, ValidateResult, Victims
+from vcdebug.model.task import TaskInfo
+
+
+class Ballot(NamedTuple):
+    """One plugin's function at its place in the configuration."""
+
+    plugin: str
+    call: Callable[..., Any]
+
+
+Tiers = list[list[Ballot]]
+Args = tuple[Any, ...]
+
+
+def first_difference(tiers: Tiers, args: Args) -> int:
+    """The first non-zero comparison, else 0."""
+    for tier in tiers:
+        for ballot in tier:
+            answer = int(ballot.call(*args))
+            if answer != 0:
+                return answer
+    return 0
+
+
+def first_failure(tiers: Tiers, args: Args) -> ValidateResult | None:
+    """The first answer that does not pass."""
+    for tier in tiers:
+        for ballot in tier:
+            answer: ValidateResult | None = ballot.call(*args)
+            if answer is not None and not answer.passed:
+                return answer
+    return None
+
+
+def all_true(tiers: Tiers, args: Args) -> bool:
+    """AND over all tiers, stopping at the first False; nobody means True."""
+    return all(ballot.call(*args) for tier in tiers for ballot in tier)
+
+
+def any_true(tiers: Tiers, args: Args) -> bool:
+    """OR over all tiers, stopping at the first True; nobody means False."""
+    return any(ballot.call(*args) for tier in tiers for ballot in tier)
+
+
+def first_tier_all(tiers: Tiers, args: Args) -> bool:
+    """AND inside the first tier with a participant; nobody means False."""
+    for tier in tiers:
+        if tier:
+            return all(ballot.call(*args) for ballot in tier)
+    return False
+
+
+def vote(tiers: Tiers, args: Args) -> bool:
+    """A rejection ends it; a tier with a permit passes without asking later ones; all abstaining passes."""
+    for tier in tiers:
+        permitted = False
+        for ballot in tier:
+            answer = ballot.call(*args)
+            if answer < 0:
+                return False
+            permitted = permitted or answer > 0
+        if permitted:
+            return True
+    return True
+
+
+def call_all(tiers: Tiers, args: Args) -> None:
+    """Everyone is told."""
+    for tier in tiers:
+        for ballot in tier:
+            ballot.call(*args)
+
+
+def first_error(tiers: Tiers, args: Args) -> PluginError | None:
+    """The first PrePredicate error."""
+    for tier in tiers:
+        for ballot in tier:
+            error: PluginError | None = ballot.call(*args)
+            if error is not None:
+                return error
+    return None
+
+
+def first_text(tiers: Tiers, args: Args) -> str | None:
+    """The first simulation error."""
+    for tier in tiers:
+        for ballot in tier:
+            error: str | None = ballot.call(*args)
+            if error is not None:
+                return error
+    return None
+
+
+def first_answer(tiers: Tiers, args: Args) -> Any:
+    """The first participant decides alone, even with an empty answer; nobody means None."""
+    for tier in tiers:
+        for ballot in tier:
+            return ballot.call(*args)
+    return None
+
+
+def first_not_none(tiers: Tiers, args: Args) -> Any:
+    """The first answer that is one."""
+    for tier in tiers:
+        for ballot in tier:
+            answer = ballot.call(*args)
+            if answer is not None:
+                return answer
+    return None
+
+
+def each_answer(tiers: Tiers, args: Args) -> dict[str, Any]:
+    """plugin → answer."""
+    return {ballot.plugin: ballot.call(*args) for tier in tiers for ballot in tier}
+
+
+def tier_intersection(tiers: Tiers, args: Args) -> list[TaskInfo] | None:
+    """The first tier that ends with victims decides.
+
+    An empty answer only ends its own tier, and a disjoint one lets the next plugin of the tier start over.
+    """
+    for tier in tiers:
+        victims: list[TaskInfo] | None = None
+        for ballot in tier:
+            answer: Victims = ballot.call(*args)
+            candidates, code = answer
+            if code == 0:
+                continue
+            if not candidates:
+                victims = None
+                break
+            victims = candidates if victims is None else _intersection(victims, candidates)
+        if victims is not None:
+            return victims
+    return None
+
+
+def _intersection(victims: list[TaskInfo], candidates: list[TaskInfo]) -> list[TaskInfo] | None:
+    """Once per equal UID, in the order of `victims`; nothing left is None."""
+    matches: dict[str, int] = {}
+    for task in candidates:
+        matches[task.uid] = matches.get(task.uid, 0) + 1
+    kept = [victim for victim in victims for _ in range(matches.get(victim.uid, 0))]
+    return kept or None
+
+
+def first_union(tiers: Tiers, args: Args) -> list[TaskInfo]:
+    """Everything that the plugins of the first productive tier name, each object once."""
+    for tier in tiers:
+        union: dict[int, TaskInfo] = {}
+        for ballot in tier:
+            union.update((id(task), task) for task in ballot.call(*args))
+        if union:
+            return list(union.values())
+    return []

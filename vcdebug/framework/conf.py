@@ -1,0 +1,186 @@
+"""volcano-scheduler.conf: actions, tiers of plugins with their switches, and actions' arguments.
+
+Upstream: conf, scheduler.go (unmarshalSchedulerConf), plugins/defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from vcdebug.errors import ConfigError
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, switches
+from vcdebug.framework.yaml_v2 import load_yaml
+from vcdebug.snapshot.problem import Problem
+
+CONF_FILE = "volcano-scheduler.conf"
+KNOWN_ACTIONS = (
+    "enqueue",
+    "allocate",
+    "backfill",
+    "preempt",
+    "reclaim",
+    "gangpreempt",
+    "gangreclaim",
+    "shuffle",
+)
+DEFAULT_CONF = """
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: overcommit
+  - name: drf
+  - name: predicates
+  - name: proportion
+  - name: nodeorder
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginOption:
+    """One plugin at its place in a tier."""
+
+    name: str
+    arguments: Mapping[object, object]
+    switches: Mapping[str, bool]
+    """Only the switches that the file states."""
+
+    def enabled(self, names: Iterable[str]) -> bool:
+        """Whether one of the switches is on; an unstated one takes its default."""
+        names = tuple(names)
+        return not names or any(self.switches.get(name, name not in OFF_BY_DEFAULT) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerConf:
+    """A parsed configuration with what was wrong about it."""
+
+    actions: tuple[str, ...]
+    tiers: tuple[tuple[PluginOption, ...], ...]
+    action_arguments: Mapping[str, Mapping[object, object]]
+    text: str
+    problems: tuple[Problem, ...] = field(default=())
+    built_in: bool = False
+    """Whether the built-in default is in force."""
+
+    def arguments_of(self, action: str) -> Arguments:
+        """Arguments of the first entry for the action."""
+        return Arguments(self.action_arguments.get(action))
+
+    def hierarchy_enabled(self, plugin: str) -> bool:
+        """enableHierarchy of the first option of that name."""
+        for tier in self.tiers:
+            for option in tier:
+                if option.name == plugin:
+                    return option.switches.get(HIERARCHY_SWITCH, False)
+        return False
+
+    def plugin_names(self) -> list[str]:
+        """Every plugin named, once, in order."""
+        return list(dict.fromkeys(option.name for tier in self.tiers for option in tier))
+
+
+def parse_conf(text: str | None) -> SchedulerConf:
+    """The configuration in force: the text's, or the built-in one (with a Problem) where upstream rejects it."""
+    if text is None:
+        problem = Problem(CONF_FILE, "", "", "not in the snapshot", "the built-in configuration is in force")
+        return _built_in((problem,))
+    try:
+        return _parse(text)
+    except ConfigError as error:
+        what = f"rejected: {error.message}"
+        problem = Problem(CONF_FILE, "", error.where, what, "the built-in configuration is in force")
+        return _built_in((problem,))
+
+
+def _built_in(problems: tuple[Problem, ...]) -> SchedulerConf:
+    conf = _parse(DEFAULT_CONF)
+    return SchedulerConf(conf.actions, conf.tiers, {}, DEFAULT_CONF.strip() + "\n", problems, built_in=True)
+
+
+def _parse(text: str) -> SchedulerConf:
+    try:
+        raw = load_yaml(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ConfigError(f"not YAML: {str(error).splitlines()[0]}") from error
+    document = _mapping(raw if raw is not None else {}, "the file")
+    problems: list[Problem] = []
+    tiers = tuple(_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(_list(document.get("tiers"), "tiers")))
+    actions = _actions(document.get("actions"))
+    return SchedulerConf(actions, tiers, _action_arguments(document.get("configurations")), text, tuple(problems))
+
+
+def _actions(raw: object) -> tuple[str, ...]:
+    if isinstance(raw, (list, dict)):
+        raise ConfigError("actions must be one string", where="actions")
+    names = tuple(name.strip() for name in str(raw if raw is not None else "").split(","))
+    for name in names:
+        if name not in KNOWN_ACTIONS:
+            raise ConfigError(f"failed to find Action {name}", where="actions")
+    return names
+
+
+def _tier(raw: object, where: str, problems: list[Problem]) -> tuple[PluginOption, ...]:
+    plugins = _list(_mapping(raw if raw is not None else {}, where).get("plugins"), f"{where}.plugins")
+    options = tuple(_option(plugin, f"{where}.plugins[{i}]", problems) for i, plugin in enumerate(plugins))
+    names = [option.name for option in options]
+    if "proportion" in names and any(o.name == "drf" and o.switches.get(HIERARCHY_SWITCH) for o in options):
+        raise ConfigError("proportion and drf with hierarchy enabled conflicts", where=where)
+    return options
+
+
+def _option(raw: object, where: str, problems: list[Problem]) -> PluginOption:
+    entry = _mapping(raw if raw is not None else {}, where)
+    known = dict.fromkeys(switches())
+    stated: dict[str, bool] = {}
+    for key, value in entry.items():
+        if key in ("name", "arguments"):
+            continue
+        if key not in known:
+            problems.append(_unknown_key(str(key), where))
+        elif value is not None:
+            if not isinstance(value, bool):
+                raise ConfigError(f"cannot unmarshal {value!r} into bool", where=f"{where}.{key}")
+            stated[str(key)] = value
+    arguments = _mapping(entry.get("arguments") or {}, f"{where}.arguments")
+    return PluginOption(str(entry.get("name") or ""), arguments, stated)
+
+
+def _unknown_key(key: str, where: str) -> Problem:
+    meant = next((name for name in switches() if _spelling(name) == _spelling(key)), None)
+    hint = f"did you mean {meant}? " if meant else ""
+    return Problem(CONF_FILE, where, key, f"{hint}no such switch", "ignored: the default applies")
+
+
+def _spelling(name: str) -> str:
+    return name.removeprefix("enabled").removeprefix("enable").lower()
+
+
+def _action_arguments(raw: object) -> dict[str, Mapping[object, object]]:
+    result: dict[str, Mapping[object, object]] = {}
+    for i, item in enumerate(_list(raw, "configurations")):
+        entry = _mapping(item if item is not None else {}, f"configurations[{i}]")
+        result.setdefault(str(entry.get("name") or ""), _mapping(entry.get("arguments") or {}, "arguments"))
+    return result
+
+
+def _mapping(raw: object, where: str) -> dict[Any, Any]:
+    if not isinstance(raw, dict):
+        raise ConfigError("must be a map", where=where)
+    return raw
+
+
+def _list(raw: object, where: str) -> list[object]:
+    if raw is None:
+        return []
+    if not isinstance(raw, list):
+        raise ConfigError("must be a list", where=where)
+    return raw

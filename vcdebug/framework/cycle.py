@@ -1,0 +1,116 @@
+"""One scheduling cycle: open, run the actions in order, close.
+
+Upstream: scheduler.go (runOnce), framework/framework (OpenSession, CloseSession).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from vcdebug.framework import hooks
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.ballots import build_ballots, register
+from vcdebug.framework.closing import close_session
+from vcdebug.framework.conf import SchedulerConf
+from vcdebug.framework.plugin import Plugin
+from vcdebug.framework.record import ActionEvent, JobState, Level, NodeAmounts, PanicEvent, Record, StateEvent
+from vcdebug.framework.registry import resolve
+from vcdebug.framework.session import Session
+from vcdebug.framework.topology import open_topology
+from vcdebug.model.resource import AssertPanic
+from vcdebug.snapshot.snapshot import Snapshot
+
+Registry = Mapping[str, str]
+"""Name in a configuration → `module:Class`."""
+Tick = Callable[[str], None]
+"""Called with the name of each stage when it ends, so that a caller with a clock may time them."""
+
+
+class Action(Protocol):
+    """One action of the cycle."""
+
+    name: str
+
+    def __init__(self, arguments: Arguments) -> None: ...
+
+    def execute(self, ssn: Session) -> None:
+        """Run it on the session."""
+        ...
+
+
+class SchedulerPanic(Exception):
+    """The real scheduler would dereference something that is not there."""
+
+
+def run_cycle(
+    snapshot: Snapshot,
+    conf: SchedulerConf,
+    record: Record,
+    *,
+    plugins: Registry,
+    actions: Registry,
+    tick: Tick = lambda _stage: None,
+) -> Session:
+    """Execute the cycle into the record; a panic of the real scheduler ends it with a panic event."""
+    ssn = Session(snapshot, conf, record)
+    record.node_names = ssn.node_table.names
+    with record.scope(Level.CYCLE, "cycle"):
+        try:
+            _open(ssn, plugins)
+            tick("open")
+            for name in conf.actions:
+                if name in actions:
+                    _run_action(ssn, name, actions)
+                    tick(name)
+            close_session(ssn)
+            tick("close")
+        except (AssertPanic, SchedulerPanic) as panic:
+            record.silent = 0
+            record.append(PanicEvent(panic.message if isinstance(panic, AssertPanic) else str(panic)))
+    return ssn
+
+
+def _open(ssn: Session, plugins: Registry) -> None:
+    open_topology(ssn)
+    for tier in ssn.conf.tiers:
+        for option in tier:
+            if option.name in plugins:
+                _open_plugin(ssn, resolve(plugins[option.name])(Arguments(option.arguments)))
+    ssn.ballots = build_ballots(ssn.conf, ssn.functions, ssn.record)
+    for job in ssn.jobs.values():
+        ssn.ask(hooks.JOB_VALID, job)
+    record_state(ssn, "open")
+
+
+def _open_plugin(ssn: Session, plugin: Plugin) -> None:
+    ssn.plugins[plugin.name] = plugin
+    ssn.withdrawn = {}
+    plugin.on_session_open(ssn)
+    register(ssn.functions, plugin, ssn.withdrawn)
+    ssn.handlers.append((getattr(plugin, "allocate_func", None), getattr(plugin, "deallocate_func", None)))
+
+
+def _run_action(ssn: Session, name: str, actions: Registry) -> None:
+    action: Action = resolve(actions[name])(ssn.conf.arguments_of(name))
+    with ssn.scope(Level.ACTION, name):
+        ssn.record.append(ActionEvent("start", name))
+        action.execute(ssn)
+        ssn.record.append(ActionEvent("end", name))
+    record_state(ssn, f"after {name}")
+
+
+def record_state(ssn: Session, when: str) -> None:
+    """Write the whole state as one event."""
+    jobs = {
+        uid: JobState(
+            job.queue,
+            job.priority,
+            job.min_available,
+            job.pod_group.phase,
+            {status.label: len(tasks) for status, tasks in sorted(job.task_status_index.items())},
+        )
+        for uid, job in ssn.jobs.items()
+    }
+    nodes = tuple(NodeAmounts.of(node) for node in ssn.nodes.values())
+    ssn.record.append(StateEvent(when, nodes, jobs, ssn.books()))

@@ -1,0 +1,47 @@
+"""What the evicting actions share: candidates as copies, and whether victims make enough room.
+
+Upstream: util (ValidateVictims), api (EvictionContext).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from typing import NamedTuple
+
+from vcdebug.model.job import JobInfo
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.task import TaskInfo
+
+
+class EvictionKind(IntEnum):
+    """Who asks UnifiedEvictable."""
+
+    UNKNOWN = 0
+    GANG_PREEMPT = 1
+    GANG_RECLAIM = 2
+    TASK_PREEMPT = 3
+    TASK_RECLAIM = 4
+
+
+class EvictionContext(NamedTuple):
+    """Why victims are asked for, for which job, and in which hypernode."""
+
+    kind: EvictionKind
+    job: JobInfo
+    hyper_node: str
+
+
+def candidates_on(node: NodeInfo, accepts: Callable[[TaskInfo], bool]) -> list[TaskInfo]:
+    """Copies of the node's tasks that the action's own filter accepts, by `namespace/name`."""
+    return [task.clone() for task in node.tasks_ascending() if accepts(task)]
+
+
+def validate_victims(task: TaskInfo, node: NodeInfo, victims: Iterable[TaskInfo]) -> str | None:
+    """Whether FutureIdle with the victims gone holds the task; upstream's error text if not."""
+    future = node.future_idle()
+    for victim in victims:
+        future.add(victim.resreq)
+    if task.init_resreq.less_equal(future):
+        return None
+    return f"not enough resources: requested <{task.init_resreq}>, but future idle <{future}>"

@@ -1,0 +1,173 @@
+"""The table of extension points: method, upstream's name, switches, how answers combine, what the trace shows.
+
+Upstream: framework/session_plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from vcdebug.framework import combine, shown
+from vcdebug.framework.combine import Args, Tiers
+from vcdebug.framework.plugin import NodeScores, PluginError, ValidateResult
+from vcdebug.framework.shown import Show
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import Codes
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+
+if TYPE_CHECKING:
+    from vcdebug.framework.evictions import EvictionContext
+    from vcdebug.kube.cycle_state import CycleState
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Hook(Generic[P, R]):
+    """One extension point; P are the arguments of a plugin's method, R is the combined answer."""
+
+    method: str
+    """The plugin method."""
+    upstream: str
+    """The point's name in a trace and in upstream's code."""
+    switches: tuple[str, ...]
+    """Configuration keys of which one must be on; empty where upstream has no switch."""
+    rule: Callable[[Tiers, Args], R]
+    show: Show | None = None
+    """How a call is recorded; None for calls that a trace does not list."""
+
+
+Hypers = list[list[str]]
+
+JOB_ORDER: Hook[[JobInfo, JobInfo], int] = Hook("job_order", "JobOrder", ("enableJobOrder",), combine.first_difference)
+QUEUE_ORDER: Hook[[QueueInfo, QueueInfo], int] = Hook(
+    "queue_order", "QueueOrder", ("enableQueueOrder",), combine.first_difference
+)
+VICTIM_QUEUE_ORDER: Hook[[QueueInfo, QueueInfo, QueueInfo], int] = Hook(
+    "victim_queue_order", "VictimQueueOrder", (), combine.first_difference
+)
+TASK_ORDER: Hook[[TaskInfo, TaskInfo], int] = Hook(
+    "task_order", "TaskOrder", ("enableTaskOrder",), combine.first_difference
+)
+SUB_JOB_ORDER: Hook[[SubJobInfo, SubJobInfo], int] = Hook(
+    "sub_job_order", "SubJobOrder", ("enabledSubJobOrder",), combine.first_difference
+)
+CLUSTER_ORDER: Hook[[str, str], int] = Hook(
+    "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.first_difference
+)
+JOB_VALID: Hook[[JobInfo], ValidateResult | None] = Hook(
+    "job_valid", "JobValid", (), combine.first_failure, shown.job_valid
+)
+JOB_READY: Hook[[JobInfo], bool] = Hook("job_ready", "JobReady", ("enableJobReady",), combine.all_true, shown.job)
+SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
+    "sub_job_ready", "SubJobReady", ("enabledSubJobReady",), combine.all_true, shown.sub_job
+)
+JOB_PIPELINED: Hook[[JobInfo], bool] = Hook(
+    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.vote, shown.job
+)
+SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
+    "sub_job_pipelined", "SubJobPipelined", ("enabledSubJobPipelined",), combine.vote, shown.sub_job
+)
+JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook(
+    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.vote, shown.job
+)
+JOB_ENQUEUED: Hook[[JobInfo], None] = Hook(
+    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.call_all, shown.job
+)
+JOB_STARVING: Hook[[JobInfo], bool] = Hook(
+    "job_starving", "JobStarving", ("enableJobStarving",), combine.first_tier_all, shown.job
+)
+OVERUSED: Hook[[QueueInfo], bool] = Hook("overused", "Overused", ("enabledOverused",), combine.any_true, shown.queue)
+PREEMPTIVE: Hook[[QueueInfo, list[TaskInfo]], bool] = Hook(
+    "preemptive", "Preemptive", ("enablePreemptive",), combine.all_true, shown.queue_candidates
+)
+ALLOCATABLE: Hook[[QueueInfo, TaskInfo], bool] = Hook(
+    "allocatable", "Allocatable", ("enabledAllocatable",), combine.all_true, shown.queue_task
+)
+PREEMPTABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
+    "preemptable", "Preemptable", ("enablePreemptable",), combine.tier_intersection, shown.victims
+)
+RECLAIMABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
+    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.tier_intersection, shown.victims
+)
+UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None] = Hook(
+    "unified_evictable", "UnifiedEvictable", (), combine.tier_intersection, shown.unified_victims
+)
+VICTIM_TASKS: Hook[[list[TaskInfo]], list[TaskInfo]] = Hook(
+    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.first_union, shown.victim_tasks
+)
+PRE_PREDICATE: Hook[[TaskInfo], PluginError | None] = Hook(
+    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.first_error, shown.pre_predicate
+)
+PREDICATE: Hook[[TaskInfo, NodeRows], dict[str, Codes]] = Hook(
+    "predicate", "Predicate", ("enablePredicate",), combine.each_answer
+)
+"""Vectorised; framework/placement narrows the rows itself, and records single-node calls."""
+NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores]] = Hook(
+    "node_order", "NodeOrder", ("enableNodeOrder",), combine.each_answer
+)
+BATCH_NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores | None]] = Hook(
+    "batch_node_order", "BatchNodeOrder", ("enableNodeOrder",), combine.each_answer
+)
+BEST_NODE: Hook[[TaskInfo, NodeRows], NodeInfo | None] = Hook(
+    "best_node", "BestNode", ("enableBestNode",), combine.first_not_none, shown.task
+)
+HYPER_NODE_ORDER: Hook[[SubJobInfo, dict[str, list[str]]], dict[str, dict[str, float]]] = Hook(
+    "hyper_node_order", "HyperNodeOrder", ("enabledHyperNodeOrder",), combine.each_answer, shown.hyper_node_order
+)
+HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], Hypers | None] = Hook(
+    "hyper_node_gradient_for_job",
+    "HyperNodeGradientForJob",
+    ("enabledHyperNodeGradient",),
+    combine.first_answer,
+    shown.gradient_job,
+)
+HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], Hypers | None] = Hook(
+    "hyper_node_gradient_for_sub_job",
+    "HyperNodeGradientForSubJob",
+    ("enabledHyperNodeGradient",),
+    combine.first_answer,
+    shown.gradient_sub_job,
+)
+TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook(
+    "target_job", "TargetJob", ("enableTargetJob",), combine.first_answer
+)
+RESERVED_NODES: Hook[[], None] = Hook("reserved_nodes", "ReservedNodes", ("enableReservedNodes",), combine.call_all)
+SIMULATE_ALLOCATABLE: Hook[[CycleState, QueueInfo, TaskInfo], bool] = Hook(
+    "simulate_allocatable", "SimulateAllocatable", ("enabledAllocatable",), combine.all_true, shown.state_queue_task
+)
+SIMULATE_PREDICATE: Hook[[CycleState, TaskInfo, NodeInfo], str | None] = Hook(
+    "simulate_predicate", "SimulatePredicate", ("enablePredicate",), combine.first_text, shown.state_task_node
+)
+SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
+    "simulate_add_task",
+    "SimulateAddTask",
+    ("enablePreemptable", "enabledAllocatable"),
+    combine.first_text,
+    shown.state_task_other_node,
+)
+SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
+    "simulate_remove_task",
+    "SimulateRemoveTask",
+    ("enablePreemptable", "enabledAllocatable"),
+    combine.first_text,
+    shown.state_task_other_node,
+)
+
+HOOKS: tuple[Hook[Any, Any], ...] = tuple(value for value in globals().values() if isinstance(value, Hook))
+"""Every extension point, in the order above."""
+
+HIERARCHY_SWITCH = "enableHierarchy"
+OFF_BY_DEFAULT = (HIERARCHY_SWITCH, "enabledClusterOrder")
+
+
+def switches() -> Iterable[str]:
+    """Every switch that a plugin option may carry, without repeats."""
+    return dict.fromkeys([HIERARCHY_SWITCH, *(name for hook in HOOKS for name in hook.switches)])

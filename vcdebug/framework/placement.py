@@ -1,0 +1,206 @@
+"""Which nodes a task may go to: visiting order, early stop, the error cache, and what is recorded about it.
+
+Upstream: util/predicate_helper, util/scheduler_helper, framework (PredicateFor...Action).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from vcdebug.framework.hooks import PREDICATE
+from vcdebug.framework.record import HookEvent, PredicateEvent
+from vcdebug.framework.session import Session
+from vcdebug.framework.shown import statuses
+from vcdebug.gomath import div
+from vcdebug.model.fiterror import FitErrors, insufficient
+from vcdebug.model.names import BoolArray, Codes, IntArray
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows, fits_amount
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.snapshot import Flags
+
+Judge = Callable[[Session, TaskInfo, NodeRows], Codes]
+"""One code per row: 0 where the node is a candidate."""
+
+NOT_IN_SHARD = "node isn't in scheduler node shard"
+SMALLEST_CHUNK = 256
+
+
+def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
+    """How many feasible nodes end a search over this many."""
+    if nodes <= flags.minimum_feasible_nodes or flags.percentage_nodes_to_find >= 100:
+        return nodes
+    percentage = flags.percentage_nodes_to_find
+    if percentage <= 0:
+        percentage = max(50 - div(nodes, 125), flags.minimum_percentage_nodes_to_find)
+    return max(div(nodes * percentage, 100), flags.minimum_feasible_nodes)
+
+
+def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
+    """PredicateFn for every row: the first plugin that objects decides a row, later ones are not asked."""
+    codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
+    alive = np.arange(len(nodes))
+    for tier in ssn.ballots[PREDICATE.method]:
+        for ballot in tier:
+            if not len(alive):
+                return codes
+            answer: Codes = ballot.call(task, NodeRows(nodes.table, nodes.rows[alive]))
+            codes[alive] = answer
+            alive = alive[answer == 0]
+    return codes
+
+
+def _rejecting(codes: Codes, blocks: list[bool]) -> Codes:
+    """Codes that the action's wrapper lets pass become 0."""
+    result: Codes = np.where(np.array(blocks, dtype=np.bool_)[codes], codes, 0).astype(np.uint16)
+    return result
+
+
+def for_allocate(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
+    """PredicateForAllocateAction: any status but Success rejects."""
+    codes = ask_predicates(ssn, task, nodes)
+    return _rejecting(codes, ssn.reasons.blocks_allocate) if codes.any() else codes
+
+
+def for_preempt(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
+    """PredicateForPreemptAction: Unschedulable alone passes."""
+    codes = ask_predicates(ssn, task, nodes)
+    return _rejecting(codes, ssn.reasons.blocks_preempt) if codes.any() else codes
+
+
+def shortages(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
+    """The first dimension of InitResreq that FutureIdle lacks, as `Insufficient <name>`."""
+    codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
+    for name, amount in task.init_resreq.items():
+        short: BoolArray = ~fits_amount(amount, nodes.column("future", name)) & (codes == 0)
+        if short.any():
+            codes[short] = ssn.reasons.code(insufficient(name))
+    return codes
+
+
+def with_resources(judge: Judge) -> Judge:
+    """The resource test first; plugins are asked only about nodes with room."""
+
+    def judged(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes = shortages(ssn, task, nodes)
+        enough = codes == 0
+        codes[enough] = judge(ssn, task, nodes.select(enough))
+        return codes
+
+    return judged
+
+
+allocate_judge: Judge = with_resources(for_allocate)
+gang_judge: Judge = with_resources(for_preempt)
+
+
+class PredicateHelper:
+    """Searches over nodes that share one error cache."""
+
+    __slots__ = ("_cache", "_cache_on", "_ssn")
+
+    def __init__(self, ssn: Session, *, cache_on: bool) -> None:
+        self._ssn = ssn
+        self._cache_on = cache_on
+        self._cache: dict[str, Codes] = {}
+
+    def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: Judge) -> tuple[NodeRows, FitErrors]:
+        """(feasible nodes in visiting order, errors of the visited others)."""
+        ssn = self._ssn
+        errors = FitErrors(ssn.reasons)
+        if not len(nodes):
+            self._record(task, nodes, nodes.rows, nodes.rows, np.zeros(0, dtype=np.uint16))
+            return nodes, errors
+        group = f"{task.job}/{task.task_role}"
+        start = ssn.node_search_start % len(nodes)
+        order = np.concatenate((nodes.rows[start:], nodes.rows[:start]))
+        want = num_feasible_nodes_to_find(ssn.flags, len(nodes))
+        feasible, codes = self._search(task, order, want, judge, group)
+        visited = order[: len(codes)]
+        ssn.node_search_start = (ssn.node_search_start + len(visited)) % len(nodes)
+        failed, failed_codes = visited[codes != 0], codes[codes != 0]
+        if len(failed):
+            self._cached(group)[failed] = failed_codes
+            errors.set_nodes(failed, failed_codes)
+        self._record(task, nodes, visited, feasible, codes)
+        return NodeRows(nodes.table, feasible), errors
+
+    def _search(self, task: TaskInfo, order: IntArray, want: int, judge: Judge, group: str) -> tuple[IntArray, Codes]:
+        """(first `want` feasible rows, codes of all visited rows): the next feasible one stops the search."""
+        known = self._cache.get(group) if self._cache_on and task.task_role else None
+        chunk = max(SMALLEST_CHUNK, 2 * want)
+        parts: list[Codes] = []
+        found = 0
+        for begin in range(0, len(order), chunk):
+            codes = self._judge(task, order[begin : begin + chunk], judge, known)
+            passed = np.flatnonzero(codes == 0)
+            if found + len(passed) > want:
+                parts.append(codes[: int(passed[want - found]) + 1])
+                break
+            found += len(passed)
+            parts.append(codes)
+        codes = np.concatenate(parts)
+        return order[: len(codes)][codes == 0][:want], codes
+
+    def _judge(self, task: TaskInfo, rows: IntArray, judge: Judge, known: Codes | None) -> Codes:
+        ssn = self._ssn
+        codes: Codes = np.zeros(len(rows), dtype=np.uint16) if known is None else known[rows].copy()
+        unknown = codes == 0
+        if ssn.flags.sharding_mode == "hard":
+            outside = unknown & ~np.isin(rows, ssn.shard_rows())
+            codes[outside] = ssn.reasons.error(NOT_IN_SHARD)
+            unknown &= ~outside
+        ssn.record.silent += 1
+        codes[unknown] = judge(ssn, task, NodeRows(ssn.node_table, rows[unknown]))
+        ssn.record.silent -= 1
+        return codes
+
+    def _cached(self, group: str) -> Codes:
+        cached = self._cache.get(group)
+        if cached is None:
+            cached = self._cache[group] = np.zeros(len(self._ssn.node_table), dtype=np.uint16)
+        return cached
+
+    def _record(self, task: TaskInfo, nodes: NodeRows, visited: IntArray, feasible: IntArray, codes: Codes) -> None:
+        failed = codes != 0
+        event = PredicateEvent(task.key, len(nodes), len(visited), feasible, visited[failed], codes[failed])
+        self._ssn.record.append(event)
+
+
+def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
+    """PredicateFn for one node outside a search: each plugin's answer is recorded; 0 or the objector's code."""
+    row = NodeRows(ssn.node_table, np.array([node.row], dtype=np.int64))
+    subject = (("task", task.key), ("node", node.name))
+    for tier in ssn.ballots[PREDICATE.method]:
+        for ballot in tier:
+            ssn.record.silent += 1
+            code = int(ballot.call(task, row)[0])
+            ssn.record.silent -= 1
+            result = statuses(ssn.reasons.statuses(code)) if code else None
+            ssn.record.append(HookEvent(PREDICATE.upstream, ballot.plugin, subject, result))
+            if code:
+                return code
+    return 0
+
+
+def filter_out_unresolvable(ssn: Session, task: TaskInfo) -> NodeRows:
+    """All nodes but those that an earlier action found UnschedulableAndUnresolvable for this very task."""
+    job = ssn.jobs.get(task.job)
+    errors = job.nodes_fit_errors.get(task.uid) if job is not None else None
+    rows = ssn.all_rows()
+    unresolvable = errors.unresolvable_rows() if errors is not None else []
+    if not unresolvable:
+        return rows
+    mask: BoolArray = np.ones(len(rows), dtype=np.bool_)
+    mask[unresolvable] = False
+    return rows.select(mask)
+
+
+def shard_groups(ssn: Session, nodes: NodeRows) -> tuple[NodeRows, NodeRows]:
+    """(in-shard, other): the second group is empty unless sharding is soft."""
+    if ssn.flags.sharding_mode != "soft":
+        return nodes, nodes.select(np.zeros(len(nodes), dtype=np.bool_))
+    inside = np.isin(nodes.rows, ssn.shard_rows())
+    return nodes.select(inside), nodes.select(~inside)

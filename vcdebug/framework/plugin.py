@@ -1,0 +1,90 @@
+"""What a plugin is: a name, arguments, and methods named like rows of the hook table.
+
+Upstream: framework/interface (Plugin), framework/event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.model.fiterror import Status
+from vcdebug.model.names import BoolArray, FloatArray
+from vcdebug.model.task import TaskInfo
+
+if TYPE_CHECKING:
+    from vcdebug.framework.session import Session
+
+PERMIT = 1
+ABSTAIN = 0
+REJECT = -1
+
+Victims = tuple[list[TaskInfo], int]
+"""A victim hook's answer: who may go, and the vote (0 abstains)."""
+
+
+class ValidateResult(NamedTuple):
+    """JobValid's answer."""
+
+    passed: bool
+    reason: str
+    message: str
+
+
+class PluginError(NamedTuple):
+    """An error from PrePredicate; `statuses` where upstream returns a FitError."""
+
+    text: str
+    statuses: tuple[Status, ...] = ()
+
+
+class ScoreError(Exception):
+    """A scoring function failed as a whole."""
+
+
+class NodeScores(NamedTuple):
+    """Scores aligned with the rows asked for.
+
+    parts: trace keys below the plugin's own; failed: rows whose per-node function returned an error.
+    """
+
+    total: FloatArray
+    parts: tuple[tuple[str, FloatArray], ...] = ()
+    failed: BoolArray | None = None
+
+
+class Event:
+    """What an event handler is told, and may answer with `err`."""
+
+    __slots__ = ("err", "task")
+
+    def __init__(self, task: TaskInfo) -> None:
+        self.task = task
+        self.err: str | None = None
+
+
+class Plugin:
+    """Base of all plugins. Other methods named like a row of framework/hooks.py are hooks.
+
+    `allocate_func(event)` and `deallocate_func(event)`, where defined, are event handlers.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.arguments = arguments
+
+    def on_session_open(self, ssn: Session) -> None:
+        """Build this session's state; `ssn.withdraw` leaves hooks out that upstream registers on a condition."""
+
+    def on_session_close(self, ssn: Session) -> None:
+        """Write what upstream writes when the session closes."""
+
+    def ledger(self, task: TaskInfo) -> Mapping[str, Any] | None:
+        """This plugin's figures that an operation on the task changes, as copies; None when it keeps none."""
+        return None
+
+    def books(self) -> Mapping[str, Any] | None:
+        """All of this plugin's figures, as copies; None when it keeps none."""
+        return None

@@ -1,0 +1,101 @@
+"""Which of several nodes is best: plugins' scores added in upstream's order, ties by position.
+
+Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore, SortNodes).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER
+from vcdebug.framework.plugin import NodeScores, ScoreError
+from vcdebug.framework.record import BestEvent, ScoreEvent
+from vcdebug.framework.session import Session
+from vcdebug.model.names import BoolArray, FloatArray
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.task import TaskInfo
+
+Parts = list[tuple[str, FloatArray]]
+
+
+class Scored(NamedTuple):
+    """Nodes with one total each."""
+
+    nodes: NodeRows
+    total: FloatArray
+
+
+def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | None:
+    """Totals of all plugins; None when a batch function failed, which loses every score."""
+    parts: Parts = []
+    ssn.record.silent += 1
+    try:
+        total = nodes.zeros() + _order(ssn, task, nodes, parts)
+        total = total + _batch(ssn, task, nodes, parts)
+    except ScoreError:
+        return None
+    finally:
+        ssn.record.silent -= 1
+    shown = tuple(parts) if len(nodes) else ()
+    ssn.record.append(ScoreEvent(task.key, nodes.rows, shown, total))
+    return Scored(nodes, total)
+
+
+def _order(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> FloatArray:
+    """Per-node functions in tier order; a node whose function failed keeps none of them."""
+    total = nodes.zeros()
+    lost: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
+    for tier in ssn.ballots[NODE_ORDER.method]:
+        for ballot in tier:
+            scores: NodeScores = ballot.call(task, nodes)
+            own = np.where(lost, np.nan, scores.total) if lost.any() else scores.total
+            if scores.failed is not None:
+                own = np.where(scores.failed & ~lost, 0.0, own)
+                lost = lost | scores.failed
+            parts.append((ballot.plugin, own))
+            parts.extend(scores.parts)
+            total = total + scores.total
+    return np.where(lost, 0.0, total) if lost.any() else total
+
+
+def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> FloatArray:
+    total = nodes.zeros()
+    for tier in ssn.ballots[BATCH_NODE_ORDER.method]:
+        for ballot in tier:
+            scores: NodeScores | None = ballot.call(task, nodes)
+            if scores is not None:
+                parts.append((f"{ballot.plugin}/batch", scores.total))
+                parts.extend(scores.parts)
+                total = total + scores.total
+    return total
+
+
+def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo | None:
+    """BestNodeFn's choice, else the first node with the highest total; None without scores."""
+    if scored is None:
+        return None
+    chosen = ssn.ask(BEST_NODE, task, scored.nodes)
+    return chosen if chosen is not None else _highest(ssn, scored)
+
+
+def _highest(ssn: Session, scored: Scored) -> NodeInfo | None:
+    comparable = scored.total > -np.inf
+    if not comparable.any():
+        return None
+    best = float(scored.total[comparable].max())
+    tied = scored.nodes.rows[scored.total == best].tolist()
+    names = tuple(ssn.node_table.names[row] for row in tied)
+    ssn.record.append(BestEvent("node", names[0], best, names))
+    return ssn.node_table.nodes[tied[0]]
+
+
+def sort_nodes(scored: Scored | None) -> list[NodeInfo]:
+    """Nodes by descending total, equal ones in their order; a NaN loses its node."""
+    if scored is None:
+        return []
+    ranked = np.argsort(-scored.total, kind="stable")
+    nodes, kept = scored.nodes.nodes, ~np.isnan(scored.total)
+    return [nodes[index] for index in ranked.tolist() if kept[index]]

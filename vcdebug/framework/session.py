@@ -1,0 +1,248 @@
+"""Session: one cycle's jobs, nodes, queues and plugins, and how they are asked.
+
+Upstream: framework/session.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import ParamSpec, TypeVar
+
+from vcdebug.framework import hooks
+from vcdebug.framework.ballots import Functions
+from vcdebug.framework.combine import Tiers
+from vcdebug.framework.conf import SchedulerConf
+from vcdebug.framework.hooks import Hook
+from vcdebug.framework.plugin import Event, Plugin
+from vcdebug.framework.record import Books, Level, PodGroupEvent, Record, Span
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.model.cluster import ClusterInfo
+from vcdebug.model.hypernode import HyperNodes
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, NodeName, QueueName, TaskId
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows, NodeTable
+from vcdebug.model.podgroup import Condition
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import Resource
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.snapshot import Flags, Snapshot
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Handler = Callable[[Event], None]
+
+SESSION_UID = "replay"
+_ATOI = re.compile(r"[+-]?[0-9]+")
+
+
+class Session:
+    """Everything that actions and plugins share during a cycle; dictionaries are in ascending key order."""
+
+    def __init__(self, snapshot: Snapshot, conf: SchedulerConf, record: Record) -> None:
+        cluster = ClusterInfo(snapshot)
+        self.uid = SESSION_UID
+        self.snapshot = snapshot
+        self.conf = conf
+        self.record = record
+        self.reasons = record.reasons
+        self.cluster = cluster
+        self.jobs: dict[JobId, JobInfo] = cluster.jobs
+        self.queues: dict[QueueName, QueueInfo] = cluster.queues
+        self.nodes: dict[NodeName, NodeInfo] = cluster.nodes
+        self.hyper_nodes: HyperNodes = cluster.hyper_nodes
+        self.node_table = NodeTable(list(self.nodes.values()))
+        self.total_resource = Resource()
+        for node in self.nodes.values():
+            self.total_resource.add(node.allocatable)
+        self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
+        """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
+        self.view = NodeView.build(self.node_table.names, self.nodes, gate=snapshot.flags.gate)
+        self.plugins: dict[str, Plugin] = {}
+        self.handlers: list[tuple[Handler | None, Handler | None]] = []
+        self.functions: Functions = {}
+        self.ballots: dict[str, Tiers] = {}
+        self.withdrawn: dict[str, None] = {}
+        self.dirty_jobs: dict[JobId, None] = {}
+        self.node_search_start = 0
+        """Where the next search over nodes begins; shared by all actions of the process."""
+        self._cycle_states: dict[TaskId, CycleState] = {}
+
+    # Asking
+
+    def ask(self, hook: Hook[P, R], *args: P.args, **_: P.kwargs) -> R:
+        """The combined answer of every plugin that takes part in the hook."""
+        return hook.rule(self.ballots[hook.method], args)
+
+    def withdraw(self, plugin: Plugin, method: str) -> None:
+        """In on_session_open: this instance does not register the hook."""
+        self.withdrawn[method] = None
+
+    def hierarchy_enabled(self, plugin: str) -> bool:
+        """enableHierarchy of the first option with that name."""
+        return self.conf.hierarchy_enabled(plugin)
+
+    def cycle_state(self, task: TaskInfo) -> CycleState:
+        """The task's state for the whole session."""
+        state = self._cycle_states.get(task.uid)
+        if state is None:
+            state = self._cycle_states[task.uid] = CycleState()
+        return state
+
+    # Orders
+
+    def job_order_compare(self, left: JobInfo, right: JobInfo) -> int:
+        """The plugins' comparison alone."""
+        return self.ask(hooks.JOB_ORDER, left, right)
+
+    def job_order_less(self, left: JobInfo, right: JobInfo) -> bool:
+        """Plugins, then the older PodGroup, then the smaller id."""
+        compared = self.ask(hooks.JOB_ORDER, left, right)
+        if compared != 0:
+            return compared < 0
+        return (left.creation_timestamp, left.uid) < (right.creation_timestamp, right.uid)
+
+    def queue_order_less(self, left: QueueInfo, right: QueueInfo) -> bool:
+        """Plugins, then the older queue, then the smaller name."""
+        compared = self.ask(hooks.QUEUE_ORDER, left, right)
+        if compared != 0:
+            return compared < 0
+        return (left.creation_timestamp, left.uid) < (right.creation_timestamp, right.uid)
+
+    def victim_queue_order_less(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> bool:
+        """Plugins, else the queue that orders later."""
+        compared = self.ask(hooks.VICTIM_QUEUE_ORDER, left, right, preemptor)
+        return compared < 0 if compared != 0 else not self.queue_order_less(left, right)
+
+    def task_order_less(self, left: TaskInfo, right: TaskInfo) -> bool:
+        """Plugins, then the index in the pod names, then the older pod, then the smaller UID."""
+        compared = self.ask(hooks.TASK_ORDER, left, right)
+        if compared != 0:
+            return compared < 0
+        left_index, right_index = pod_index(left.name), pod_index(right.name)
+        if left_index is not None and right_index is not None and left_index != right_index:
+            return left_index < right_index
+        return (left.pod.creation_timestamp, left.uid) < (right.pod.creation_timestamp, right.uid)
+
+    def sub_job_order_less(self, left: SubJobInfo, right: SubJobInfo) -> bool:
+        """Plugins, then the match index, then the smaller id."""
+        compared = self.ask(hooks.SUB_JOB_ORDER, left, right)
+        if compared != 0:
+            return compared < 0
+        return (left.match_index, left.uid) < (right.match_index, right.uid)
+
+    # Gates that look at the sub job or the job
+
+    def sub_job_ready(self, job: JobInfo, sub_job: SubJobInfo) -> bool:
+        """The sub job's own vote where the PodGroup has policies, else the job's."""
+        if not job.pod_group.sub_group_policies:
+            return self.ask(hooks.JOB_READY, job)
+        return self.ask(hooks.SUB_JOB_READY, job, sub_job)
+
+    def sub_job_pipelined(self, job: JobInfo, sub_job: SubJobInfo) -> bool:
+        """The sub job's own vote where the PodGroup has policies, else the job's."""
+        if not job.pod_group.sub_group_policies:
+            return self.ask(hooks.JOB_PIPELINED, job)
+        return self.ask(hooks.SUB_JOB_PIPELINED, job, sub_job)
+
+    # Events
+
+    def allocated(self, task: TaskInfo) -> list[str]:
+        """Tell every handler; the errors that they set."""
+        return self._tell(task, [handlers[0] for handlers in self.handlers])
+
+    def deallocated(self, task: TaskInfo) -> None:
+        """Tell every handler."""
+        self._tell(task, [handlers[1] for handlers in self.handlers])
+
+    def _tell(self, task: TaskInfo, handlers: list[Handler | None]) -> list[str]:
+        errors: list[str] = []
+        self.record.silent += 1
+        for handler in handlers:
+            if handler is not None:
+                event = Event(task)
+                handler(event)
+                if event.err is not None:
+                    errors.append(event.err)
+        self.record.silent -= 1
+        return errors
+
+    def ledgers(self, task: TaskInfo) -> Books:
+        """Each plugin's figures that an operation on the task touches."""
+        figures = ((name, self.plugins[name].ledger(task)) for name in sorted(self.plugins))
+        return tuple((name, figure) for name, figure in figures if figure is not None)
+
+    def books(self) -> Books:
+        """All figures of all plugins."""
+        figures = ((name, self.plugins[name].books()) for name in sorted(self.plugins))
+        return tuple((name, figure) for name, figure in figures if figure is not None)
+
+    # PodGroups
+
+    def set_phase(self, job: JobInfo, phase: str) -> None:
+        """Change the PodGroup's phase for the rest of the session."""
+        job.pod_group.phase = phase
+        self.record.change("phase", job.uid, phase)
+
+    def update_pod_group_condition(self, job: JobInfo, condition: Condition) -> None:
+        """Replace the condition of the same type, or append it."""
+        job.pod_group.set_condition(condition._replace(transition_id=self.uid))
+
+    def pod_group_event(self, job: JobInfo, kind: str, reason: str, message: str) -> None:
+        """An event that upstream writes about the PodGroup."""
+        event = PodGroupEvent(self.record.next_seq, job.uid, kind, reason, message)
+        self.record.pod_group_events.append(event)
+
+    def mark_job_dirty(self, job: JobInfo) -> None:
+        """The job's allocated hypernode is written back at close."""
+        self.dirty_jobs[job.uid] = None
+
+    # Recording
+
+    def scope(self, level: Level, name: str) -> AbstractContextManager[Span]:
+        """Events inside the block belong together, one level deeper."""
+        return self.record.scope(level, name)
+
+    def note(self, code: str, text: str) -> None:
+        """A quirk of upstream acts at the next event."""
+        self.record.note(code, text)
+
+    # Nodes
+
+    @property
+    def flags(self) -> Flags:
+        """The scheduler's command line."""
+        return self.snapshot.flags
+
+    def all_rows(self) -> NodeRows:
+        """Every node, ascending by name."""
+        return self.node_table.all_rows()
+
+    def shard_rows(self) -> list[int]:
+        """Rows of the nodes in this scheduler's shard."""
+        shards = [m for m in self.snapshot.of("NodeShard") if m["metadata"]["name"] == self.flags.sharding_name]
+        desired = [name for shard in shards for name in (shard.get("spec") or {}).get("nodesDesired") or ()]
+        return [self.node_table.row_of[name] for name in desired if name in self.node_table.row_of]
+
+    def hyper_node_rows(self, name: str) -> NodeRows | None:
+        """The hypernode's real nodes that the session has, ascending by name; None for an unknown hypernode."""
+        real = self.hyper_nodes.real_nodes.get(name)
+        if real is None:
+            return None
+        return self.node_table.rows_named(sorted(node for node in real if node in self.nodes))
+
+    def jobs_ascending(self) -> Mapping[JobId, JobInfo]:
+        """The session's jobs by id."""
+        return self.jobs
+
+
+def pod_index(name: str) -> int | None:
+    """The integer after the last `-` of a pod name of at least three parts."""
+    parts = name.split("-")
+    if len(parts) < 3 or not _ATOI.fullmatch(parts[-1]):
+        return None
+    return int(parts[-1])

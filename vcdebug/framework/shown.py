@@ -1,0 +1,123 @@
+"""How a hook call is shown in the trace: its subject as names, its answer as plain data.
+
+Upstream: none; the fields are those of the trace schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from vcdebug.framework.plugin import PluginError, ValidateResult
+from vcdebug.model.fiterror import Status
+from vcdebug.model.task import TaskInfo
+
+Subject = tuple[tuple[str, Any], ...]
+Show = Callable[[tuple[Any, ...], Any], tuple[Subject, Any]]
+"""(arguments, answer) → (subject, result)."""
+
+
+def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[str, ...]:
+    """The tasks' names."""
+    return tuple(task.key for task in tasks or ())
+
+
+def job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """A question about a job."""
+    return (("job", args[0].uid),), answer
+
+
+def job_valid(args: tuple[Any, ...], answer: ValidateResult | None) -> tuple[Subject, Any]:
+    """JobValid: null, or the failed check."""
+    result = answer and {"pass": answer.passed, "reason": answer.reason, "message": answer.message}
+    return (("job", args[0].uid),), result
+
+
+def sub_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """A question about a sub job."""
+    return (("subjob", args[1].uid),), answer
+
+
+def queue(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """A question about a queue."""
+    return (("queue", args[0].name),), answer
+
+
+def queue_task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """May the queue take the task?"""
+    return (("queue", args[0].name), ("task", args[1].key)), answer
+
+
+def state_queue_task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """As queue_task, on a simulated state."""
+    return (("queue", args[1].name), ("task", args[2].key)), answer
+
+
+def queue_candidates(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """May the queue reclaim for these tasks?"""
+    return (("queue", args[0].name), ("candidates", task_keys(args[1]))), answer
+
+
+def task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """A question about a task."""
+    return (("task", args[0].key),), getattr(answer, "name", answer)
+
+
+def victims(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """Who may go for this task?"""
+    offered, vote = answer
+    subject = (("task", args[0].key), ("candidates", task_keys(args[1])), ("vote", vote))
+    return subject, task_keys(offered)
+
+
+def unified_victims(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """Who may go, asked by a gang action."""
+    offered, vote = answer
+    return (("candidates", task_keys(args[1])), ("vote", vote)), task_keys(offered)
+
+
+def victim_tasks(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """Who should go anyway?"""
+    return (), task_keys(answer)
+
+
+def statuses(values: Sequence[Status]) -> list[dict[str, object]]:
+    """Statuses as the trace writes them."""
+    return [{"code": s.code, "reason": s.reason, "plugin": s.plugin} for s in values]
+
+
+def pre_predicate(args: tuple[Any, ...], answer: PluginError | None) -> tuple[Subject, Any]:
+    """PrePredicate: null, statuses or an error text."""
+    result: Any = None
+    if answer is not None:
+        result = statuses(answer.statuses) if answer.statuses else {"error": answer.text}
+    return (("task", args[0].key),), result
+
+
+def hyper_node_order(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """Scores of hypernodes for a sub job."""
+    return (("subjob", args[0].uid),), answer
+
+
+def gradient_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """Where to try a job: rows of hypernodes, best row first."""
+    return (("job", args[0].uid), ("hypernode", args[1]), ("purpose", str(args[2]))), answer
+
+
+def gradient_sub_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """Where to try a sub job: rows of hypernodes, best row first."""
+    return (("subjob", args[0].uid), ("hypernode", args[1]), ("purpose", str(args[2]))), answer
+
+
+def state_task_node(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """Would the task pass on the simulated node?"""
+    return (("task", args[1].key), ("node", args[2].name)), _error(answer)
+
+
+def state_task_other_node(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+    """Another task enters or leaves the simulated node."""
+    return (("task", args[1].key), ("other", args[2].key), ("node", args[3].name)), _error(answer)
+
+
+def _error(text: str | None) -> dict[str, str] | None:
+    return None if text is None else {"error": text}

@@ -1,0 +1,143 @@
+"""Statement: operations that change the session at once and reach the cluster only when committed.
+
+Upstream: framework/statement.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from vcdebug.framework import transitions
+from vcdebug.framework.record import StatementEvent
+from vcdebug.framework.session import Session
+from vcdebug.model.names import NodeName
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+Kind = Literal["evict", "pipeline", "allocate"]
+
+
+class Operation(NamedTuple):
+    """One recorded step of a statement."""
+
+    kind: Kind
+    task: TaskInfo
+    reason: str = ""
+
+
+class Statement:
+    """A list of operations on one session."""
+
+    __slots__ = ("_ssn", "operations")
+
+    def __init__(self, ssn: Session) -> None:
+        self._ssn = ssn
+        self.operations: list[Operation] = []
+
+    def __len__(self) -> int:
+        return len(self.operations)
+
+    def has_evictions(self) -> bool:
+        """Whether some operation evicts."""
+        return any(operation.kind == "evict" for operation in self.operations)
+
+    def evict(self, task: TaskInfo, reason: str) -> None:
+        """Release a running task; never fails."""
+        transitions.evict(self._ssn, task, reason)
+        self.operations.append(Operation("evict", task, reason))
+
+    def pipeline(self, task: TaskInfo, host: NodeName, *, eviction: bool) -> str | None:
+        """Promise a node whose room is still being released; an error means that it was rolled back."""
+        task.eviction_occurred = eviction
+        errors = transitions.place(self._ssn, task, host, TaskStatus.PIPELINED)
+        if errors:
+            transitions.unplace(self._ssn, task, "unpipeline")
+            return (
+                f"Task({task.namespace}/{task.name}) pipeline to node({host}) error and errInfos num is {len(errors)}, "
+                "pipeline has been rolled back"
+            )
+        transitions.record_op(self._ssn, "pipeline", task, node=host, eviction=eviction)
+        self.operations.append(Operation("pipeline", task))
+        return None
+
+    def allocate(self, task: TaskInfo, host: NodeName) -> str | None:
+        """Place a task on idle room; an error means that it was rolled back."""
+        task.pod.node_name = host
+        errors = transitions.place(self._ssn, task, host, TaskStatus.ALLOCATED)
+        if errors:
+            transitions.unplace(self._ssn, task, "unallocate")
+            return (
+                f"Task {task.namespace}/{task.name} allocate to node {host} error and errInfos num is {len(errors)}, "
+                "allocation has been rolled back"
+            )
+        transitions.record_op(self._ssn, "allocate", task, node=host)
+        self.operations.append(Operation("allocate", task))
+        return None
+
+    def _announce(self, what: str, operations: list[Operation]) -> None:
+        ops = tuple((operation.kind, operation.task.key, operation.task.node_name) for operation in operations)
+        self._ssn.record.append(StatementEvent(what, ops))
+
+    def commit(self) -> None:
+        """Hand evictions and allocations to the cache; pipelined tasks stay in the session only."""
+        self._announce("commit", self.operations)
+        for operation in self.operations:
+            operation.task.last_transaction = None
+            if operation.kind == "allocate":
+                self._bind(operation.task)
+        self.operations = []
+
+    def _bind(self, task: TaskInfo) -> None:
+        if transitions.add_bind_task(self._ssn, task) is None:
+            transitions.binding(self._ssn, task)
+        else:
+            transitions.unplace(self._ssn, task, "unallocate")
+
+    def discard(self) -> None:
+        """Undo everything, newest first; each task remembers what had been planned for it."""
+        self._announce("discard", self.operations)
+        for operation in reversed(self.operations):
+            task = operation.task
+            task.last_transaction = task.transaction()
+            if operation.kind == "evict":
+                transitions.unevict(self._ssn, task)
+            else:
+                transitions.unplace(self._ssn, task, "un" + operation.kind)
+        self.operations = []
+
+    def merge(self, *others: Statement) -> None:
+        """Take over the operations of other statements."""
+        for other in others:
+            self._announce("merge", other.operations)
+            self.operations.extend(other.operations)
+            other.operations = []
+
+    @staticmethod
+    def save_operations(ssn: Session, *statements: Statement) -> Statement:
+        """A detached copy with clones of the tasks as they stand now."""
+        saved = Statement(ssn)
+        for statement in statements:
+            for operation in statement.operations:
+                clone = operation.task.clone()
+                clone.eviction_occurred = operation.task.eviction_occurred
+                saved.operations.append(operation._replace(task=clone))
+        saved._announce("save", saved.operations)
+        return saved
+
+    def recover_operations(self, saved: Statement) -> str | None:
+        """Replay a saved statement with its clones; the first error stops it and leaves the rest applied."""
+        self._announce("recover", saved.operations)
+        for operation in saved.operations:
+            error = self._replay(operation)
+            if error is not None:
+                return error
+        return None
+
+    def _replay(self, operation: Operation) -> str | None:
+        task = operation.task
+        if operation.kind == "evict":
+            self.evict(task, operation.reason)
+            return None
+        if operation.kind == "pipeline":
+            return self.pipeline(task, task.node_name, eviction=task.eviction_occurred)
+        return self.allocate(task, task.node_name)

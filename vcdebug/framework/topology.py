@@ -1,0 +1,77 @@
+"""Network topology at session open: the virtual root, soft turned into hard, and allocated hypernodes recovered.
+
+Upstream: framework/session (openSession).
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.podgroup import NetworkTopology
+from vcdebug.model.status import allocated_status
+from vcdebug.model.subjob import SubJobInfo
+
+
+def open_topology(ssn: Session) -> None:
+    """Prepare the hypernode tree and every job's topology."""
+    root_tier = ssn.hyper_nodes.add_top(ssn.node_table.names).tier
+    for job in ssn.jobs.values():
+        _name_to_tier(ssn, job.network_topology)
+        for sub_job in job.sub_jobs.values():
+            _name_to_tier(ssn, sub_job.network_topology)
+    for job in ssn.jobs.values():
+        _soft_to_hard(job, root_tier)
+    if ssn.hyper_nodes.ready:
+        for job in ssn.jobs.values():
+            if job.contains_network_topology():
+                _recover(ssn, job)
+
+
+def _name_to_tier(ssn: Session, topology: NetworkTopology | None) -> None:
+    if topology is None or topology.highest_tier_allowed is not None or not topology.highest_tier_name:
+        return
+    tier = ssn.hyper_nodes.tier_names.get(topology.highest_tier_name)
+    if tier is not None:
+        topology.highest_tier_allowed = tier
+        topology.highest_tier_name = ""
+
+
+def _soft_to_hard(job: JobInfo, root_tier: int) -> None:
+    if job.network_topology is not None:
+        job.network_topology.convert_to_hard(root_tier)
+    inherited = job.network_topology.highest_tier_allowed if job.network_topology is not None else None
+    for sub_job in job.sub_jobs.values():
+        if sub_job.network_topology is not None:
+            sub_job.network_topology.convert_to_hard(root_tier if inherited is None else inherited)
+
+
+def _recover(ssn: Session, job: JobInfo) -> None:
+    changed = False
+    for sub_job in job.sub_jobs_ascending():
+        if sub_job.with_network_topology() and not sub_job.allocated_hyper_node:
+            found = _lowest_common(ssn, sub_job)
+            changed = changed or bool(found)
+            sub_job.allocated_hyper_node = found
+    if changed or not job.allocated_hyper_node:
+        job.allocated_hyper_node = _lca_of_sub_jobs(ssn, job)
+    if changed:
+        ssn.mark_job_dirty(job)
+
+
+def _lowest_common(ssn: Session, sub_job: SubJobInfo) -> str:
+    """The hypernode of the lowest tier that holds all placed tasks of the sub job."""
+    tree = ssn.hyper_nodes
+    nodes = [t.node_name for t in sub_job.tasks.values() if allocated_status(t.status) and t.node_name]
+    if not nodes:
+        return ""
+    common = [name for name in sorted(tree.by_name) if all(node in tree.real_nodes.get(name, {}) for node in nodes)]
+    return min(common, key=lambda name: tree.by_name[name].tier) if common else ""
+
+
+def _lca_of_sub_jobs(ssn: Session, job: JobInfo) -> str:
+    result = ""
+    for index, sub_job in enumerate(job.sub_jobs_ascending()):
+        result = ssn.hyper_nodes.lca(result, sub_job.allocated_hyper_node)
+        if not result and index:
+            return ""
+    return result

@@ -1,0 +1,138 @@
+"""The state changes that statements and the session make, and their undoing, each recorded as one operation.
+
+Upstream: framework/statement, framework/session (Allocate, Pipeline, Evict and their opposites).
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.hooks import JOB_READY
+from vcdebug.framework.record import NodeAmounts, OpEvent
+from vcdebug.framework.session import Session
+from vcdebug.model.node import binding_error
+from vcdebug.model.resource import AssertPanic
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+
+def update_status(ssn: Session, task: TaskInfo, status: TaskStatus) -> str | None:
+    """Move the task in its job; an orphan keeps its status and gives an error."""
+    job = ssn.jobs.get(task.job)
+    if job is None:
+        return f"failed to find job {task.job}"
+    job.update_task_status(task, status)
+    return None
+
+
+def record_op(
+    ssn: Session,
+    op: str,
+    task: TaskInfo,
+    *,
+    node: str,
+    reason: str | None = None,
+    eviction: bool | None = None,
+    via: str | None = None,
+) -> None:
+    """Write the operation after it happened, and the figures that it changed."""
+    record = ssn.record
+    if record.silent:
+        return
+    info = ssn.nodes.get(node)
+    amounts = NodeAmounts.of(info) if info is not None else None
+    ledgers = ssn.ledgers(task)
+    record.change("task", task.key, (task.status, task.node_name))
+    if amounts is not None:
+        record.change("node", node, amounts)
+    for plugin, figures in ledgers:
+        record.change("book", (plugin, figures.get("job") or figures.get("queue")), figures)
+    record.append(OpEvent(op, task.key, node, amounts, ledgers, reason, eviction, via))
+
+
+def _update_node(ssn: Session, task: TaskInfo) -> None:
+    node = ssn.nodes.get(task.node_name)
+    if node is None:
+        return
+    error = node.update_task(task)
+    if error is not None:
+        raise AssertPanic(error)
+
+
+def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> None:
+    """Running or Bound becomes Releasing."""
+    update_status(ssn, task, TaskStatus.RELEASING)
+    _update_node(ssn, task)
+    ssn.deallocated(task)
+    record_op(ssn, "evict", task, node=task.node_name, reason=reason, via=via)
+
+
+def unevict(ssn: Session, task: TaskInfo) -> None:
+    """Releasing becomes Running, even if the task was Bound before."""
+    update_status(ssn, task, TaskStatus.RUNNING)
+    _update_node(ssn, task)
+    ssn.allocated(task)
+    record_op(ssn, "unevict", task, node=task.node_name)
+
+
+def place(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[str]:
+    """Put the task on a node as Allocated or Pipelined and tell the handlers; every error on the way."""
+    errors = [update_status(ssn, task, status)]
+    task.node_name = host
+    node = ssn.nodes.get(host)
+    errors.append(f"failed to find node {host}" if node is None else node.add_task(task))
+    return [error for error in errors if error is not None] + ssn.allocated(task)
+
+
+def unplace(ssn: Session, task: TaskInfo, op: str) -> None:
+    """Back to Pending: unpipeline and unallocate are the same steps."""
+    update_status(ssn, task, TaskStatus.PENDING)
+    host = task.node_name
+    node = ssn.nodes.get(host)
+    if node is not None:
+        node.remove_task(task)
+    ssn.deallocated(task)
+    task.node_name = ""
+    task.job_allocated_hyper_node = ""
+    record_op(ssn, op, task, node=host)
+
+
+def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
+    """Hand the task to the cache, which refuses when its own copy of the node lacks room."""
+    idle = ssn.cached_idle.get(task.node_name)
+    if idle is None:
+        return f"failed to bind Task {task.uid} to host {task.node_name}, host does not exist"
+    fits, names = task.resreq.less_equal_with_resources_name(idle)
+    if not fits:
+        return binding_error(task.node_name, task, names, idle)
+    idle.sub_without_assert(task.resreq)
+    return None
+
+
+def binding(ssn: Session, task: TaskInfo) -> None:
+    """Allocated becomes Binding; the node's copy of the task stays Allocated."""
+    update_status(ssn, task, TaskStatus.BINDING)
+    ssn.record.change("task", task.key, (task.status, task.node_name))
+
+
+def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
+    """Session.Allocate: no statement, no rollback; a ready job's Allocated tasks are bound at once."""
+    job = ssn.jobs.get(task.job)
+    if job is None:
+        return f"failed to find job {task.job}"
+    task.pod.node_name = host
+    job.update_task_status(task, TaskStatus.ALLOCATED)
+    task.node_name = host
+    node = ssn.nodes.get(host)
+    error = f"failed to find node {host}" if node is None else node.add_task(task)
+    if error is not None:
+        return error
+    ssn.allocated(task)
+    record_op(ssn, "allocate", task, node=host, via="session")
+    if not ssn.ask(JOB_READY, job):
+        return None
+    for allocated in job.with_status(TaskStatus.ALLOCATED):
+        error = add_bind_task(ssn, allocated)
+        if error is not None:
+            return error
+        binding(ssn, allocated)
+        record_op(ssn, "bind", allocated, node=allocated.node_name, via="session")
+    return None

@@ -1,0 +1,72 @@
+"""YAML as Go's yaml.v2 resolves it: other booleans, octals and floats than PyYAML's, and no timestamps.
+
+Upstream: gopkg.in/yaml.v2 (resolve).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+_BOOL = re.compile(r"^(?:y|Y|yes|Yes|YES|on|On|ON|true|True|TRUE|n|N|no|No|NO|off|Off|OFF|false|False|FALSE)$")
+_NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
+_INT = re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|(?:0|[1-9][0-9_]*))$")
+_FLOAT = re.compile(
+    r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
+)
+_TRUE = ("y", "yes", "on", "true")
+_LARGEST_UINT = 2**64 - 1
+
+
+class YamlV2Loader(yaml.SafeLoader):
+    """A safe loader with yaml.v2's implicit types."""
+
+
+YamlV2Loader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("tag:yaml.org,2002:bool", _BOOL, list("yYnNtTfFoO")),
+    ("tag:yaml.org,2002:int", _INT, list("-+0123456789")),
+    ("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789.")),
+    ("tag:yaml.org,2002:null", _NULL, ["~", "n", "N", ""]),
+    ("tag:yaml.org,2002:merge", re.compile(r"^<<$"), ["<"]),
+):
+    YamlV2Loader.add_implicit_resolver(_tag, _pattern, _first)
+
+
+def _construct_bool(loader: YamlV2Loader, node: yaml.ScalarNode) -> bool:
+    return str(loader.construct_scalar(node)).lower() in _TRUE
+
+
+def _construct_int(loader: YamlV2Loader, node: yaml.ScalarNode) -> int | float:
+    text = str(loader.construct_scalar(node)).replace("_", "")
+    sign = -1 if text.startswith("-") else 1
+    digits = text.lstrip("+-")
+    number = sign * _magnitude(digits)
+    return number if -(2**63) <= number <= _LARGEST_UINT else float(text)
+
+
+def _magnitude(digits: str) -> int:
+    lowered = digits.lower()
+    for prefix, base in (("0b", 2), ("0x", 16), ("0o", 8)):
+        if lowered.startswith(prefix):
+            return int(lowered[2:] or "0", base)
+    if len(digits) > 1 and digits.startswith("0"):
+        return int(digits, 8)
+    return int(digits)
+
+
+def _construct_float(loader: YamlV2Loader, node: yaml.ScalarNode) -> float:
+    text = str(loader.construct_scalar(node)).lower()
+    return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+
+
+YamlV2Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
+YamlV2Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
+YamlV2Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+
+
+def load_yaml(text: str) -> Any:
+    """The document as plain data; raises yaml.YAMLError."""
+    return yaml.load(text, Loader=YamlV2Loader)  # noqa: S506  # a SafeLoader

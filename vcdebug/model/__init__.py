@@ -1,0 +1,1 @@
+"""Cluster objects as scheduling state: upstream's `api` package and the cache's Snapshot()."""

@@ -1,0 +1,129 @@
+"""ClusterInfo: what the cache hands to a session.
+
+Upstream: cache/event_handlers, cache.Snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vcdebug.model.csi import CsiVolumes, VolumeLookupError
+from vcdebug.model.hypernode import HyperNodes
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, NodeName, QueueName
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.pod import Pod
+from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.status import completed_status
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.snapshot import Snapshot
+
+
+class ClusterInfo:
+    """Jobs, nodes and queues (keys ascending) with everything that a session starts from."""
+
+    __slots__ = ("hyper_nodes", "jobs", "namespaces", "nodes", "orphans", "priority_classes", "queues", "snapshot")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.queues: dict[QueueName, QueueInfo] = {}
+        self.nodes: dict[NodeName, NodeInfo] = {}
+        self.jobs: dict[JobId, JobInfo] = {}
+        self.orphans: list[TaskInfo] = []
+        """Tasks that Volcano handles but whose job is not in the session."""
+        self.priority_classes = _PriorityClasses(snapshot)
+        self._read_queues()
+        self._read_nodes()
+        self._read_jobs()
+        self._read_pods()
+        labels = {name: node.labels for name, node in self.nodes.items()}
+        self.hyper_nodes = HyperNodes(snapshot.of("HyperNode"), labels)
+
+    def _read_queues(self) -> None:
+        queues = [QueueInfo(manifest) for manifest in self.snapshot.of("Queue")]
+        by_name = {queue.name: queue for queue in queues}
+        self.queues = {name: by_name[name] for name in sorted(by_name)}
+
+    def _read_nodes(self) -> None:
+        limits = _csi_limits(self.snapshot)
+        by_name: dict[NodeName, NodeInfo] = {}
+        for manifest in self.snapshot.of("Node"):
+            node = NodeInfo(manifest)
+            if self._selected(node):
+                node.add_csi_limits(limits.get(node.name, {}))
+                by_name[node.name] = node
+        self.nodes = {name: by_name[name] for name in sorted(by_name)}
+
+    def _selected(self, node: NodeInfo) -> bool:
+        selector = self.snapshot.flags.node_selector
+        return not selector or any(f"{key}:{value}" in selector for key, value in node.labels.items())
+
+    def _read_jobs(self) -> None:
+        jobs: dict[JobId, JobInfo] = {}
+        for manifest in self.snapshot.of("PodGroup"):
+            job = JobInfo(PodGroup(manifest), self.snapshot.flags.default_queue)
+            job.priority = self.priority_classes.value(job.pod_group.priority_class_name)
+            if job.queue in self.queues:
+                jobs[job.uid] = job
+        self.jobs = {uid: jobs[uid] for uid in sorted(jobs)}
+
+    def _read_pods(self) -> None:
+        flags = self.snapshot.flags
+        volumes = CsiVolumes(self.snapshot)
+        tasks: dict[str, TaskInfo] = {}
+        for manifest in self.snapshot.of("Pod"):
+            pod = Pod(manifest)
+            if not pod.node_name and pod.scheduler_name not in flags.scheduler_names:
+                continue
+            task = TaskInfo.from_pod(pod, flags)
+            try:
+                volumes.charge(task)
+            except VolumeLookupError:
+                continue
+            tasks[task.uid or task.key] = task
+        for task in sorted(tasks.values(), key=lambda t: t.key):
+            self._place(task)
+
+    def _place(self, task: TaskInfo) -> None:
+        node = self.nodes.get(task.node_name) if task.node_name else None
+        if node is not None and not completed_status(task.status):
+            node.add_task(task)
+        if not task.job:
+            return
+        job = self.jobs.get(task.job)
+        if job is None:
+            self.orphans.append(task)
+        else:
+            job.add_task_info(task)
+
+
+class _PriorityClasses:
+    """Values by name; the last global default by name gives everyone else's value."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.values: dict[str, int] = {}
+        self.default = 0
+        if not (snapshot.flags.priority_class and snapshot.flags.gate("PriorityClass")):
+            return
+        manifests: dict[str, Mapping[str, Any]] = {m["metadata"]["name"]: m for m in snapshot.of("PriorityClass")}
+        for name in sorted(manifests):
+            self.values[name] = manifests[name].get("value") or 0
+            if manifests[name].get("globalDefault"):
+                self.default = self.values[name]
+
+    def value(self, name: str) -> int:
+        return self.values.get(name, self.default)
+
+
+def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:
+    """Attachable volumes per node from CSINode objects; a driver without a count is practically unlimited."""
+    limits: dict[NodeName, dict[str, float]] = {}
+    for manifest in snapshot.of("CSINode"):
+        name = manifest["metadata"]["name"]
+        for driver in (manifest.get("spec") or {}).get("drivers") or ():
+            count = (driver.get("allocatable") or {}).get("count")
+            key = "attachable-volumes-csi-" + driver.get("name", "").replace("/", "-")
+            limits.setdefault(name, {})[key] = float(2147483647 if count is None else count)
+    return limits

@@ -1,0 +1,141 @@
+"""Why a task does not fit a node: statuses as codes per node, and upstream's texts over them.
+
+Upstream: api/unschedule_info.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.model.names import Codes, IntArray, NodeName, Row
+
+SUCCESS = 0
+ERROR = 1
+UNSCHEDULABLE = 2
+UNSCHEDULABLE_AND_UNRESOLVABLE = 3
+WAIT = 4
+SKIP = 5
+
+ALL_NODES_UNAVAILABLE = "all nodes are unavailable"
+POD_NUMBER_EXCEEDED = "node(s) pod number exceeded"
+
+_ABORTING = (ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, WAIT, SKIP)
+
+
+class Status(NamedTuple):
+    """One reason: a framework status code, its text, and the plugin that stamped it (empty for Kubernetes filters)."""
+
+    code: int
+    reason: str
+    plugin: str = ""
+
+
+def aborts(status: Status) -> bool:
+    """UnschedulableAndUnresolvable, Error, Skip or Wait: evictions would not help."""
+    return status.code in _ABORTING
+
+
+def insufficient(name: str) -> tuple[Status, ...]:
+    """The verdict of the actions' own resource test."""
+    return (Status(UNSCHEDULABLE, f"Insufficient {name}"),)
+
+
+class ReasonTable:
+    """Interns lists of statuses as small codes: one table per session, 0 means that the task fits."""
+
+    __slots__ = ("_codes", "_statuses", "blocks_allocate", "blocks_preempt", "unresolvable")
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[Status, ...], int] = {}
+        self._statuses: list[tuple[Status, ...]] = [()]
+        self.blocks_allocate: list[bool] = [False]
+        self.blocks_preempt: list[bool] = [False]
+        self.unresolvable: list[bool] = [False]
+
+    def code(self, statuses: tuple[Status, ...]) -> int:
+        """The code of these statuses, at least 1."""
+        known = self._codes.get(statuses)
+        if known is not None:
+            return known
+        number = len(self._statuses)
+        self._codes[statuses] = number
+        self._statuses.append(statuses)
+        self.blocks_allocate.append(any(s.code != SUCCESS for s in statuses))
+        self.blocks_preempt.append(any(aborts(s) for s in statuses))
+        self.unresolvable.append(any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in statuses))
+        return number
+
+    def error(self, text: str) -> int:
+        """The code of an ordinary error, which upstream turns into one Error status."""
+        return self.code((Status(ERROR, text),))
+
+    def statuses(self, code: int) -> tuple[Status, ...]:
+        """The statuses behind a code."""
+        return self._statuses[code]
+
+    def __len__(self) -> int:
+        return len(self._statuses)
+
+
+def fit_error_text(task_key: str, node: NodeName, statuses: Sequence[Status]) -> str:
+    """FitError.Error(): `task ns/name on node n fit failed: a, b`."""
+    return f"task {task_key} on node {node} fit failed: {', '.join(s.reason for s in statuses if s.reason)}"
+
+
+class FitErrors:
+    """A task's errors per node: rows of the node table and a code for each.
+
+    The text is built when somebody asks, and its opening once only, as upstream memoises it.
+    """
+
+    __slots__ = ("_codes", "_reasons", "_rows", "err", "hyper_node")
+
+    def __init__(self, reasons: ReasonTable, err: str = "") -> None:
+        self._reasons = reasons
+        self._rows: list[IntArray] = []
+        self._codes: list[Codes] = []
+        self.err = err
+        self.hyper_node = ""
+
+    def set_nodes(self, rows: IntArray, codes: Codes) -> None:
+        """Record one code per row; a row recorded again keeps the later code."""
+        if len(rows):
+            self._rows.append(rows)
+            self._codes.append(codes)
+
+    def set_node(self, row: Row, code: int) -> None:
+        """Record one node's code."""
+        self.set_nodes(np.array([row], dtype=np.int64), np.array([code], dtype=np.uint16))
+
+    def by_row(self) -> dict[Row, int]:
+        """row → code."""
+        result: dict[Row, int] = {}
+        for rows, codes in zip(self._rows, self._codes, strict=True):
+            result.update(zip(rows.tolist(), codes.tolist(), strict=True))
+        return result
+
+    def unresolvable_rows(self) -> list[Row]:
+        """Rows whose statuses contain UnschedulableAndUnresolvable."""
+        flags = self._reasons.unresolvable
+        return [row for row, code in self.by_row().items() if flags[code]]
+
+    def _reason_lines(self, codes: Iterator[int]) -> list[str]:
+        counts: dict[str, int] = {}
+        for code in codes:
+            for status in self._reasons.statuses(code):
+                if status.reason:
+                    counts[status.reason] = counts.get(status.reason, 0) + 1
+        return sorted(f"{count} {reason}" for reason, count in counts.items())
+
+    def text(self) -> str:
+        """`0/3 nodes are unavailable: 1 Insufficient memory, 2 Insufficient nvidia.com/gpu.`"""
+        by_row = self.by_row()
+        if not self.err:
+            self.err = f"0/{len(by_row)} nodes are unavailable"
+        if not by_row:
+            return self.err
+        prefix = f"In hyperNode {self.hyper_node}: " if self.hyper_node else ""
+        return f"{prefix}{self.err}: {', '.join(self._reason_lines(iter(by_row.values())))}."

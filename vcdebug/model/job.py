@@ -1,0 +1,353 @@
+"""JobInfo: a PodGroup with its tasks, counters, gates and messages.
+
+Upstream: api/job_info.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vcdebug.model.fiterror import ALL_NODES_UNAVAILABLE, FitErrors
+from vcdebug.model.names import SubJobId, TaskId
+from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
+from vcdebug.model.podgroup import PENDING, PodGroup
+from vcdebug.model.resource import Resource, exceeded_part
+from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus, allocated_status
+from vcdebug.model.subjob import SubJobInfo, match_sub_group
+from vcdebug.model.task import TaskInfo, TransactionContext
+from vcdebug.model.taskset import TaskSet
+
+_PLACED = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
+
+
+class JobInfo(TaskSet):
+    """A job of the session. Tasks are keyed by pod UID."""
+
+    __slots__ = (
+        "allocated",
+        "allocated_hyper_node",
+        "creation_timestamp",
+        "job_fit_errors",
+        "min_sub_jobs",
+        "name",
+        "namespace",
+        "network_topology",
+        "nodes_fit_errors",
+        "pod_group",
+        "preemptable",
+        "priority",
+        "queue",
+        "revocable_zone",
+        "sub_jobs",
+        "task_min_available",
+        "task_min_available_total",
+        "task_to_sub_job",
+        "total_request",
+        "uid",
+    )
+
+    def __init__(self, pod_group: PodGroup, default_queue: str) -> None:
+        super().__init__(pod_group.min_member)
+        self.uid = f"{pod_group.namespace}/{pod_group.name}"
+        self.name = pod_group.name
+        self.namespace = pod_group.namespace
+        self.queue = pod_group.queue or default_queue
+        self.priority = 0
+        self.pod_group = pod_group
+        self.creation_timestamp = pod_group.creation_timestamp
+        self.preemptable = _preemptable(pod_group)
+        self.revocable_zone = revocable_zone(pod_group.annotations)
+        self.network_topology = pod_group.network_topology.clone() if pod_group.network_topology else None
+        self.task_min_available = dict(pod_group.min_task_member)
+        self.task_min_available_total = sum(self.task_min_available.values())  # exact: ints
+        self.min_sub_jobs = {f"{self.uid}/{p.name}": p.min_sub_groups for p in pod_group.sub_group_policies}
+        self.allocated = Resource()
+        self.total_request = Resource()
+        self.sub_jobs: dict[SubJobId, SubJobInfo] = {}
+        self.task_to_sub_job: dict[TaskId, SubJobId] = {}
+        self.nodes_fit_errors: dict[TaskId, FitErrors] = {}
+        self.job_fit_errors = ""
+        self.allocated_hyper_node = ""
+
+    # Tasks
+
+    def add_task_info(self, task: TaskInfo) -> None:
+        """Enter a task into the job, its sums and its sub job."""
+        self.tasks[task.uid] = task
+        self.index_task(task)
+        self.total_request.add(task.resreq)
+        if allocated_status(task.status):
+            self.allocated.add(task.resreq)
+        self._sub_job_for(task).add_task(task)
+
+    def delete_task_info(self, task: TaskInfo) -> None:
+        """Remove the stored task of this UID; its sub job removes by the status of the object passed in."""
+        stored = self.tasks.get(task.uid)
+        if stored is None:
+            return
+        self.total_request.sub(stored.resreq)
+        if allocated_status(stored.status):
+            self.allocated.sub(stored.resreq)
+        del self.tasks[task.uid]
+        self.unindex_task(task.uid, stored.status)
+        self.sub_jobs[self.task_to_sub_job.pop(task.uid)].delete_task(task)
+
+    def update_task_status(self, task: TaskInfo, status: TaskStatus) -> None:
+        """Give the task a new status; from here on the job holds the object passed in."""
+        self.delete_task_info(task)
+        task.status = status
+        self.add_task_info(task)
+
+    def _sub_job_for(self, task: TaskInfo) -> SubJobInfo:
+        match = match_sub_group(self.uid, self.pod_group, task) if self.pod_group.sub_group_policies else None
+        uid = match[1] if match else self.uid
+        self.task_to_sub_job[task.uid] = uid
+        if uid not in self.sub_jobs:
+            self.sub_jobs[uid] = self._new_sub_job(uid, match and (match[0].name, match[2]))
+        return self.sub_jobs[uid]
+
+    def _new_sub_job(self, uid: SubJobId, match: tuple[str, str] | None) -> SubJobInfo:
+        if match is None:
+            minimum = 1 if self.pod_group.sub_group_policies else self.min_available
+            return SubJobInfo(uid, self.uid, self.uid, minimum, self.network_topology)
+        policy = next(p for p in self.pod_group.sub_group_policies if p.name == match[0])
+        minimum = 1 if policy.sub_group_size is None else policy.sub_group_size
+        return SubJobInfo(uid, f"{self.uid}/{policy.name}", self.uid, minimum, policy.network_topology, match[1])
+
+    def default_sub_job(self) -> SubJobInfo | None:
+        """The sub job of the tasks that no policy matches."""
+        return self.sub_jobs.get(self.uid)
+
+    def sub_jobs_ascending(self) -> list[SubJobInfo]:
+        """Sub jobs by id."""
+        return [self.sub_jobs[uid] for uid in sorted(self.sub_jobs)]
+
+    # Counters and gates
+
+    def valid_task_num(self) -> int:
+        """Allocated-class, Succeeded, Pipelined and Pending tasks."""
+        return self.count(*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING)
+
+    def scheduled_task_num(self) -> int:
+        """Running, Bound, Failed and Succeeded tasks."""
+        return self.count(TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED)
+
+    def releasing_scheduled_task_num(self) -> int:
+        """Releasing tasks that have a node."""
+        releasing = self.task_status_index.get(TaskStatus.RELEASING, {})
+        return sum(1 for task in releasing.values() if task.node_name)  # exact: ints
+
+    def is_pending(self) -> bool:
+        """Whether the PodGroup is still to be enqueued."""
+        return self.pod_group.phase in (PENDING, "")
+
+    def has_pending_tasks(self) -> bool:
+        """Whether some task is Pending."""
+        return TaskStatus.PENDING in self.task_status_index
+
+    def _roles(self, statuses: Iterable[TaskStatus], *, empty_pending: bool) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for status in statuses:
+            for task in self.task_status_index.get(status, {}).values():
+                counts[task.task_role] = counts.get(task.task_role, 0) + 1
+        if empty_pending:
+            for task in self.task_status_index.get(TaskStatus.PENDING, {}).values():
+                if task.init_resreq.is_empty():
+                    counts[task.task_role] = counts.get(task.task_role, 0) + 1
+        return counts
+
+    def _roles_unchecked(self) -> bool:
+        return self.min_available < self.task_min_available_total
+
+    def check_task_valid(self) -> bool:
+        """Every role has as many usable tasks as its minimum."""
+        if self._roles_unchecked():
+            return True
+        counts = self._roles((*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING), empty_pending=False)
+        return all(counts.get(role, 0) >= least for role, least in self.task_min_available.items() if least)
+
+    def check_task_ready(self) -> bool:
+        """Every role has as many placed tasks as its minimum."""
+        if self._roles_unchecked():
+            return True
+        counts = self._roles(_PLACED, empty_pending=True)
+        return all(counts.get(role, 0) >= least for role, least in self.task_min_available.items())
+
+    def check_task_pipelined(self) -> bool:
+        """As check_task_ready, with pipelined tasks."""
+        if self._roles_unchecked():
+            return True
+        counts = self._roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=True)
+        return all(counts.get(role, 0) >= least for role, least in self.task_min_available.items())
+
+    def check_task_starving(self) -> bool:
+        """Some role is below its minimum; True also where roles are not checked."""
+        if self._roles_unchecked():
+            return True
+        counts = self._roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=False)
+        return any(counts.get(role, 0) < least for role, least in self.task_min_available.items())
+
+    def check_sub_job_valid(self) -> bool:
+        """Each policy has at least its minimum of sub jobs."""
+        return all(self.count_sub_jobs(gid) >= least for gid, least in self.min_sub_jobs.items())
+
+    def check_sub_job_ready(self) -> bool:
+        """Each policy has at least its minimum of ready sub jobs."""
+        return all(
+            sum(1 for sj in self.sub_jobs.values() if sj.gid == gid and sj.is_ready()) >= least  # exact: ints
+            for gid, least in self.min_sub_jobs.items()
+            if least
+        )
+
+    def check_sub_job_pipelined(self) -> bool:
+        """Each policy has at least its minimum of pipelined sub jobs."""
+        return all(
+            sum(1 for sj in self.sub_jobs.values() if sj.gid == gid and sj.is_pipelined()) >= least  # exact: ints
+            for gid, least in self.min_sub_jobs.items()
+            if least
+        )
+
+    def count_sub_jobs(self, gid: str) -> int:
+        """Sub jobs of one policy."""
+        return sum(1 for sub_job in self.sub_jobs.values() if sub_job.gid == gid)  # exact: ints
+
+    # Fit errors
+
+    def fit_failed_roles(self, sub_job: SubJobInfo) -> dict[str, None]:
+        """Roles of the sub job's tasks that have fit errors, in UID order."""
+        failed = (self.tasks[uid] for uid in sorted(self.nodes_fit_errors) if uid in self.tasks)
+        return dict.fromkeys(t.task_role for t in failed if self.task_to_sub_job.get(t.uid) == sub_job.uid)
+
+    def task_has_fit_errors(self, sub_job: SubJobInfo, task: TaskInfo) -> bool:
+        """Whether a task of the same (non-empty) role has already failed."""
+        return bool(task.task_role) and task.task_role in self.fit_failed_roles(sub_job)
+
+    def reset_fit_errors(self) -> None:
+        """Forget all fit errors of the job."""
+        self.job_fit_errors = ""
+        self.nodes_fit_errors = {}
+
+    def reset_sub_job_fit_errors(self, sub_job: SubJobInfo) -> None:
+        """Forget the fit errors of one sub job's tasks."""
+        for uid in [u for u in self.nodes_fit_errors if self.task_to_sub_job.get(u) == sub_job.uid]:
+            del self.nodes_fit_errors[uid]
+
+    def need_continue_allocating(self, sub_job: SubJobInfo) -> bool:
+        """Whether placing further tasks can still make the gang after one failed."""
+        if self.min_available == len(self.tasks):
+            return False
+        if sub_job.min_available >= len(sub_job.tasks):
+            return False
+        if self.pod_group.sub_group_policies:
+            return True
+        failed = self.fit_failed_roles(sub_job)
+        if self._roles_unchecked():
+            pending = self.task_status_index.get(TaskStatus.PENDING, {}).values()
+            hopeful = sum(1 for task in pending if task.task_role not in failed)  # exact: ints
+            return self.ready_task_num() + hopeful >= self.min_available
+        counts = self._roles(_PLACED, empty_pending=True)
+        return all(counts.get(role, 0) >= self.task_min_available.get(role, 0) for role in failed)
+
+    # Resources
+
+    def get_min_resources(self) -> Resource:
+        """spec.minResources, or nothing."""
+        return self.pod_group.min_resources.clone() if self.pod_group.min_resources is not None else Resource()
+
+    def get_elastic_resources(self) -> Resource:
+        """What is allocated beyond minResources."""
+        return exceeded_part(self.allocated, self.get_min_resources())
+
+    def get_sch_gated_pod_resources(self) -> Resource:
+        """Requests of tasks behind scheduling gates, except Volcano's own."""
+        total = Resource()
+        for uid in sorted(self.tasks):
+            task = self.tasks[uid]
+            if task.sch_gated and not task.pod.only_volcano_gate:
+                total.add(task.resreq)
+        return total
+
+    def deduct_sch_gated_resources(self, resource: Resource) -> Resource:
+        """`resource` less what gated tasks request, never below 0."""
+        gated = self.get_sch_gated_pod_resources()
+        if gated.is_empty():
+            return resource
+        result = resource.clone()
+        result.milli_cpu = max(result.milli_cpu - gated.milli_cpu, 0.0)
+        result.memory = max(result.memory - gated.memory, 0.0)
+        for name, amount in list((result.scalars or {}).items()):
+            if gated.scalars and name in gated.scalars:
+                result.set_scalar(name, max(amount - gated.scalars[name], 0.0))
+        return result
+
+    # Topology
+
+    def contains_network_topology(self) -> bool:
+        """Whether the job or one of its sub jobs states a topology."""
+        return self.network_topology is not None or any(sj.with_network_topology() for sj in self.sub_jobs.values())
+
+    def contains_hard_topology(self) -> bool:
+        """Whether the job or one of its sub jobs has a hard topology with a tier."""
+        topologies = [self.network_topology, *(sj.network_topology for sj in self.sub_jobs.values())]
+        return any(t is not None and t.hard_tier() is not None for t in topologies)
+
+    # Messages
+
+    def _context(self, task: TaskInfo) -> TransactionContext:
+        return task.last_transaction or task.transaction()
+
+    def task_scheduling_reason(self, uid: TaskId) -> tuple[str, str, str]:
+        """(reason, message, nominated node) that the task's pod condition would say."""
+        task = self.tasks.get(uid)
+        if task is None:
+            return "", "", ""
+        node, evicted, _, status = self._context(task)
+        pod = f"Pod {task.namespace}/{task.name} can possibly be assigned to {node}, once"
+        if status is TaskStatus.ALLOCATED:
+            return "Schedulable", f"{pod} minAvailable is satisfied", ""
+        if status is TaskStatus.PIPELINED:
+            message = f"{pod} resource is released and minAvailable is satisfied"
+            return "Unschedulable", message, node if evicted else ""
+        if status is TaskStatus.PENDING:
+            errors = self.nodes_fit_errors.get(uid)
+            return "Unschedulable", errors.text() if errors else self.job_fit_errors, ""
+        return status.label, self.job_fit_errors, ""
+
+    def fit_error(self) -> str:
+        """The job's whole story in upstream's one line."""
+        parts = {status.label: len(tasks) for status, tasks in self.task_status_index.items()}
+        parts["minAvailable"] = self.min_available
+        ready = "pod group is ready" if self.is_ready() else "pod group is not ready"
+        text = f"{ready}, {_histogram(parts)}"
+        pending = self.task_status_index.get(TaskStatus.PENDING)
+        if pending:
+            reasons: dict[str, int] = {}
+            for uid in sorted(pending):
+                reason = self.task_scheduling_reason(uid)[0]
+                reasons[reason] = reasons.get(reason, 0) + 1
+            text += f"; Pending: {_histogram(reasons)}"
+        return text + self._origin()
+
+    def _origin(self) -> str:
+        if self.job_fit_errors:
+            return f". Origin reason is: {self.job_fit_errors}"
+        for uid in sorted(self.nodes_fit_errors):
+            if uid in self.tasks:
+                return f". Origin reason is {self.tasks[uid].name}: {self.nodes_fit_errors[uid].text()}"
+        return ""
+
+    def pod_message(self, uid: TaskId) -> tuple[str, str, str]:
+        """(reason, message, nominated node) for the pod's condition at session close."""
+        reason, message, nominated = self.task_scheduling_reason(uid)
+        return reason, message or self.fit_error() or ALL_NODES_UNAVAILABLE, nominated
+
+
+def _histogram(counts: dict[str, int]) -> str:
+    return ", ".join(sorted(f"{count} {name}" for name, count in counts.items()))
+
+
+def _preemptable(pod_group: PodGroup) -> bool:
+    text = pod_group.annotations.get(PREEMPTABLE_KEY)
+    if text is None:
+        text = pod_group.labels.get(PREEMPTABLE_KEY)
+    return text is not None and parse_bool(text) is True

@@ -1,0 +1,185 @@
+"""NodeInfo: a node's amounts and the tasks on it.
+
+Upstream: api/node_info.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vcdebug.model.names import Row, TaskKey
+from vcdebug.model.nodetable import NodeTable
+from vcdebug.model.pod import parse_bool
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+OVERSUBSCRIPTION_LABEL = "volcano.sh/oversubscription"
+OFFLINE_EVICTING_KEY = "volcano.sh/offline-job-evicting"
+OVERSUBSCRIPTION_CPU = "volcano.sh/oversubscription-cpu"
+OVERSUBSCRIPTION_MEMORY = "volcano.sh/oversubscription-memory"
+REVOCABLE_ZONE_LABEL = "volcano.sh/revocable-zone"
+
+
+class NodeInfo:
+    """A node. `tasks` holds clones keyed `namespace/name`; amounts change only through add, remove and update."""
+
+    __slots__ = (
+        "allocatable",
+        "annotations",
+        "capability",
+        "idle",
+        "labels",
+        "manifest",
+        "name",
+        "offline_job_evicting",
+        "oversubscription_node",
+        "pipelined",
+        "releasing",
+        "row",
+        "spec",
+        "table",
+        "tasks",
+        "used",
+    )
+
+    def __init__(self, manifest: Mapping[str, Any]) -> None:
+        metadata, status = manifest.get("metadata") or {}, manifest.get("status") or {}
+        self.manifest = manifest
+        self.spec: Mapping[str, Any] = manifest.get("spec") or {}
+        self.name: str = metadata.get("name", "")
+        self.labels: Mapping[str, str] = metadata.get("labels") or {}
+        self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
+        self.oversubscription_node = parse_bool(self.labels.get(OVERSUBSCRIPTION_LABEL, "")) is True
+        self.offline_job_evicting = parse_bool(self.annotations.get(OFFLINE_EVICTING_KEY, "")) is True
+        extra = _oversubscription(self.annotations)
+        self.allocatable = Resource.from_list(status.get("allocatable")).add(extra)
+        self.capability = Resource.from_list(status.get("capacity")).add(extra)
+        self.idle = self.allocatable.clone()
+        self.used = Resource()
+        self.releasing = Resource()
+        self.pipelined = Resource()
+        self.tasks: dict[TaskKey, TaskInfo] = {}
+        self.row: Row = -1
+        self.table: NodeTable | None = None
+
+    @property
+    def unschedulable(self) -> bool:
+        """spec.unschedulable: cordoned."""
+        return bool(self.spec.get("unschedulable"))
+
+    @property
+    def taints(self) -> list[Mapping[str, Any]]:
+        """spec.taints as they stand in the manifest."""
+        return self.spec.get("taints") or []
+
+    @property
+    def revocable_zone(self) -> str:
+        """The label `volcano.sh/revocable-zone`."""
+        return self.labels.get(REVOCABLE_ZONE_LABEL, "")
+
+    def add_csi_limits(self, limits: Mapping[str, float]) -> None:
+        """Attachable volumes per CSI driver, before any task is added."""
+        for name, count in limits.items():
+            for resource in (self.allocatable, self.capability, self.idle):
+                resource.set_scalar(name, count)
+
+    def future_idle(self) -> Resource:
+        """Idle + Releasing - Pipelined, possibly negative."""
+        return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
+
+    def tasks_ascending(self) -> list[TaskInfo]:
+        """The stored tasks by `namespace/name`."""
+        return [self.tasks[key] for key in sorted(self.tasks)]
+
+    def add_task(self, task: TaskInfo) -> str | None:
+        """Place a task; returns upstream's error text and changes nothing when it may not be placed."""
+        if task.node_name and self.name and task.node_name != self.name:
+            return f"task <{task.namespace}/{task.name}> already on different node <{task.node_name}>"
+        if task.key in self.tasks:
+            return f"task <{task.namespace}/{task.name}> already on node <{self.name}>"
+        error = self._binding_error(task) if task.status is TaskStatus.BINDING else None
+        if error:
+            return error
+        copy = task.clone()
+        self._charge(task.status, task.resreq)
+        task.node_name = copy.node_name = self.name
+        self.tasks[task.key] = copy
+        self._changed()
+        return None
+
+    def _binding_error(self, task: TaskInfo) -> str | None:
+        fits, names = task.resreq.less_equal_with_resources_name(self.idle)
+        return None if fits else binding_error(self.name, task, names, self.idle)
+
+    def _charge(self, status: TaskStatus, request: Resource) -> None:
+        if status is TaskStatus.PIPELINED:
+            self.pipelined.add(request)
+            return
+        self.idle.sub_without_assert(request)
+        self.used.add(request)
+        if status is TaskStatus.RELEASING:
+            self.releasing.add(request)
+
+    def remove_task(self, task: TaskInfo) -> None:
+        """Take a task off by the status of the stored copy; an unknown task changes nothing."""
+        stored = self.tasks.pop(task.key, None)
+        if stored is None:
+            return
+        request = stored.resreq
+        if stored.status is TaskStatus.PIPELINED:
+            self.pipelined.sub(request)
+        else:
+            if stored.status is TaskStatus.RELEASING:
+                self.releasing.sub(request)
+            self.idle.add(request)
+            self.used.sub(request)
+        self._changed()
+
+    def update_task(self, task: TaskInfo) -> str | None:
+        """Remove and add again, so that the amounts follow the task's present status."""
+        self.remove_task(task)
+        return self.add_task(task)
+
+    def _changed(self) -> None:
+        if self.table is not None:
+            self.table.touch(self.row)
+
+    def clone(self) -> NodeInfo:
+        """An independent copy with the tasks replayed, outside any table."""
+        copy = NodeInfo.__new__(NodeInfo)
+        for slot in ("manifest", "spec", "name", "labels", "annotations", "oversubscription_node"):
+            setattr(copy, slot, getattr(self, slot))
+        copy.offline_job_evicting = self.offline_job_evicting
+        copy.allocatable, copy.capability = self.allocatable, self.capability
+        copy.idle, copy.used = self.allocatable.clone(), Resource()
+        copy.releasing, copy.pipelined = Resource(), Resource()
+        copy.tasks, copy.row, copy.table = {}, self.row, None
+        for task in self.tasks_ascending():
+            copy.add_task(task)
+        return copy
+
+    def __repr__(self) -> str:
+        return f"NodeInfo({self.name}: idle {self.idle})"
+
+
+def binding_error(node: str, task: TaskInfo, names: list[str], idle: Resource) -> str:
+    """The cache's refusal to bind a task that its idle amounts do not hold."""
+    return (
+        f"node {node} resources [{' '.join(names)}] are not enough to put task <{task.namespace}/{task.name}>, "
+        f"idle: {idle}, req: {task.resreq}"
+    )
+
+
+def _oversubscription(annotations: Mapping[str, str]) -> Resource:
+    """Added whether or not the oversubscription label is set."""
+    cpu, memory = annotations.get(OVERSUBSCRIPTION_CPU), annotations.get(OVERSUBSCRIPTION_MEMORY)
+    return Resource(_parse_float(cpu), _parse_float(memory))
+
+
+def _parse_float(text: str | None) -> float:
+    try:
+        return float(text) if text else 0.0
+    except ValueError:
+        return 0.0

@@ -1,0 +1,157 @@
+"""The nodes' amounts as columns, so that a check over all nodes is a few array operations.
+
+A NodeInfo's Resources are what is true; a changed node's row is copied into the columns when they are next read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from vcdebug.model.names import BoolArray, FloatArray, IntArray, NodeName, Row
+from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
+
+if TYPE_CHECKING:
+    from vcdebug.model.node import NodeInfo
+
+Field = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
+LIVE_FIELDS: tuple[Field, ...] = ("idle", "used", "releasing", "pipelined", "future")
+FIXED_FIELDS: tuple[Field, ...] = ("allocatable", "capability")
+
+
+class NodeTable:
+    """One row per node (names ascending), one column per (field, dimension); a missing dimension reads as 0."""
+
+    __slots__ = ("_columns", "_dirty", "dims", "names", "nodes", "row_of")
+
+    def __init__(self, nodes: Sequence[NodeInfo]) -> None:
+        self.nodes = list(nodes)
+        self.names: list[NodeName] = [node.name for node in self.nodes]
+        self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
+        self.dims: dict[str, int] = {CPU: 0, MEMORY: 1}
+        self._dirty: dict[Row, None] = {}
+        self._columns: dict[Field, FloatArray] = {}
+        for row, node in enumerate(self.nodes):
+            node.row, node.table = row, self
+            for resource in (node.allocatable, node.used):
+                for name in resource.scalars or ():
+                    self.dims.setdefault(name, len(self.dims))
+        self._fill()
+
+    def _fill(self) -> None:
+        shape = (len(self.dims), len(self.nodes))
+        self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
+        for row, node in enumerate(self.nodes):
+            self._write(row, node, FIXED_FIELDS)
+            self._write(row, node, LIVE_FIELDS)
+        self._dirty.clear()
+
+    def _write(self, row: Row, node: NodeInfo, fields: tuple[Field, ...]) -> None:
+        for field in fields:
+            resource: Resource = node.future_idle() if field == "future" else getattr(node, field)
+            columns = self._columns[field]
+            columns[0, row] = resource.milli_cpu
+            columns[1, row] = resource.memory
+            for name, amount in (resource.scalars or {}).items():
+                columns[self.dims[name], row] = amount
+
+    def touch(self, row: Row) -> None:
+        """A node's amounts changed."""
+        self._dirty[row] = None
+
+    def _refresh(self) -> None:
+        dirty, self._dirty = self._dirty, {}
+        for row in dirty:
+            node = self.nodes[row]
+            for resource in (node.idle, node.pipelined, node.used):
+                if resource.scalars and not all(name in self.dims for name in resource.scalars):
+                    self._grow()
+                    return
+            self._write(row, node, LIVE_FIELDS)
+
+    def _grow(self) -> None:
+        for node in self.nodes:
+            for resource in (node.idle, node.pipelined, node.used):
+                for name in resource.scalars or ():
+                    self.dims.setdefault(name, len(self.dims))
+        self._fill()
+
+    def column(self, field: Field, dim: str) -> FloatArray:
+        """One dimension over all nodes; do not write to it."""
+        if self._dirty and field not in FIXED_FIELDS:
+            self._refresh()
+        index = self.dims.get(dim)
+        return np.zeros(len(self.nodes)) if index is None else self._columns[field][index]
+
+    def matrix(self, field: Field) -> FloatArray:
+        """(dimensions, nodes) of one field, refreshed; do not write to it."""
+        if self._dirty and field not in FIXED_FIELDS:
+            self._refresh()
+        return self._columns[field]
+
+    def rows(self, rows: IntArray) -> NodeRows:
+        """A selection in visiting order."""
+        return NodeRows(self, rows)
+
+    def all_rows(self) -> NodeRows:
+        """Every node, ascending by name."""
+        return NodeRows(self, np.arange(len(self.nodes), dtype=np.int64))
+
+    def rows_named(self, names: Sequence[NodeName]) -> NodeRows:
+        """The nodes of these names, in the order given."""
+        return NodeRows(self, np.array([self.row_of[name] for name in names], dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+class NodeRows:
+    """Some nodes of a table in visiting order: what a vectorised hook answers for, one value per row."""
+
+    __slots__ = ("rows", "table")
+
+    def __init__(self, table: NodeTable, rows: IntArray) -> None:
+        self.table = table
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def names(self) -> list[NodeName]:
+        """Node names in order."""
+        names = self.table.names
+        return [names[row] for row in self.rows.tolist()]
+
+    @property
+    def nodes(self) -> list[NodeInfo]:
+        """NodeInfos in order."""
+        nodes = self.table.nodes
+        return [nodes[row] for row in self.rows.tolist()]
+
+    def column(self, field: Field, dim: str) -> FloatArray:
+        """One dimension for these rows."""
+        return self.table.column(field, dim)[self.rows]
+
+    def zeros(self) -> FloatArray:
+        """A score of 0.0 per row."""
+        return np.zeros(len(self.rows))
+
+    def select(self, mask: BoolArray) -> NodeRows:
+        """The rows where the mask holds."""
+        return NodeRows(self.table, self.rows[mask])
+
+    def fitting(self, request: Resource, field: Field) -> BoolArray:
+        """Where `request` is at most the field's amounts, with upstream's tolerance."""
+        fits: BoolArray = np.ones(len(self.rows), dtype=np.bool_)
+        for name, amount in request.items():
+            fits &= fits_amount(amount, self.column(field, name))
+        return fits
+
+
+def fits_amount(amount: float, available: FloatArray) -> BoolArray:
+    """amount < available, or closer than the tolerance."""
+    result: BoolArray = (amount < available) | (np.abs(amount - available) < MIN_RESOURCE)
+    return result

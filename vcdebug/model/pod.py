@@ -1,0 +1,148 @@
+"""A pod as the scheduler reads it: identity, flags from annotations, and the raw spec for the Kubernetes checks.
+
+Upstream: api/pod_info.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+TASK_SPEC_KEY = "volcano.sh/task-spec"
+TASK_PRIORITY_KEY = "volcano.sh/task-priority"
+PREEMPTABLE_KEY = "volcano.sh/preemptable"
+REVOCABLE_ZONE_KEY = "volcano.sh/revocable-zone"
+VOLCANO_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+
+_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
+_INT32 = re.compile(r"[+-]?[0-9]+")
+_EMPTY: Mapping[str, Any] = {}
+
+
+def parse_bool(text: str) -> bool | None:
+    """Go's ParseBool; None where it reports an error."""
+    if text in _TRUE:
+        return True
+    return False if text in _FALSE else None
+
+
+class Pod:
+    """One pod object, shared by every copy of its task, as upstream shares the pointer."""
+
+    __slots__ = (
+        "annotations",
+        "creation_timestamp",
+        "labels",
+        "manifest",
+        "name",
+        "namespace",
+        "node_name",
+        "nominated_node_name",
+        "spec",
+        "status",
+        "uid",
+    )
+
+    def __init__(self, manifest: Mapping[str, Any]) -> None:
+        metadata = manifest.get("metadata") or _EMPTY
+        self.manifest = manifest
+        self.spec: Mapping[str, Any] = manifest.get("spec") or _EMPTY
+        self.status: Mapping[str, Any] = manifest.get("status") or _EMPTY
+        self.name: str = metadata.get("name", "")
+        self.namespace: str = metadata.get("namespace", "")
+        self.uid: str = metadata.get("uid", "")
+        self.labels: Mapping[str, str] = metadata.get("labels") or _EMPTY
+        self.annotations: Mapping[str, str] = metadata.get("annotations") or _EMPTY
+        self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
+        self.node_name: str = self.spec.get("nodeName") or ""
+        """Written by Statement.Allocate and never restored."""
+        self.nominated_node_name: str = self.status.get("nominatedNodeName") or ""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the bare name without a namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def phase(self) -> str:
+        """status.phase, empty when missing."""
+        return self.status.get("phase") or ""
+
+    @property
+    def deleting(self) -> bool:
+        """Whether deletionTimestamp is set."""
+        return bool((self.manifest.get("metadata") or _EMPTY).get("deletionTimestamp"))
+
+    @property
+    def priority(self) -> int | None:
+        """spec.priority; None when the manifest does not state it."""
+        return self.spec.get("priority")
+
+    @property
+    def priority_class_name(self) -> str:
+        """spec.priorityClassName."""
+        return self.spec.get("priorityClassName") or ""
+
+    @property
+    def preemption_policy(self) -> str:
+        """spec.preemptionPolicy, empty when missing."""
+        return self.spec.get("preemptionPolicy") or ""
+
+    @property
+    def scheduler_name(self) -> str:
+        """spec.schedulerName, empty when missing."""
+        return self.spec.get("schedulerName") or ""
+
+    @property
+    def scheduling_gates(self) -> list[str]:
+        """Names of spec.schedulingGates."""
+        return [gate.get("name", "") for gate in self.spec.get("schedulingGates") or ()]
+
+    @property
+    def job_id(self) -> str:
+        """`namespace/group` from the group annotation, else empty."""
+        group = self.annotations.get(GROUP_ANNOTATION)
+        return f"{self.namespace}/{group}" if group else ""
+
+    @property
+    def task_role(self) -> str:
+        """The role from annotation or label `volcano.sh/task-spec`."""
+        return self.annotations.get(TASK_SPEC_KEY) or self.labels.get(TASK_SPEC_KEY) or ""
+
+    @property
+    def task_priority(self) -> int:
+        """spec.priority, else 1; the annotation `volcano.sh/task-priority` overrides when it is an int32."""
+        text = self.annotations.get(TASK_PRIORITY_KEY, "")
+        if _INT32.fullmatch(text) and -(2**31) <= int(text) < 2**31:
+            return int(text)
+        priority = self.priority
+        return 1 if priority is None else priority
+
+    @property
+    def preemptable(self) -> bool:
+        """`volcano.sh/preemptable` from annotation or label; absent means True, unparsable False."""
+        text = self.annotations.get(PREEMPTABLE_KEY)
+        if text is None:
+            text = self.labels.get(PREEMPTABLE_KEY)
+        return True if text is None else parse_bool(text) is True
+
+    @property
+    def only_volcano_gate(self) -> bool:
+        """Whether Volcano's own gate is the only scheduling gate."""
+        return self.scheduling_gates == [VOLCANO_GATE]
+
+    @property
+    def has_restartable_init_container(self) -> bool:
+        """Whether some init container is a sidecar."""
+        return any(c.get("restartPolicy") == "Always" for c in self.spec.get("initContainers") or ())
+
+
+def revocable_zone(annotations: Mapping[str, str]) -> str:
+    """`*` or empty, from the annotations of a pod or PodGroup."""
+    zone = annotations.get(REVOCABLE_ZONE_KEY)
+    if zone is not None:
+        return "*" if zone == "*" else ""
+    return "*" if parse_bool(annotations.get(PREEMPTABLE_KEY, "")) else ""

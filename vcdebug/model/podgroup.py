@@ -1,0 +1,155 @@
+"""PodGroup: a job's specification and the status that the session may change.
+
+Upstream: api (PodGroup), apis/scheduling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from vcdebug.model.resource import Resource
+
+PENDING = "Pending"
+INQUEUE = "Inqueue"
+RUNNING = "Running"
+UNKNOWN = "Unknown"
+COMPLETED = "Completed"
+
+TopologyMode = Literal["hard", "soft", ""]
+
+
+class Condition(NamedTuple):
+    """A PodGroup condition, without its times."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    transition_id: str = ""
+
+
+@dataclass(slots=True)
+class NetworkTopology:
+    """How close together the pods of a job or sub job must be placed."""
+
+    mode: str
+    highest_tier_allowed: int | None
+    highest_tier_name: str
+
+    @classmethod
+    def from_manifest(cls, raw: Mapping[str, Any] | None) -> NetworkTopology | None:
+        """From spec.networkTopology; None when absent."""
+        if raw is None:
+            return None
+        return cls(raw.get("mode") or "", raw.get("highestTierAllowed"), raw.get("highestTierName") or "")
+
+    def clone(self) -> NetworkTopology:
+        """An independent copy."""
+        return NetworkTopology(self.mode, self.highest_tier_allowed, self.highest_tier_name)
+
+    def hard_tier(self) -> int | None:
+        """The highest tier allowed when the mode is hard and a tier is set, else None."""
+        return self.highest_tier_allowed if self.mode == "hard" else None
+
+    def convert_to_hard(self, tier: int) -> None:
+        """Soft becomes hard with this tier; any other mode stays as it is."""
+        if self.mode != "soft":
+            return
+        self.mode = "hard"
+        self.highest_tier_allowed = tier
+        self.highest_tier_name = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubGroupPolicy:
+    """One entry of spec.subGroupPolicy."""
+
+    name: str
+    sub_group_size: int | None
+    min_sub_groups: int
+    match_label_keys: tuple[str, ...]
+    label_selector: Mapping[str, Any] | None
+    network_topology: NetworkTopology | None
+
+    @classmethod
+    def from_manifest(cls, raw: Mapping[str, Any]) -> SubGroupPolicy:
+        """From one list entry."""
+        return cls(
+            raw.get("name") or "",
+            raw.get("subGroupSize"),
+            raw.get("minSubGroups") or 0,
+            tuple(raw.get("matchLabelKeys") or ()),
+            raw.get("labelSelector"),
+            NetworkTopology.from_manifest(raw.get("networkTopology")),
+        )
+
+
+class PodGroup:
+    """The parts of a PodGroup that scheduling reads; `phase`, `conditions` and the counters are this session's."""
+
+    __slots__ = (
+        "annotations",
+        "conditions",
+        "creation_timestamp",
+        "failed",
+        "labels",
+        "manifest",
+        "min_member",
+        "min_resource_list",
+        "min_resources",
+        "min_task_member",
+        "name",
+        "namespace",
+        "network_topology",
+        "phase",
+        "priority_class_name",
+        "queue",
+        "running",
+        "sub_group_policies",
+        "succeeded",
+        "uid",
+    )
+
+    def __init__(self, manifest: Mapping[str, Any]) -> None:
+        metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
+        status = manifest.get("status") or {}
+        self.manifest = manifest
+        self.name: str = metadata.get("name", "")
+        self.namespace: str = metadata.get("namespace", "")
+        self.uid: str = metadata.get("uid", "")
+        self.labels: Mapping[str, str] = metadata.get("labels") or {}
+        self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
+        self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
+        self.min_member: int = spec.get("minMember") or 0
+        self.queue: str = spec.get("queue") or ""
+        self.priority_class_name: str = spec.get("priorityClassName") or ""
+        self.min_task_member: Mapping[str, int] = spec.get("minTaskMember") or {}
+        self.min_resource_list: Mapping[str, object] | None = spec.get("minResources")
+        self.min_resources = None if self.min_resource_list is None else Resource.from_list(self.min_resource_list)
+        self.network_topology = NetworkTopology.from_manifest(spec.get("networkTopology"))
+        self.sub_group_policies = tuple(SubGroupPolicy.from_manifest(p) for p in spec.get("subGroupPolicy") or ())
+        self.phase: str = status.get("phase") or ""
+        self.conditions = [_condition(raw) for raw in status.get("conditions") or ()]
+        self.running: int = status.get("running") or 0
+        self.failed: int = status.get("failed") or 0
+        self.succeeded: int = status.get("succeeded") or 0
+
+    def set_condition(self, condition: Condition) -> None:
+        """Replace the condition of the same type in place, otherwise append."""
+        for index, present in enumerate(self.conditions):
+            if present.type == condition.type:
+                self.conditions[index] = condition
+                return
+        self.conditions.append(condition)
+
+
+def _condition(raw: Mapping[str, Any]) -> Condition:
+    return Condition(
+        raw.get("type") or "",
+        raw.get("status") or "",
+        raw.get("reason") or "",
+        raw.get("message") or "",
+        raw.get("transitionID") or "",
+    )

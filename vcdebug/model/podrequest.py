@@ -1,0 +1,99 @@
+"""What a pod requests: init containers, sidecars, in-place resizes, pod-level resources and overhead.
+
+Upstream: api/pod_info (GetPodResourceRequest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vcdebug.model.pod import Pod
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.snapshot.quantity import milli_value
+from vcdebug.snapshot.snapshot import Flags
+
+ResourceList = Mapping[str, object]
+
+
+def pod_request(pod: Pod, flags: Flags) -> Resource:
+    """The request that a task is scheduled by: init containers included, `pods` = 1."""
+    resized = _statuses(pod, "containerStatuses") if flags.gate("InPlacePodVerticalScaling") else {}
+    infeasible = bool(resized) and _resize_infeasible(pod)
+    regular = Resource()
+    for container in pod.spec.get("containers") or ():
+        regular.add(Resource.from_list(_container_requests(container, resized, infeasible=infeasible)))
+    init, sidecars = _init_requests(pod, flags, infeasible=infeasible)
+    regular.add(sidecars)
+    regular.set_max_resource(init)
+    regular.add_scalar(PODS, 1.0)
+    _amend(pod, regular, flags)
+    return regular
+
+
+def _init_requests(pod: Pod, flags: Flags, *, infeasible: bool) -> tuple[Resource, Resource]:
+    """(maximum over the steps of initialisation, sum of the sidecars)."""
+    containers = pod.spec.get("initContainers") or ()
+    resized = _statuses(pod, "initContainerStatuses") if containers and flags.gate("InPlacePodVerticalScaling") else {}
+    highest, sidecars = Resource(), Resource()
+    for container in containers:
+        if container.get("restartPolicy") == "Always":
+            sidecars.add(Resource.from_list(_container_requests(container, resized, infeasible=infeasible)))
+            highest.set_max_resource(sidecars)
+        else:
+            highest.set_max_resource(Resource.from_list(_requests(container)).add(sidecars))
+    return highest, sidecars
+
+
+def _amend(pod: Pod, request: Resource, flags: Flags) -> None:
+    pod_level: ResourceList = (pod.spec.get("resources") or {}).get("requests") or {}
+    supported = {name: amount for name, amount in pod_level.items() if _pod_level_supported(name)}
+    if supported and flags.gate("PodLevelResources"):
+        replacement = Resource.from_list(supported)
+        for name in supported:
+            if name == "cpu":
+                request.milli_cpu = replacement.milli_cpu
+            elif name == "memory":
+                request.memory = replacement.memory
+            else:
+                request.set_scalar(name, replacement.get(name))
+    overhead = pod.spec.get("overhead")
+    if overhead:
+        request.add(Resource.from_list(overhead))
+
+
+def _pod_level_supported(name: str) -> bool:
+    return name in ("cpu", "memory") or name.startswith("hugepages-")
+
+
+def _requests(container: Mapping[str, Any]) -> ResourceList:
+    return (container.get("resources") or {}).get("requests") or {}
+
+
+def _container_requests(
+    container: Mapping[str, Any], resized: Mapping[str, Mapping[str, Any]], *, infeasible: bool
+) -> ResourceList:
+    status = resized.get(container.get("name", ""))
+    if not status or status.get("resources") is None:
+        return _requests(container)
+    sources = [(status.get("resources") or {}).get("requests") or {}, status.get("allocatedResources") or {}]
+    if not infeasible:
+        sources.insert(0, _requests(container))
+    return dict(_largest(sources))
+
+
+def _largest(sources: list[ResourceList]) -> Iterator[tuple[str, object]]:
+    names = dict.fromkeys(name for source in sources for name in source)
+    for name in names:
+        yield name, max((source[name] for source in sources if name in source), key=milli_value)
+
+
+def _statuses(pod: Pod, field: str) -> dict[str, Mapping[str, Any]]:
+    return {status.get("name", ""): status for status in pod.status.get(field) or ()}
+
+
+def _resize_infeasible(pod: Pod) -> bool:
+    for condition in pod.status.get("conditions") or ():
+        if condition.get("type") == "PodResizePending":
+            return bool(condition.get("reason") == "Infeasible")
+    return False

@@ -1,0 +1,59 @@
+"""QueueInfo: a queue as the session sees it.
+
+Upstream: api/queue_info.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+ROOT_QUEUE = "root"
+HIERARCHY_KEY = "volcano.sh/hierarchy"
+HIERARCHY_WEIGHTS_KEY = "volcano.sh/hierarchy-weights"
+OPEN = "Open"
+
+ResourceList = Mapping[str, object]
+
+
+class QueueInfo:
+    """A Queue object; what it has been allocated lives in the plugins."""
+
+    __slots__ = (
+        "annotations",
+        "capability",
+        "creation_timestamp",
+        "deserved",
+        "guarantee",
+        "hierarchy",
+        "manifest",
+        "name",
+        "parent",
+        "priority",
+        "reclaimable",
+        "spec",
+        "state",
+        "uid",
+        "weight",
+        "weights",
+    )
+
+    def __init__(self, manifest: Mapping[str, Any]) -> None:
+        metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
+        self.manifest = manifest
+        self.spec: Mapping[str, Any] = spec
+        self.name: str = metadata.get("name", "")
+        self.uid: str = self.name
+        self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
+        self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
+        self.weight: int = spec.get("weight") or 0
+        self.priority: int = spec.get("priority") or 0
+        self.parent: str = spec.get("parent") or ""
+        self.state: str = (manifest.get("status") or {}).get("state") or ""
+        self.capability: ResourceList | None = spec.get("capability")
+        self.deserved: ResourceList | None = spec.get("deserved")
+        self.guarantee: ResourceList | None = (spec.get("guarantee") or {}).get("resource")
+        self.hierarchy: str = self.annotations.get(HIERARCHY_KEY, "")
+        self.weights: str = self.annotations.get(HIERARCHY_WEIGHTS_KEY, "")
+        self.reclaimable: bool = spec.get("reclaimable") is not False
+        """spec.reclaimable; absent means reclaimable."""

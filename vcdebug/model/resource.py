@@ -1,0 +1,478 @@
+"""Resource arithmetic with upstream's tolerances and its distinction of a nil from an empty scalar map.
+
+Upstream: api/resource_info.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
+
+from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.quantity import milli_value, value
+
+MIN_RESOURCE = 0.1
+"""Amounts closer than this are equal; smaller ones are nothing."""
+MAX_FLOAT64 = 1.7976931348623157e308
+MAX_INT64 = 9223372036854775807
+CPU = "cpu"
+MEMORY = "memory"
+PODS = "pods"
+
+DefaultValue = Literal["zero", "infinity"]
+ZERO: DefaultValue = "zero"
+"""A dimension missing on the other side counts as 0."""
+INFINITY: DefaultValue = "infinity"
+"""A dimension missing on the other side is unlimited."""
+
+_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+
+
+class AssertPanic(VcdebugError):
+    """The real scheduler's assertion fails here, and its process panics."""
+
+
+def is_scalar_resource_name(name: str) -> bool:
+    """Kubernetes' IsScalarResourceName: extended, hugepages, native prefixed or attachable-volumes names."""
+    if name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name:
+        return True
+    if "/" not in name or name.startswith("requests."):
+        return False
+    return _is_qualified_name("requests." + name)
+
+
+def _is_qualified_name(name: str) -> bool:
+    prefix, _, tail = name.partition("/")
+    if "/" in tail or len(tail) > 63 or not _NAME.fullmatch(tail):
+        return False
+    return len(prefix) <= 253 and bool(_PREFIX.fullmatch(prefix))
+
+
+def _le(left: float, right: float) -> bool:
+    return left < right or abs(left - right) < MIN_RESOURCE
+
+
+def _lt(left: float, right: float) -> bool:
+    return left < right
+
+
+Compare = Callable[[float, float], bool]
+
+
+class Resource:
+    """Amounts per dimension: cpu in milli-cores, memory in bytes, scalars in milli-units (`pods` in units).
+
+    `scalars` is None where upstream's map is nil; several operations treat nil and empty differently.
+    """
+
+    __slots__ = ("max_task_num", "memory", "milli_cpu", "scalars")
+
+    def __init__(
+        self,
+        milli_cpu: float = 0.0,
+        memory: float = 0.0,
+        scalars: dict[str, float] | None = None,
+        max_task_num: int = 0,
+    ) -> None:
+        self.milli_cpu = milli_cpu
+        self.memory = memory
+        self.scalars = scalars
+        self.max_task_num = max_task_num
+
+    @classmethod
+    def from_list(cls, resource_list: Mapping[str, object] | None) -> Resource:
+        """A Kubernetes ResourceList; names that are no resource to Volcano are dropped."""
+        result = cls()
+        for name, amount in (resource_list or {}).items():
+            if name == CPU:
+                result.milli_cpu = float(milli_value(amount))
+            elif name == MEMORY:
+                result.memory = float(value(amount))
+            elif name == PODS:
+                result.max_task_num = value(amount)
+                result.add_scalar(PODS, float(result.max_task_num))
+            elif name.startswith("count/"):
+                continue
+            elif name == "ephemeral-storage" or is_scalar_resource_name(name):
+                result.add_scalar(name, float(milli_value(amount)))
+        return result
+
+    @classmethod
+    def infinite(cls) -> Resource:
+        """Every amount as large as it gets, no scalars."""
+        return cls(MAX_FLOAT64, MAX_FLOAT64, None, MAX_INT64)
+
+    def clone(self) -> Resource:
+        """A deep copy; a nil scalar map stays nil."""
+        scalars = self.scalars
+        return Resource(self.milli_cpu, self.memory, None if scalars is None else dict(scalars), self.max_task_num)
+
+    # Reading
+
+    def get(self, name: str) -> float:
+        """The amount of one dimension, 0 when missing."""
+        if name == CPU:
+            return self.milli_cpu
+        if name == MEMORY:
+            return self.memory
+        return self.scalars.get(name, 0.0) if self.scalars else 0.0
+
+    def has(self, name: str) -> bool:
+        """Whether the dimension is present (cpu and memory always are)."""
+        return name in (CPU, MEMORY) or (self.scalars is not None and name in self.scalars)
+
+    def items(self) -> Iterator[tuple[str, float]]:
+        """(name, amount): cpu, memory, then scalars ascending by name."""
+        yield CPU, self.milli_cpu
+        yield MEMORY, self.memory
+        if self.scalars:
+            yield from sorted(self.scalars.items())
+
+    def is_zero(self, name: str) -> bool:
+        """Less than the tolerance; a name missing from a non-nil scalar map fails upstream's assertion."""
+        if name in (CPU, MEMORY):
+            return self.get(name) < MIN_RESOURCE
+        if self.scalars is None:
+            return True
+        if name not in self.scalars:
+            raise AssertPanic(f"unknown resource {name}")
+        return self.scalars[name] < MIN_RESOURCE
+
+    def is_empty(self) -> bool:
+        """Every dimension except `pods` below the tolerance."""
+        if self.milli_cpu >= MIN_RESOURCE or self.memory >= MIN_RESOURCE:
+            return False
+        return all(amount < MIN_RESOURCE for name, amount in (self.scalars or {}).items() if name != PODS)
+
+    def resource_names(self) -> list[str]:
+        """Dimensions that hold something, `pods` included: cpu, memory, then scalars ascending."""
+        return [name for name, amount in self.items() if amount >= MIN_RESOURCE]
+
+    def __str__(self) -> str:
+        """Upstream's text: `cpu 1000.00, memory 2048.00, nvidia.com/gpu 1000.00`."""
+        return ", ".join(f"{name} {_text(amount)}" for name, amount in self.items())
+
+    def __repr__(self) -> str:
+        return f"Resource({self})"
+
+    # Changing in place
+
+    def set_scalar(self, name: str, amount: float) -> None:
+        """Set one scalar, creating the map when it is nil."""
+        if self.scalars is None:
+            self.scalars = {}
+        self.scalars[name] = amount
+
+    def add_scalar(self, name: str, amount: float) -> None:
+        """Add to one scalar, creating the map when it is nil."""
+        if self.scalars is None:
+            self.scalars = {}
+        self.scalars[name] = self.scalars.get(name, 0.0) + amount
+
+    def add(self, rr: Resource) -> Resource:
+        """Component sum; the map is created only if `rr` has entries."""
+        self.milli_cpu += rr.milli_cpu
+        self.memory += rr.memory
+        if rr.scalars:
+            scalars = self.scalars
+            if scalars is None:
+                scalars = self.scalars = {}
+            for name, amount in rr.scalars.items():
+                scalars[name] = scalars.get(name, 0.0) + amount
+        return self
+
+    def _subtract(self, rr: Resource) -> Resource:
+        self.milli_cpu -= rr.milli_cpu
+        self.memory -= rr.memory
+        scalars = self.scalars
+        if scalars is not None and rr.scalars:
+            for name, amount in rr.scalars.items():
+                scalars[name] = scalars.get(name, 0.0) - amount
+        return self
+
+    def sub(self, rr: Resource) -> Resource:
+        """Component difference; raises AssertPanic where the real scheduler's assertion fails."""
+        if not rr.less_equal(self):
+            raise AssertPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
+        return self._subtract(rr)
+
+    def sub_without_assert(self, rr: Resource) -> Resource:
+        """Component difference that may go negative; a nil map leaves scalars alone."""
+        return self._subtract(rr)
+
+    def multi(self, ratio: float) -> Resource:
+        """Every dimension times `ratio`."""
+        self.milli_cpu *= ratio
+        self.memory *= ratio
+        for name in self.scalars or ():
+            self.scalars[name] *= ratio  # type: ignore[index]  # the loop runs only over a map
+        return self
+
+    def set_max_resource(self, rr: Resource) -> None:
+        """Per-dimension maximum; a nil map takes over all of `rr`'s scalars."""
+        self.milli_cpu = max(self.milli_cpu, rr.milli_cpu)
+        self.memory = max(self.memory, rr.memory)
+        if not rr.scalars:
+            return
+        if self.scalars is None:
+            self.scalars = dict(rr.scalars)
+            return
+        for name, amount in rr.scalars.items():
+            if name not in self.scalars or amount > self.scalars[name]:
+                self.scalars[name] = amount
+
+    def fit_delta(self, rr: Resource) -> Resource:
+        """What is left after `rr` and the tolerance, on the dimensions that `rr` asks for."""
+        if rr.milli_cpu > 0:
+            self.milli_cpu -= rr.milli_cpu + MIN_RESOURCE
+        if rr.memory > 0:
+            self.memory -= rr.memory + MIN_RESOURCE
+        if self.scalars is None:
+            self.scalars = {}
+        for name, amount in (rr.scalars or {}).items():
+            if amount > 0:
+                self.scalars[name] = self.scalars.get(name, 0.0) - (amount + MIN_RESOURCE)
+        return self
+
+    def min_dimension_resource(self, rr: Resource, default: DefaultValue) -> Resource:
+        """Per-dimension minimum; dimensions only in `rr` are never added."""
+        self.milli_cpu = min(self.milli_cpu, rr.milli_cpu)
+        self.memory = min(self.memory, rr.memory)
+        if self.scalars is None:
+            return self
+        other = rr.scalars or {}
+        for name, amount in self.scalars.items():
+            if name in other:
+                self.scalars[name] = min(amount, other[name])
+            elif default == ZERO:
+                self.scalars[name] = 0.0
+        return self
+
+    # Comparing
+
+    def _all(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
+        if not (compare(self.milli_cpu, rr.milli_cpu) and compare(self.memory, rr.memory)):
+            return False
+        mine, other = self.scalars or {}, rr.scalars or {}
+        if default == INFINITY and any(name not in mine for name in other):
+            return False
+        for name, amount in mine.items():
+            if name not in other and default == INFINITY:
+                continue
+            if not compare(amount, other.get(name, 0.0)):
+                return False
+        return True
+
+    def less(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
+        """Strictly less on every dimension, without tolerance."""
+        return self._all(rr, default, _lt)
+
+    def less_equal(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
+        """At most `rr` (plus the tolerance) on every dimension."""
+        if default == INFINITY:
+            return self._all(rr, default, _le)
+        if not (_le(self.milli_cpu, rr.milli_cpu) and _le(self.memory, rr.memory)):
+            return False
+        if not self.scalars:
+            return True
+        other = rr.scalars or {}
+        return all(_le(amount, other.get(name, 0.0)) for name, amount in self.scalars.items())
+
+    def less_equal_with_resources_name(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[bool, list[str]]:
+        """As less_equal, with the failing names; does not look at dimensions that only `rr` has."""
+        failing: list[str] = []
+        other = rr.scalars or {}
+        for name, amount in self.items():
+            if name not in (CPU, MEMORY) and name not in other and default == INFINITY:
+                continue
+            if not _le(amount, rr.get(name)):
+                failing.append(name)
+        return not failing, failing
+
+    def less_equal_with_dimension_and_resources_name(
+        self, rr: Resource | None, req: Resource | None
+    ) -> tuple[bool, list[str]]:
+        """Strict `<=` without tolerance on the dimensions with req > 0, `pods` left out; with the failing names."""
+        if rr is None:
+            return False, self.resource_names()
+        if req is None:
+            return self.less_equal_with_resources_name(rr, ZERO)
+        failing: list[str] = []
+        for name, amount in req.items():
+            if amount <= 0 or name == PODS:
+                continue
+            if name not in (CPU, MEMORY) and self.scalars is None:
+                continue
+            if self.get(name) > rr.get(name):
+                failing.append(name)
+        return not failing, failing
+
+    def _some(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
+        if compare(self.milli_cpu, rr.milli_cpu) or compare(self.memory, rr.memory):
+            return True
+        mine, other = self.scalars or {}, rr.scalars or {}
+        if default == ZERO and any(name not in mine for name in other):
+            return True
+        for name, amount in mine.items():
+            if name not in other and default == INFINITY:
+                return True
+            if compare(amount, other.get(name, 0.0)):
+                return True
+        return False
+
+    def less_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
+        """Strictly less on some dimension."""
+        return self._some(rr, default, _lt)
+
+    def less_equal_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
+        """At most `rr` on some dimension."""
+        return self._some(rr, default, _le)
+
+    def less_equal_partly_with_dimension(self, rr: Resource, req: Resource | None) -> tuple[bool, list[str]]:
+        """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names."""
+        if req is None:
+            return False, []
+        satisfied = [
+            name for name, amount in req.items() if amount > 0 and name != PODS and _le(self.get(name), rr.get(name))
+        ]
+        return bool(satisfied), satisfied
+
+    def less_equal_partly_with_dimension_zero_filtered(
+        self, rr: Resource, req: Resource | None
+    ) -> tuple[bool, list[str]]:
+        """As before, after dropping the dimensions in which both sides hold nothing."""
+        if req is None:
+            return False, []
+        kept = Resource()
+        for name, amount in req.items():
+            if self.get(name) < MIN_RESOURCE and rr.get(name) < MIN_RESOURCE:
+                continue
+            _assign(kept, name, amount)
+        return self.less_equal_partly_with_dimension(rr, kept)
+
+    def equal(self, rr: Resource) -> bool:
+        """Equal within the tolerance on this resource's own dimensions."""
+        return all(abs(amount - rr.get(name)) < MIN_RESOURCE for name, amount in self.items())
+
+    def greater_partly(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[bool, list[str]]:
+        """More than `rr` on some dimension, with the exceeding names."""
+        fits, names = self.less_equal_with_resources_name(rr, default)
+        return not fits, names
+
+    def greater_partly_with_dimension(self, rr: Resource | None, req: Resource | None) -> tuple[bool, list[str]]:
+        """Strictly more on some dimension with req > 0, `pods` left out."""
+        if req is None:
+            return False, []
+        limit = rr if rr is not None else Resource()
+        names = [
+            name for name, amount in req.items() if amount > 0 and name != PODS and self.get(name) > limit.get(name)
+        ]
+        return bool(names), names
+
+    def greater_partly_with_relevant_dimensions(
+        self, rr: Resource | None, req: Resource | None
+    ) -> tuple[bool, list[str]]:
+        """As before, on cpu and memory only where `rr` holds something, on scalars only where `rr` has the key."""
+        if req is None:
+            return False, []
+        limit = rr if rr is not None else Resource()
+        kept = Resource()
+        for name, amount in req.items():
+            relevant = limit.get(name) >= MIN_RESOURCE if name in (CPU, MEMORY) else limit.has(name)
+            if relevant:
+                _assign(kept, name, amount)
+        return self.greater_partly_with_dimension(limit, kept)
+
+    def diff(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[Resource, Resource]:
+        """(increase, decrease) from `rr` to this resource; both results have a scalar map."""
+        inc, dec = Resource(scalars={}), Resource(scalars={})
+        for name in (CPU, MEMORY):
+            left, right = self.get(name), rr.get(name)
+            if left > right:
+                _assign(inc, name, left - right)
+            else:
+                _assign(dec, name, right - left)
+        missing = 0.0 if default == ZERO else -1.0
+        mine, other = self.scalars or {}, rr.scalars or {}
+        for name in sorted({**mine, **other}):
+            _diff_scalar(inc, dec, name, mine.get(name, missing), other.get(name, missing))
+        return inc, dec
+
+
+def _diff_scalar(inc: Resource, dec: Resource, name: str, left: float, right: float) -> None:
+    """-1 stands for infinity here, also when it is a real amount."""
+    if left == -1:
+        inc.set_scalar(name, -1)
+    elif right == -1:
+        dec.set_scalar(name, -1)
+    elif left > right:
+        inc.set_scalar(name, left - right)
+    else:
+        dec.set_scalar(name, right - left)
+
+
+def _assign(resource: Resource, name: str, amount: float) -> None:
+    if name == CPU:
+        resource.milli_cpu = amount
+    elif name == MEMORY:
+        resource.memory = amount
+    else:
+        resource.set_scalar(name, amount)
+
+
+def _text(amount: float) -> str:
+    if amount == MAX_FLOAT64:
+        return "maxFloat"
+    if amount == float(MAX_INT64):
+        return "maxInt"
+    return f"{amount:.2f}"
+
+
+def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
+    """What `left` has beyond `right`; scalars that do not exceed disappear from the result."""
+    if left is None:
+        return Resource()
+    if right is None:
+        return left
+    return left.diff(right, ZERO)[0]
+
+
+def resource_min(left: Resource, right: Resource) -> Resource:
+    """Per-dimension minimum; without scalars if either side has a nil map."""
+    result = Resource(min(left.milli_cpu, right.milli_cpu), min(left.memory, right.memory))
+    if left.scalars is None or right.scalars is None:
+        return result
+    result.scalars = {name: min(amount, right.scalars.get(name, 0.0)) for name, amount in left.scalars.items()}
+    return result
+
+
+def resource_max(left: Resource, right: Resource) -> Resource:
+    """Per-dimension maximum; negative scalars of either side are dropped."""
+    result = Resource(max(left.milli_cpu, right.milli_cpu), max(left.memory, right.memory))
+    if left.scalars is None and right.scalars is None:
+        return result
+    scalars = {name: amount for name, amount in (left.scalars or {}).items() if amount >= 0}
+    for name, amount in (right.scalars or {}).items():
+        if amount >= 0:
+            scalars[name] = max(scalars.get(name, amount), amount)
+    result.scalars = scalars
+    return result
+
+
+def share(left: float, right: float) -> float:
+    """left / right; anything of nothing is 1, nothing of nothing is 0."""
+    if right == 0:
+        return 0.0 if left == 0 else 1.0
+    return left / right
+
+
+def deep_equal(left: Resource, right: Resource) -> bool:
+    """Exact equality of every field; nil and empty scalar maps are the same."""
+    return (
+        left.milli_cpu == right.milli_cpu
+        and left.memory == right.memory
+        and left.max_task_num == right.max_task_num
+        and (left.scalars or {}) == (right.scalars or {})
+    )

@@ -1,0 +1,54 @@
+"""Task status and its classes.
+
+Upstream: api/types, api/helpers.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class TaskStatus(IntEnum):
+    """Status codes as upstream numbers them (they are also the keys of its JSON dumps)."""
+
+    PENDING = 1
+    ALLOCATED = 2
+    PIPELINED = 4
+    BINDING = 8
+    BOUND = 16
+    RUNNING = 32
+    RELEASING = 64
+    SUCCEEDED = 128
+    FAILED = 256
+    UNKNOWN = 512
+
+    @property
+    def label(self) -> str:
+        """Upstream's spelling: `Pending`."""
+        return _LABELS[self]
+
+
+_LABELS = {status: status.name.capitalize() for status in TaskStatus}
+
+ALLOCATED_CLASS = (TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED)
+_ALLOCATED_MASK = TaskStatus.BOUND | TaskStatus.BINDING | TaskStatus.RUNNING | TaskStatus.ALLOCATED
+
+
+def allocated_status(status: TaskStatus) -> bool:
+    """Bound, Binding, Running or Allocated."""
+    return bool(status & _ALLOCATED_MASK)
+
+
+def preemptable_status(status: TaskStatus) -> bool:
+    """Bound or Running."""
+    return status is TaskStatus.RUNNING or status is TaskStatus.BOUND
+
+
+def completed_status(status: TaskStatus) -> bool:
+    """Failed or Succeeded."""
+    return status is TaskStatus.FAILED or status is TaskStatus.SUCCEEDED
+
+
+def scheduled_status(status: TaskStatus) -> bool:
+    """Running, Bound, Failed or Succeeded."""
+    return preemptable_status(status) or completed_status(status)

@@ -1,0 +1,97 @@
+"""Sub jobs: the groups that a PodGroup's subGroupPolicy makes of its pods; without a policy there is one.
+
+Upstream: api/sub_job_info.
+"""
+
+from __future__ import annotations
+
+import re
+
+from vcdebug.model.names import JobId, SubJobId
+from vcdebug.model.podgroup import NetworkTopology, PodGroup, SubGroupPolicy
+from vcdebug.model.resource import Resource
+from vcdebug.model.selector import label_selector_matches
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+from vcdebug.model.taskset import TaskSet
+
+_LONGEST_ID = 128
+_SAFE = "bcdfghjklmnpqrstvwxz2456789"
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+class SubJobInfo(TaskSet):
+    """One group of tasks with its own minimum and topology; its status index keeps upstream's ghosts."""
+
+    __slots__ = (
+        "allocated_hyper_node",
+        "gid",
+        "job",
+        "match_index",
+        "network_topology",
+        "nominated_hyper_node",
+        "priority",
+        "uid",
+    )
+
+    def __init__(
+        self, uid: SubJobId, gid: str, job: JobId, min_available: int, topology: NetworkTopology | None, match: str = ""
+    ) -> None:
+        super().__init__(min_available)
+        self.uid = uid
+        self.gid = gid
+        self.job = job
+        self.priority = 0
+        self.match_index = int(match) if _INTEGER.fullmatch(match) else 0
+        self.network_topology = topology.clone() if topology else None
+        self.allocated_hyper_node = ""
+        self.nominated_hyper_node = ""
+
+    def add_task(self, task: TaskInfo) -> None:
+        """Enter a task; the priority only ever grows."""
+        self.tasks[task.uid] = task
+        self.index_task(task)
+        self.priority = max(self.priority, task.priority)
+
+    def delete_task(self, task: TaskInfo) -> None:
+        """Remove by the status of the object passed in, which need not be the stored one."""
+        self.tasks.pop(task.uid, None)
+        self.unindex_task(task.uid, task.status)
+
+    def get_min_resources(self) -> Resource:
+        """Requests of the tasks indexed as Pending, stale entries included."""
+        total = Resource()
+        for task in self.with_status(TaskStatus.PENDING):
+            total.add(task.init_resreq)
+        return total
+
+    def with_network_topology(self) -> bool:
+        """Whether this sub job states a topology."""
+        return self.network_topology is not None
+
+
+def match_sub_group(job: JobId, group: PodGroup, task: TaskInfo) -> tuple[SubGroupPolicy, SubJobId, str] | None:
+    """(policy, sub job id, first match value) of the first policy that matches the task."""
+    for policy in group.sub_group_policies:
+        values = _match_values(policy, task)
+        if values:
+            return policy, f"{job}/{policy.name}-{_joined(values)}", values[0]
+    return None
+
+
+def _match_values(policy: SubGroupPolicy, task: TaskInfo) -> list[str]:
+    labels = task.pod.labels
+    if policy.label_selector is not None and not label_selector_matches(policy.label_selector, labels):
+        return []
+    values = [labels.get(key, "") for key in policy.match_label_keys]
+    return values if all(values) else []
+
+
+def _joined(values: list[str]) -> str:
+    text = "-".join(values)
+    if len(text.encode()) <= _LONGEST_ID:
+        return text
+    number = 0x811C9DC5
+    for byte in text.encode():
+        number = ((number ^ byte) * 0x01000193) & 0xFFFFFFFF
+    return "".join(_SAFE[ord(digit) % len(_SAFE)] for digit in str(number))

@@ -1,0 +1,118 @@
+"""TaskInfo: a pod in the scheduler's eyes.
+
+Upstream: api/job_info (TaskInfo).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vcdebug.model.names import JobId, NodeName, TaskId, TaskKey
+from vcdebug.model.pod import Pod, revocable_zone
+from vcdebug.model.podrequest import pod_request
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.snapshot.snapshot import Flags
+
+
+class TransactionContext(NamedTuple):
+    """What a discarded statement had planned for a task; explains it at session close."""
+
+    node_name: NodeName
+    eviction_occurred: bool
+    job_allocated_hyper_node: str
+    status: TaskStatus
+
+
+class TaskInfo:
+    """A pod's scheduling state. Copies share the Pod and the (never changed) request."""
+
+    __slots__ = (
+        "best_effort",
+        "eviction_occurred",
+        "has_restartable_init_container",
+        "init_resreq",
+        "job",
+        "job_allocated_hyper_node",
+        "key",
+        "last_transaction",
+        "name",
+        "namespace",
+        "node_name",
+        "pod",
+        "preemptable",
+        "priority",
+        "resreq",
+        "revocable_zone",
+        "sch_gated",
+        "status",
+        "task_role",
+        "uid",
+    )
+
+    uid: TaskId
+    job: JobId
+    key: TaskKey
+    node_name: NodeName
+    status: TaskStatus
+    last_transaction: TransactionContext | None
+
+    def __init__(self, pod: Pod, request: Resource) -> None:
+        self.pod = pod
+        self.uid = pod.uid
+        self.job = pod.job_id
+        self.name = pod.name
+        self.namespace = pod.namespace
+        self.key = pod.key
+        self.task_role = pod.task_role
+        self.resreq = request
+        self.init_resreq = request
+        self.node_name = pod.node_name
+        self.eviction_occurred = False
+        self.job_allocated_hyper_node = ""
+        self.status = task_status(pod)
+        self.last_transaction = None
+        self.priority = pod.task_priority
+        self.preemptable = pod.preemptable
+        self.best_effort = request.is_empty()
+        self.sch_gated = bool(pod.spec.get("schedulingGates"))
+        self.has_restartable_init_container = pod.has_restartable_init_container
+        self.revocable_zone = revocable_zone(pod.annotations)
+
+    @classmethod
+    def from_pod(cls, pod: Pod, flags: Flags) -> TaskInfo:
+        """A task with the request that its pod states."""
+        return cls(pod, pod_request(pod, flags))
+
+    def clone(self) -> TaskInfo:
+        """A copy without the transaction's flags, as upstream's Clone leaves them."""
+        copy = TaskInfo.__new__(TaskInfo)
+        for slot in _CLONED:
+            setattr(copy, slot, getattr(self, slot))
+        copy.eviction_occurred = False
+        copy.job_allocated_hyper_node = ""
+        return copy
+
+    def transaction(self) -> TransactionContext:
+        """The task's current transaction context."""
+        return TransactionContext(self.node_name, self.eviction_occurred, self.job_allocated_hyper_node, self.status)
+
+    def __repr__(self) -> str:
+        return f"TaskInfo({self.key} {self.status.label} {self.node_name})"
+
+
+_CLONED = tuple(s for s in TaskInfo.__slots__ if s not in ("eviction_occurred", "job_allocated_hyper_node"))
+
+
+def task_status(pod: Pod) -> TaskStatus:
+    """The status that a pod's phase, deletion and node name mean; a missing phase is Unknown."""
+    phase = pod.phase
+    if phase == "Running":
+        return TaskStatus.RELEASING if pod.deleting else TaskStatus.RUNNING
+    if phase == "Pending":
+        if pod.deleting:
+            return TaskStatus.RELEASING
+        return TaskStatus.BOUND if pod.node_name else TaskStatus.PENDING
+    if phase == "Succeeded":
+        return TaskStatus.SUCCEEDED
+    return TaskStatus.FAILED if phase == "Failed" else TaskStatus.UNKNOWN

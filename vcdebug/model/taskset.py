@@ -1,0 +1,84 @@
+"""Counts over a status index, shared by jobs and sub jobs.
+
+Upstream: api/job_info, api/sub_job_info.
+"""
+
+from __future__ import annotations
+
+from vcdebug.model.names import TaskId
+from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
+from vcdebug.model.task import TaskInfo
+
+StatusIndex = dict[TaskStatus, dict[TaskId, TaskInfo]]
+
+READY_STATUSES = (
+    TaskStatus.BOUND,
+    TaskStatus.BINDING,
+    TaskStatus.RUNNING,
+    TaskStatus.ALLOCATED,
+    TaskStatus.SUCCEEDED,
+)
+
+
+class TaskSet:
+    """Tasks by status with a gang minimum; JobInfo and SubJobInfo add what is theirs."""
+
+    __slots__ = ("min_available", "task_status_index", "tasks")
+
+    def __init__(self, min_available: int) -> None:
+        self.min_available = min_available
+        self.tasks: dict[TaskId, TaskInfo] = {}
+        self.task_status_index: StatusIndex = {}
+
+    def index_task(self, task: TaskInfo) -> None:
+        """Enter the task under its current status."""
+        self.task_status_index.setdefault(task.status, {})[task.uid] = task
+
+    def unindex_task(self, uid: TaskId, status: TaskStatus) -> None:
+        """Remove an entry; an emptied status disappears."""
+        entries = self.task_status_index.get(status)
+        if entries is None or uid not in entries:
+            return
+        del entries[uid]
+        if not entries:
+            del self.task_status_index[status]
+
+    def with_status(self, status: TaskStatus) -> list[TaskInfo]:
+        """Tasks of one status by UID ascending."""
+        entries = self.task_status_index.get(status)
+        return [entries[uid] for uid in sorted(entries)] if entries else []
+
+    def count(self, *statuses: TaskStatus) -> int:
+        """How many tasks have one of these statuses."""
+        index = self.task_status_index
+        return sum(len(index[status]) for status in statuses if status in index)  # exact: ints
+
+    def ready_task_num(self) -> int:
+        """Bound, Binding, Running, Allocated and Succeeded."""
+        return self.count(*READY_STATUSES)
+
+    def waiting_task_num(self) -> int:
+        """Pipelined."""
+        return self.count(TaskStatus.PIPELINED)
+
+    def allocated_task_num(self) -> int:
+        """Bound, Binding, Running and Allocated."""
+        return self.count(*ALLOCATED_CLASS)
+
+    def pending_best_effort_task_num(self) -> int:
+        """Pending tasks that request nothing."""
+        pending = self.task_status_index.get(TaskStatus.PENDING)
+        return sum(1 for task in pending.values() if task.best_effort) if pending else 0  # exact: ints
+
+    def is_ready(self) -> bool:
+        """Ready and best-effort pending tasks reach the minimum."""
+        return self.ready_task_num() + self.pending_best_effort_task_num() >= self.min_available
+
+    def is_pipelined(self) -> bool:
+        """As ready, with waiting tasks."""
+        ready = self.waiting_task_num() + self.ready_task_num()
+        return ready + self.pending_best_effort_task_num() >= self.min_available
+
+    def is_starving(self) -> bool:
+        """Waiting and ready tasks stay below the minimum (best-effort ones do not count)."""
+        return self.waiting_task_num() + self.ready_task_num() < self.min_available

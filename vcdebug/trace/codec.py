@@ -1,0 +1,217 @@
+"""Events as JSON lines: the trace schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import singledispatch
+from typing import Any, TextIO
+
+from vcdebug.framework.record import (
+    ActionEvent,
+    BestEvent,
+    Books,
+    CloseEvent,
+    Event,
+    HookEvent,
+    JobClose,
+    NodeAmounts,
+    OpEvent,
+    PanicEvent,
+    PopEvent,
+    PredicateEvent,
+    RandomEvent,
+    ScoreEvent,
+    StateEvent,
+    StatementEvent,
+    TaskClose,
+)
+from vcdebug.framework.shown import statuses
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.resource import MAX_FLOAT64, Resource
+from vcdebug.trace.recording import Recording
+
+Json = dict[str, Any]
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+
+
+def write_jsonl(recording: Recording, file: TextIO) -> None:
+    """One event per line, in order."""
+    for seq in range(1, len(recording) + 1):
+        file.write(_encode(event_json(recording, seq)))
+        file.write("\n")
+
+
+def event_json(recording: Recording, seq: Seq) -> Json:
+    """One event as the trace writes it."""
+    body = _body(recording.event(seq), recording)
+    body["seq"] = seq
+    return body
+
+
+def number(amount: float) -> int | float | str:
+    """Infinity and the largest float64 as text, whole numbers without a fraction."""
+    if amount >= MAX_FLOAT64:
+        return "inf"
+    if amount <= -MAX_FLOAT64:
+        return "-inf"
+    return int(amount) if float(amount).is_integer() else amount
+
+
+def resource_json(resource: Resource) -> Json:
+    """cpu and memory always, scalars only where the resource has them."""
+    return {name: number(amount) for name, amount in resource.items()}
+
+
+def plain(value: Any) -> Any:
+    """Figures of a plugin as JSON data."""
+    if isinstance(value, Resource):
+        return resource_json(value)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return number(value) if isinstance(value, float) else value
+
+
+def _amounts(amounts: NodeAmounts) -> Json:
+    return {field: resource_json(getattr(amounts, field)) for field in NodeAmounts._fields}
+
+
+def _nodes(names: Sequence[NodeName], amounts: Iterable[NodeAmounts]) -> Json:
+    return {name: _amounts(one) for name, one in zip(names, amounts, strict=True)}
+
+
+def _books(books: Books) -> Json:
+    return {plugin: plain(figures) for plugin, figures in books}
+
+
+@singledispatch
+def _body(event: Event, recording: Recording) -> Json:
+    raise TypeError(f"no schema for {type(event).__name__}")
+
+
+@_body.register
+def _hook(event: HookEvent, recording: Recording) -> Json:
+    body: Json = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain(event.result)}
+    body.update((field, plain(value)) for field, value in event.subject)
+    return body
+
+
+@_body.register
+def _pop(event: PopEvent, recording: Recording) -> Json:
+    return {"ev": "pop", event.kind: event.name, "left": event.left}
+
+
+@_body.register
+def _predicate(event: PredicateEvent, recording: Recording) -> Json:
+    names, reasons = recording.node_names, recording.reasons
+    shown = {code: statuses(reasons.statuses(code)) for code in dict.fromkeys(event.codes.tolist())}
+    return {
+        "ev": "predicate",
+        "task": event.task,
+        "considered": event.considered,
+        "processed": event.processed,
+        "feasible": [names[row] for row in event.feasible.tolist()],
+        "failed": {
+            names[row]: shown[code] for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True)
+        },
+    }
+
+
+@_body.register
+def _score(event: ScoreEvent, recording: Recording) -> Json:
+    names = [recording.node_names[row] for row in event.rows.tolist()]
+    return {
+        "ev": "score",
+        "task": event.task,
+        "plugins": {part: _scores(names, scores.tolist()) for part, scores in event.parts},
+        "total": _scores(names, event.total.tolist()),
+    }
+
+
+def _scores(names: list[NodeName], scores: list[float]) -> Json:
+    """A NaN marks a node without an entry."""
+    return {name: number(score) for name, score in zip(names, scores, strict=True) if score == score}
+
+
+@_body.register
+def _best(event: BestEvent, recording: Recording) -> Json:
+    return {"ev": "best", event.kind: event.name, "score": number(event.score), "tied": list(event.tied)}
+
+
+@_body.register
+def _random(event: RandomEvent, recording: Recording) -> Json:
+    return {"ev": "random", "n": event.n}
+
+
+@_body.register
+def _op(event: OpEvent, recording: Recording) -> Json:
+    body: Json = {"ev": "op", "op": event.op, "task": event.task, "node": event.node, "plugins": _books(event.books)}
+    if event.after is not None:
+        body["after"] = _amounts(event.after)
+    optional = {"reason": event.reason, "eviction": event.eviction, "via": event.via}
+    body.update((field, value) for field, value in optional.items() if value is not None)
+    return body
+
+
+@_body.register
+def _statement(event: StatementEvent, recording: Recording) -> Json:
+    return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
+
+
+@_body.register
+def _action(event: ActionEvent, recording: Recording) -> Json:
+    return {"ev": "action", "what": event.what, "action": event.action}
+
+
+@_body.register
+def _state(event: StateEvent, recording: Recording) -> Json:
+    jobs = {
+        uid: {
+            "queue": job.queue,
+            "priority": job.priority,
+            "minAvailable": job.min_available,
+            "phase": job.phase,
+            "status": dict(job.status),
+        }
+        for uid, job in event.jobs.items()
+    }
+    nodes = _nodes(recording.node_names, event.nodes)
+    return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": _books(event.books)}
+
+
+@_body.register
+def _close(event: CloseEvent, recording: Recording) -> Json:
+    return {
+        "ev": "close",
+        "jobs": {uid: _job_close(job) for uid, job in event.jobs.items()},
+        "queues": {name: dict(amounts) for name, amounts in event.queues.items()},
+        "nodes": _nodes(recording.node_names, event.nodes),
+    }
+
+
+def _job_close(job: JobClose) -> Json:
+    conditions = [
+        {"type": c.type, "status": c.status, "reason": c.reason, "message": c.message} for c in job.conditions
+    ]
+    return {
+        "phase": job.phase,
+        "conditions": conditions,
+        "fitError": job.fit_error,
+        "jobFitErrors": job.job_fit_errors,
+        "tasks": {key: _task_close(task) for key, task in job.tasks.items()},
+    }
+
+
+def _task_close(task: TaskClose) -> Json:
+    body: Json = {"status": task.status.label, "node": task.node}
+    optional = {"reason": task.reason, "message": task.message, "nominated": task.nominated}
+    body.update((field, value) for field, value in optional.items() if value is not None)
+    return body
+
+
+@_body.register
+def _panic(event: PanicEvent, recording: Recording) -> Json:
+    return {"ev": "panic", "message": event.message}

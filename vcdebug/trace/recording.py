@@ -1,0 +1,61 @@
+"""Recording: one executed cycle, immutable once it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from vcdebug.framework.conf import SchedulerConf
+from vcdebug.framework.record import Event, Note, Record, Span
+from vcdebug.framework.session import Session
+from vcdebug.model.fiterror import ReasonTable
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.snapshot.snapshot import Snapshot
+
+
+class Recording:
+    """Events, spans and changes of a cycle, with the snapshot and configuration that it ran on.
+
+    `session` is the session as the cycle left it: good for what never changes, not for amounts in between.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, conf: SchedulerConf, session: Session, seconds: Mapping[str, float] | None = None
+    ) -> None:
+        self.snapshot = snapshot
+        self.conf = conf
+        self.session = session
+        self.record: Record = session.record
+        self.seconds: Mapping[str, float] = seconds or {}
+        """Duration of each stage in seconds, where a clock was given."""
+
+    def __len__(self) -> int:
+        return len(self.record.events)
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """All events; the one numbered `seq` is at seq - 1."""
+        return self.record.events
+
+    def event(self, seq: Seq) -> Event:
+        """The event numbered `seq`, from 1."""
+        return self.record.events[seq - 1]
+
+    @property
+    def spans(self) -> Sequence[Span]:
+        """Actions, queues, jobs, tasks and nodes, in order of their beginning."""
+        return self.record.spans
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """Quirks of upstream that acted."""
+        return self.record.notes
+
+    @property
+    def node_names(self) -> Sequence[NodeName]:
+        """Node names by row."""
+        return self.record.node_names
+
+    @property
+    def reasons(self) -> ReasonTable:
+        """What the codes of predicate events mean."""
+        return self.record.reasons

@@ -1,0 +1,42 @@
+"""Running a cycle on a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vcdebug.actions import ACTIONS
+from vcdebug.framework.conf import parse_conf
+from vcdebug.framework.cycle import run_cycle
+from vcdebug.framework.record import Record
+from vcdebug.plugins import PLUGINS
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+
+Clock = Callable[[], float]
+
+
+def replay(snapshot: Snapshot, *, clock: Clock | None = None) -> Recording:
+    """Execute one cycle; a clock (seconds) is only used to time its stages."""
+    conf = parse_conf(snapshot.scheduler_conf)
+    stages = Stages(clock)
+    session = run_cycle(snapshot, conf, Record(), plugins=PLUGINS, actions=ACTIONS, tick=stages.end)
+    return Recording(snapshot, conf, session, stages.seconds)
+
+
+class Stages:
+    """Seconds per stage; an action that runs twice adds up."""
+
+    def __init__(self, clock: Clock | None) -> None:
+        self._clock = clock
+        self._last = clock() if clock else 0.0
+        self._start = self._last
+        self.seconds: dict[str, float] = {}
+
+    def end(self, stage: str) -> None:
+        """A stage ends now."""
+        if self._clock is None:
+            return
+        now = self._clock()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + (now - self._last)
+        self.seconds["cycle"] = now - self._start
+        self._last = now

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.ballots import build_ballots, register
 from vcdebug.framework.conf import SchedulerConf, parse_conf
-from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.record import Record
 from vcdebug.framework.registry import resolve
 from vcdebug.framework.session import Session

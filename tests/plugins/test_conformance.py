@@ -1,0 +1,40 @@
+"""Critical pods stay, by class name or namespace."""
+
+from tests.builders import cluster, names, node, open_session, pod, pod_group, task
+from vcdebug.framework.evictions import EvictionContext, EvictionKind
+from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE
+from vcdebug.framework.session import Session
+
+
+def session(*tiers: str) -> Session:
+    return open_session(
+        cluster(
+            node("n1"),
+            pod_group("system", namespace="kube-system"),
+            pod("dns", "system", namespace="kube-system", on="n1"),
+            pod_group("user"),
+            pod("critical", "user", on="n1", priorityClassName="system-node-critical"),
+            pod("important", "user", on="n1", priorityClassName="important", priority=2_000_000_000),
+            pod("plain", "user", on="n1"),
+            pod_group("waiting"),
+            pod("preemptor", "waiting"),
+        ),
+        *tiers,
+    )
+
+
+def test_every_victim_hook_spares_critical_classes_and_kube_system() -> None:
+    ssn = session("conformance")
+    candidates = [t for job in ssn.jobs.values() for t in job.tasks.values() if t.node_name]
+    context = EvictionContext(EvictionKind.GANG_PREEMPT, ssn.jobs["default/waiting"], "")
+    preemptor = task(ssn, "preemptor")
+    expected = ["important", "plain"]
+    assert expected == names(ssn.ask(PREEMPTABLE, preemptor, candidates))
+    assert expected == names(ssn.ask(RECLAIMABLE, preemptor, candidates))
+    assert expected == names(ssn.ask(UNIFIED_EVICTABLE, context, candidates))
+
+
+def test_a_later_tier_may_still_name_what_conformance_spared() -> None:
+    ssn = session("conformance", "gang")
+    ssn.jobs["default/user"].min_available = 0
+    assert ["critical"] == names(ssn.ask(PREEMPTABLE, task(ssn, "preemptor"), [task(ssn, "critical")]))

@@ -1,5 +1,7 @@
 """All or nothing: what makes a gang valid, ready, starving, and how many members it can spare."""
 
+from typing import Any
+
 import pytest
 
 from tests.builders import cluster, names, node, open_session, pod, pod_group, pods, task, tasks
@@ -28,8 +30,8 @@ def one_job(group: Manifest, *members: Manifest | list[Manifest], tiers: tuple[s
     return open_session(cluster(node("n1"), group, *members, pod_group("other"), pod("preemptor", "other")), *tiers)
 
 
-def grouped(name: str, group: str, **more: str) -> Manifest:
-    manifest = pod(name, "j", **more)  # type: ignore[arg-type]  # only `on` is given
+def grouped(name: str, group: str, **more: Any) -> Manifest:
+    manifest = pod(name, "j", **more)
     manifest["metadata"]["labels"] = {"volcano.sh/group": group}
     return manifest
 

@@ -111,7 +111,6 @@ class PredicateHelper:
         ssn = self._ssn
         errors = FitErrors(ssn.reasons)
         if not len(nodes):
-            self._record(task, nodes, nodes.rows, nodes.rows, np.zeros(0, dtype=np.uint16))
             return nodes, errors
         group = f"{task.job}/{task.task_role}"
         start = ssn.node_search_start % len(nodes)

@@ -16,6 +16,7 @@ from vcdebug.framework.plugin import Event, NodeScores, Plugin, PluginError, Sco
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.listers import Listers
+from vcdebug.kube.node_affinity import TERMS_CONFLICT
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, Status
 from vcdebug.model.names import Codes, IntArray
@@ -44,7 +45,6 @@ from vcdebug.plugins.predicates.verdicts import Chain, where
 
 NODE_AFFINITY = "NodeAffinity"
 DRA_SCORE = "nodeorder/batch/DynamicResources"
-TERMS_CONFLICT = "pod affinity terms conflict"
 NO_SIDECARS = "pod has a restartable init container and the SidecarContainers feature is disabled"
 TOO_MANY_PODS = Status(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
 

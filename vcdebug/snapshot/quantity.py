@@ -1,4 +1,4 @@
-"""Kubernetes quantities as the scheduler reads them: whole and milli-units in int64, with Go's rounding and overflow."""
+"""Kubernetes quantities as the scheduler reads them: whole and milli-units in int64, with Go's rounding and wraps."""
 
 from __future__ import annotations
 

@@ -1,0 +1,201 @@
+"""Archives read member by member in memory: nothing is written to disk, and sizes are capped while unpacking."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.report import Report
+
+MAX_BYTES = 2 << 30
+"""Unpacked bytes of one snapshot."""
+MAX_FILES = 20_000
+MAX_RATIO = 250
+"""Unpacked to packed bytes; manifests of large clusters reach about 30."""
+RATIO_FREE_BYTES = 64 << 20
+"""Below this many unpacked bytes the ratio is not looked at."""
+
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
+FOREIGN_MAGICS = {
+    b"\xfd7zXZ": "xz",
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf": "7-Zip",
+    b"Rar!": "RAR",
+}
+
+BROKEN = (
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, struct.error),
+    *(EOFError, OSError, RuntimeError, ValueError, LookupError, OverflowError),
+)
+"""What the standard library raises on a damaged, encrypted or exotic archive."""
+
+_LEFT_OUT = "the member is left out"
+_CHUNK = 1 << 20
+
+
+class SourceFile(NamedTuple):
+    """One file of a snapshot: its path inside the folder or archive, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+class Budget:
+    """What one snapshot may still unpack."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES, max_files: int = MAX_FILES) -> None:
+        self.max_bytes = max_bytes
+        self.max_files = max_files
+        self._bytes = 0
+        self._files = 0
+
+    def take(self, count: int, where: str) -> None:
+        """Account for unpacked bytes; raises SnapshotError beyond the cap."""
+        self._bytes += count
+        if self._bytes > self.max_bytes:
+            raise SnapshotError(f"holds more than {self.max_bytes >> 20} MiB when unpacked", where=where)
+
+    def take_file(self, where: str) -> None:
+        """Account for one file; raises SnapshotError beyond the cap."""
+        self._files += 1
+        if self._files > self.max_files:
+            raise SnapshotError(f"holds more than {self.max_files} files", where=where)
+
+
+class Unpacked(io.RawIOBase):
+    """The bytes of a gzip stream, counted against the budget and the compression ratio while they are read."""
+
+    def __init__(self, packed: IO[bytes], budget: Budget, where: str) -> None:
+        self._packed = packed
+        self._start = packed.tell()
+        self._stream = gzip.GzipFile(fileobj=packed)
+        self._budget = budget
+        self._where = where
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes, or all that is left."""
+        if size >= 0:
+            return self._counted(self._stream.read(size))
+        return b"".join(iter(lambda: self._counted(self._stream.read(_CHUNK)), b""))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._count += len(data)
+        self._budget.take(len(data), self._where)
+        packed = max(1, self._packed.tell() - self._start)
+        if self._count > RATIO_FREE_BYTES and self._count > MAX_RATIO * packed:
+            raise SnapshotError(
+                f"unpacks to more than {MAX_RATIO} times its size, as no snapshot does", where=self._where
+            )
+        return data
+
+
+def gunzip(data: bytes, budget: Budget, where: str) -> bytes:
+    """A gzip file's content; raises what `BROKEN` lists."""
+    return Unpacked(io.BytesIO(data), budget, where).read()
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether the first 512 bytes are a tar header."""
+    return head[257:262] == b"ustar"
+
+
+def tar_files(stream: IO[bytes] | Unpacked, where: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+    """The regular files of a tar stream, in archive order; what was read before a damage is kept."""
+    try:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for member in archive:
+                budget.take_file(where)
+                if member.isdir() or not _plain_member(member, report):
+                    continue
+                content = archive.extractfile(member)
+                if content is not None:
+                    yield SourceFile(shown(member.name), content.read())
+    except BROKEN as error:
+        _note_damage(report, where, error)
+
+
+def _plain_member(member: tarfile.TarInfo, report: Report) -> bool:
+    if not member.isreg() or member.issparse():
+        report.add("is a link, a device or sparse", _LEFT_OUT, file=shown(member.name))
+        return False
+    if _leaves_archive(member.name):
+        report.add("has a path outside the archive", _LEFT_OUT, file=shown(member.name))
+        return False
+    return True
+
+
+def _leaves_archive(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    return name.startswith(("/", "\\")) or ".." in parts or parts[0].endswith(":")
+
+
+def zip_files(stream: IO[bytes], where: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+    """The regular files of a zip archive, in archive order."""
+    try:
+        archive = zipfile.ZipFile(stream)
+    except BROKEN as error:
+        _note_damage(report, where, error)
+        return
+    with archive:
+        for member in archive.infolist():
+            budget.take_file(where)
+            if member.is_dir() or not _plain_zip_member(member, report):
+                continue
+            data = _read_zip_member(archive, member, budget, report)
+            if data is not None:
+                yield SourceFile(shown(member.filename), data)
+
+
+def _plain_zip_member(member: zipfile.ZipInfo, report: Report) -> bool:
+    mode = member.external_attr >> 16
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+        report.add("is a link or a device", _LEFT_OUT, file=shown(member.filename))
+        return False
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
+        report.add("is encrypted or packed in an unusual way", _LEFT_OUT, file=shown(member.filename))
+        return False
+    if _leaves_archive(member.orig_filename):
+        report.add("has a path outside the archive", _LEFT_OUT, file=shown(member.orig_filename))
+        return False
+    return True
+
+
+def _read_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget, report: Report) -> bytes | None:
+    chunks: list[bytes] = []
+    count = 0
+    try:
+        with archive.open(member) as content:
+            while chunk := content.read(_CHUNK):
+                count += len(chunk)
+                budget.take(len(chunk), member.filename)
+                if count > RATIO_FREE_BYTES and count > MAX_RATIO * max(1, member.compress_size):
+                    raise SnapshotError(f"unpacks to more than {MAX_RATIO} times its size", where=member.filename)
+                chunks.append(chunk)
+    except BROKEN as error:
+        _note_damage(report, member.filename, error)
+        return None
+    return b"".join(chunks)
+
+
+def _note_damage(report: Report, where: str, error: BaseException) -> None:
+    what = f"is damaged: {' '.join(str(error).split()) or type(error).__name__}"
+    report.add(what[:200], "only what was read before the damage takes part", file=shown(where))
+
+
+def shown(name: str) -> str:
+    """A file name that can be printed."""
+    return name if len(name) <= 120 and name.isprintable() else repr(name[:120])

@@ -1,0 +1,145 @@
+"""Complete hand-written manifests as the API server and Volcano's webhooks would; what a cluster returns is complete.
+
+Upstream: webhooks, and the API server's defaulting.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.snapshot import Flags, Manifest
+
+DEFAULT_NAMESPACE = "default"
+ROOT_QUEUE = "root"
+QUEUE_NAME_ANNOTATION = "scheduling.volcano.sh/queue-name"
+HIERARCHY_ANNOTATION = "volcano.sh/hierarchy"
+WEIGHTS_ANNOTATION = "volcano.sh/hierarchy-weights"
+ADDED = "(completed)"
+"""The file name of objects that completion adds."""
+
+
+def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: Flags) -> None:
+    """Fill in place what a server would have filled; `objects` must be our own copy."""
+    _complete_namespaces(objects)
+    _complete_queues(objects, files, flags)
+    annotations = {m["metadata"]["name"]: m["metadata"].get("annotations") or {} for m in objects.get("Namespace", ())}
+    for pod_group in objects.get("PodGroup", ()):
+        _complete_pod_group(pod_group, annotations)
+    priorities = _Priorities(objects.get("PriorityClass", []))
+    for pod in objects.get("Pod", ()):
+        _complete_pod(pod, priorities)
+    for node in objects.get("Node", ()):
+        status = _part(node, "status")
+        if status.get("capacity") and status.get("allocatable") is None:
+            status["allocatable"] = dict(status["capacity"])
+
+
+class _Priorities:
+    """What the priority admission plugin would write into a pod."""
+
+    def __init__(self, classes: list[Manifest]) -> None:
+        self._classes = {manifest["metadata"]["name"]: manifest for manifest in classes}
+        self._default = next((m for m in classes if m.get("globalDefault")), None)
+
+    def fill(self, spec: Manifest) -> None:
+        name = spec.get("priorityClassName")
+        chosen = self._classes.get(name) if name else self._default
+        if spec.get("priority") is None:
+            spec["priority"] = (chosen or {}).get("value") or 0
+        if chosen is not None:
+            spec["priorityClassName"] = chosen["metadata"]["name"]
+            spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy") or "PreemptLowerPriority")
+
+
+def _complete_namespaces(objects: dict[str, list[Manifest]]) -> None:
+    for kind, manifests in objects.items():
+        if KIND_BY_NAME[kind].namespaced:
+            for manifest in manifests:
+                if not manifest["metadata"].get("namespace"):
+                    manifest["metadata"]["namespace"] = DEFAULT_NAMESPACE
+
+
+def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: Flags) -> None:
+    """Queue defaults, and the two queues that the scheduler creates at its start."""
+    queues = objects.setdefault("Queue", [])
+    for queue in queues:
+        _complete_queue(queue)
+    present = [queue["metadata"]["name"] for queue in queues]
+    for name, reclaimable in ((ROOT_QUEUE, False), (flags.default_queue, True)):
+        if name not in present:
+            queues.append(_new_queue(name, reclaimable=reclaimable))
+            files.setdefault("Queue", []).append(ADDED)
+
+
+def _complete_queue(queue: Manifest) -> None:
+    spec = _part(queue, "spec")
+    spec["weight"] = spec.get("weight") or 1
+    _default(spec, "reclaimable", True)
+    _default(spec, "dequeueStrategy", "traverse")
+    status = _part(queue, "status")
+    status["state"] = status.get("state") or "Open"
+    annotations = queue["metadata"].get("annotations") or {}
+    hierarchy, weights = annotations.get(HIERARCHY_ANNOTATION), annotations.get(WEIGHTS_ANNOTATION)
+    if hierarchy and weights and not hierarchy.startswith(ROOT_QUEUE):
+        annotations[HIERARCHY_ANNOTATION] = f"{ROOT_QUEUE}/{hierarchy}"
+        annotations[WEIGHTS_ANNOTATION] = f"1/{weights}"
+
+
+def _new_queue(name: str, *, reclaimable: bool) -> Manifest:
+    return {
+        "apiVersion": KIND_BY_NAME["Queue"].api_version,
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": {"weight": 1, "reclaimable": reclaimable, "dequeueStrategy": "traverse"},
+        "status": {"state": "Open"},
+    }
+
+
+def _complete_pod_group(pod_group: Manifest, namespaces: dict[str, dict[str, Any]]) -> None:
+    spec = _part(pod_group, "spec")
+    spec["queue"] = spec.get("queue") or DEFAULT_NAMESPACE
+    if spec["queue"] == "default":
+        wanted = namespaces.get(pod_group["metadata"]["namespace"], {}).get(QUEUE_NAME_ANNOTATION)
+        spec["queue"] = wanted or spec["queue"]
+    status = _part(pod_group, "status")
+    status["phase"] = status.get("phase") or "Pending"
+    _complete_topology(spec)
+    for policy in spec.get("subGroupPolicy") or ():
+        _complete_topology(policy)
+        _default(policy, "subGroupSize", 1)
+        _default(policy, "minSubGroups", 0)
+
+
+def _complete_topology(part: Manifest) -> None:
+    topology = part.get("networkTopology")
+    if topology is not None:
+        topology["mode"] = topology.get("mode") or "hard"
+
+
+def _complete_pod(pod: Manifest, priorities: _Priorities) -> None:
+    metadata, spec, status = pod["metadata"], _part(pod, "spec"), _part(pod, "status")
+    metadata["uid"] = metadata.get("uid") or f"{metadata['namespace']}-{metadata['name']}"
+    status["phase"] = status.get("phase") or "Pending"
+    spec["schedulerName"] = spec.get("schedulerName") or "default-scheduler"
+    priorities.fill(spec)
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        _complete_requests(container.get("resources") or {})
+    _complete_requests(spec.get("resources") or {})
+
+
+def _complete_requests(resources: Manifest) -> None:
+    """A limit without a request is the request."""
+    limits = resources.get("limits")
+    if limits:
+        resources["requests"] = {**limits, **(resources.get("requests") or {})}
+
+
+def _part(manifest: Manifest, key: str) -> Manifest:
+    part: Manifest = manifest.setdefault(key, {})
+    return part
+
+
+def _default(part: Manifest, key: str, value: object) -> None:
+    if part.get(key) is None:
+        part[key] = value

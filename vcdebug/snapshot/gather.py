@@ -1,0 +1,161 @@
+"""Documents to objects by kind: Lists are opened, settings set aside, and what is no object is noted."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Any
+
+from vcdebug.snapshot.archive import SourceFile
+from vcdebug.snapshot.documents import decode, read_documents
+from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
+from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.schema import check_types
+from vcdebug.snapshot.shapes import shown_value
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.snapshot.yaml_documents import DocumentError
+
+META_FILE = "meta.json"
+USAGE_FILE = "usage.json"
+SETTINGS_FILES = (META_FILE, USAGE_FILE)
+
+_LEFT_OUT = "the object is left out of the replay"
+_NOT_AN_OBJECT = "it is left out"
+_UNREAD_EFFECTS = {
+    "Job": "only pods and PodGroups that are there take part, the ones its controller would make do not",
+    "CronJob": "only pods and PodGroups that are there take part, the ones its controller would make do not",
+    "DaemonSet": "only its pods that are there take part",
+    "JobFlow": "only pods and PodGroups that are there take part, the ones its controller would make do not",
+}
+_UNREAD_EFFECT = "the scheduler does not read this kind"
+
+
+class Gathered:
+    """Everything found in a snapshot's files, before it is checked as a whole."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.objects: dict[str, list[Manifest]] = {}
+        self.files: dict[str, list[str]] = {}
+        """For each object of `objects`, in the same order, the file it came from."""
+        self.confs: list[tuple[str, str]] = []
+        """Texts of scheduler configuration files: (file, text)."""
+        self.settings: dict[str, list[tuple[str, Manifest]]] = {}
+        """ConfigMaps and Deployments by kind: (file, manifest)."""
+        self.meta: tuple[str, Manifest] = ("", {})
+        self.usage: tuple[str, Manifest] = ("", {})
+        self._unknown: dict[str, tuple[str, str, int]] = {}
+
+    def add_file(self, file: SourceFile) -> None:
+        """Read one file; what was read before a damage is kept."""
+        name = file.name
+        try:
+            text = decode(file.data)
+            if PurePosixPath(name).name in SETTINGS_FILES:
+                self._add_settings(name, text)
+            elif name.endswith(".conf"):
+                self.confs.append((name, text))
+            else:
+                self._add_documents(name, text)
+        except DocumentError as error:
+            self.report.add(str(error), "the rest of the file is left out", file=name)
+
+    def _add_settings(self, name: str, text: str) -> None:
+        for document in read_documents(text):
+            if not isinstance(document, dict):
+                self.report.add(f"is {shown_value(document)}, not a mapping", "it is left out", file=name)
+            elif PurePosixPath(name).name == META_FILE:
+                self.meta = (name, document)
+            else:
+                self.usage = (name, document)
+
+    def _add_documents(self, name: str, text: str) -> None:
+        for number, document in enumerate(read_documents(text), start=1):
+            if isinstance(document, dict) and "kind" not in document and ("tiers" in document or "actions" in document):
+                self.confs.append((name, text))
+                return
+            self.add_document(document, name, f"document {number}")
+
+    def add_document(self, document: Any, file: str, place: str) -> None:
+        """Keep what one document holds: an object, a list of objects, or a Kubernetes List."""
+        if isinstance(document, list):
+            for number, item in enumerate(document, start=1):
+                self.add_document(item, file, f"{place} element {number}")
+        elif isinstance(document, dict):
+            self._add_mapping(document, file, place)
+        elif document is not None:
+            self.report.add("holds a document that is no object", _NOT_AN_OBJECT, file=file)
+
+    def _add_mapping(self, document: Manifest, file: str, place: str) -> None:
+        kind = document.get("kind")
+        if not isinstance(kind, str) or not kind:
+            self.report.add("holds a document without kind", _NOT_AN_OBJECT, file=file)
+        elif kind.endswith("List") and ("items" in document or kind == "List"):
+            self._add_items(document, kind.removesuffix("List"), file)
+        elif kind == "Status":
+            message = shown_value(document.get("message") or "no message")
+            self.report.add(f"holds an API server's error: {message}", "objects are missing", file=file)
+        else:
+            self.add_object(document, file, place)
+
+    def _add_items(self, document: Manifest, kind: str, file: str) -> None:
+        """A List's items; an item of a typed list takes kind and apiVersion from the list."""
+        items = document.get("items")
+        if items is None:
+            return
+        if not isinstance(items, list):
+            self.report.add(f"is {shown_value(items)}, not a list", _NOT_AN_OBJECT, file=file, field="items")
+            return
+        defaults = {"kind": kind, "apiVersion": document.get("apiVersion")} if kind else {}
+        for number, item in enumerate(items, start=1):
+            if defaults and isinstance(item, dict) and "kind" not in item:
+                item = {**defaults, **item}
+            self.add_document(item, file, f"item {number}")
+
+    def add_object(self, manifest: Manifest, file: str, place: str) -> None:
+        """Keep one object, type-checked; without a name, or of a kind that nothing reads, it is left out."""
+        kind = manifest["kind"]
+        api_version = manifest.get("apiVersion")
+        row = find_kind(kind, api_version if isinstance(api_version, str) else "")
+        if row is None:
+            self._count_unknown(kind, api_version, file)
+            return
+        if row.settings:
+            self.settings.setdefault(kind, []).append((file, manifest))
+            return
+        name = object_name(manifest)
+        if not name:
+            what = "is missing" if _raw_name(manifest) is None else f"is {shown_value(_raw_name(manifest))}, not a name"
+            self.report.add(what, _LEFT_OUT, file=file, object=f"{kind} {place}", field="metadata.name")
+            return
+        checked = check_types(kind, manifest, file, f"{kind} {name}", self.report)
+        self.objects.setdefault(kind, []).append(checked)
+        self.files.setdefault(kind, []).append(file)
+
+    def _count_unknown(self, kind: str, api_version: Any, file: str) -> None:
+        shown = kind if kind not in KIND_BY_NAME else f"{kind} ({api_version})"
+        shown = shown if len(shown) < 80 and shown.isprintable() else repr(shown[:80])
+        _, first, count = self._unknown.get(shown, (kind, file, 0))
+        self._unknown[shown] = (kind, first, count + 1)
+
+    def note_unknown_kinds(self) -> None:
+        """One Problem for each kind that nothing reads."""
+        for shown, (kind, file, count) in self._unknown.items():
+            objects = "1 object" if count == 1 else f"{count} objects"
+            effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
+            self.report.add(f"{objects} of a kind that is not read", effect, file=file, object=shown)
+
+
+def object_name(manifest: Manifest) -> str:
+    """`namespace/name`, or the name of a cluster-wide object; empty without a proper name."""
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if not isinstance(name, str) or not name or len(name) > 253 or not name.isprintable():
+        return ""
+    return f"{namespace}/{name}" if isinstance(namespace, str) and namespace else name
+
+
+def _raw_name(manifest: Manifest) -> Any:
+    metadata = manifest.get("metadata")
+    return metadata.get("name") if isinstance(metadata, dict) else None

@@ -1,0 +1,59 @@
+"""Objects that are there twice, and pods whose uid is missing or shared."""
+
+from __future__ import annotations
+
+from vcdebug.snapshot.gather import Gathered, object_name
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.snapshot import Manifest
+
+
+def drop_duplicates(found: Gathered) -> None:
+    """Of objects with the same kind, namespace and name the last one stays, in the place of the first."""
+    for kind, manifests in found.objects.items():
+        last = {_key(manifest): index for index, manifest in enumerate(manifests)}
+        if len(last) == len(manifests):
+            continue
+        files = found.files[kind]
+        for index, manifest in enumerate(manifests):
+            winner = last[_key(manifest)]
+            if index != winner:
+                what = f"is there again in {files[winner]}" if files[winner] != files[index] else "is there twice"
+                effect = "the last one counts, as if it had been updated"
+                found.report.add(what, effect, file=files[index], object=f"{kind} {object_name(manifest)}")
+        found.objects[kind] = [manifests[index] for index in last.values()]
+        found.files[kind] = [files[index] for index in last.values()]
+
+
+def note_missing_namespaces(found: Gathered) -> None:
+    """A namespaced object without namespace is in none, unless it is completed."""
+    for kind, manifests in found.objects.items():
+        if not KIND_BY_NAME[kind].namespaced:
+            continue
+        for index, manifest in enumerate(manifests):
+            if not manifest["metadata"].get("namespace"):
+                found.report.add(
+                    "is missing",
+                    "the object is in no namespace; completing manifests would put it in default",
+                    file=found.files[kind][index],
+                    object=f"{kind} {object_name(manifest)}",
+                    field="metadata.namespace",
+                )
+
+
+def note_pod_uids(found: Gathered) -> None:
+    """The scheduler knows tasks by their pod's uid."""
+    owners: dict[str, str] = {}
+    for index, manifest in enumerate(found.objects.get("Pod", ())):
+        uid, name = manifest["metadata"].get("uid") or "", object_name(manifest)
+        if uid and uid not in owners:
+            owners[uid] = name
+            continue
+        what = f"is the same as that of Pod {owners[uid]}" if uid else "is missing"
+        effect = "the later pod takes the earlier one's place" if uid else "pods without uid take each other's place"
+        file = found.files["Pod"][index]
+        found.report.add(what, effect, file=file, object=f"Pod {name}", field="metadata.uid")
+
+
+def _key(manifest: Manifest) -> tuple[str, str]:
+    metadata = manifest["metadata"]
+    return metadata.get("namespace") or "", metadata["name"]

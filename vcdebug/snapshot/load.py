@@ -1,0 +1,133 @@
+"""Load a snapshot: files to objects, settings and Problems; nothing of the input is changed or executed."""
+
+from __future__ import annotations
+
+import copy
+import marshal
+from collections.abc import Iterable
+from typing import Any
+
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.complete import complete_objects
+from vcdebug.snapshot.gather import Gathered
+from vcdebug.snapshot.identity import drop_duplicates, note_missing_namespaces, note_pod_uids
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.references import note_dangling
+from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.settings import (
+    BUILT_IN,
+    Meta,
+    command_line_flags,
+    conf_of,
+    read_meta,
+    read_usage,
+    scheduler_conf_key,
+    with_flags,
+)
+from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.snapshot.sources import Progress, Source, open_source, source_name
+
+
+def load(source: Source, *, complete: bool | None = None, progress: Progress | None = None) -> Snapshot:
+    """The snapshot in a folder, archive, file or stream (`-` is stdin); raises SnapshotError if it holds no objects.
+
+    `complete` overrides what meta.json says about completing hand-written manifests.
+    """
+    report = Report()
+    found = Gathered(report)
+    for file in open_source(source, report, progress):
+        found.add_file(file)
+    if not found.objects:
+        raise _nothing_found(report.problems(), str(source) if isinstance(source, str) else source_name(source))
+    snapshot = _build(found, complete)
+    snapshot.name = snapshot.name or source_name(source)
+    snapshot.origin = source_name(source) if not isinstance(source, str) else source
+    return snapshot
+
+
+def snapshot_from_objects(
+    objects: Iterable[Manifest],
+    *,
+    conf: str | None = None,
+    name: str = "",
+    complete: bool | None = None,
+    usage: Manifest | None = None,
+    **meta: Any,
+) -> Snapshot:
+    """A snapshot of manifests at hand, which stay as they are; further arguments are meta.json's keys."""
+    found = Gathered(Report())
+    for number, manifest in enumerate(_own_copy(list(objects)), start=1):
+        found.add_document(manifest, "", f"item {number}")
+    found.meta = ("", {"name": name, **meta})
+    found.usage = ("", usage or {})
+    if conf is not None:
+        found.confs.append(("", conf))
+    return _build(found, complete)
+
+
+def _own_copy(objects: list[Manifest]) -> list[Manifest]:
+    try:
+        copied: list[Manifest] = marshal.loads(marshal.dumps(objects, 2))
+    except ValueError:
+        return copy.deepcopy(objects)
+    return copied
+
+
+def _build(found: Gathered, complete: bool | None) -> Snapshot:
+    report = found.report
+    found.note_unknown_kinds()
+    meta = read_meta(*found.meta, report)
+    flags = _flags(found, meta)
+    wanted = meta.complete if complete is None else complete
+    if wanted:
+        complete_objects(found.objects, found.files, flags)
+    drop_duplicates(found)
+    note_missing_namespaces(found)
+    note_pod_uids(found)
+    note_dangling(found, flags)
+    return Snapshot(
+        name=meta.name,
+        objects=found.objects,
+        scheduler_conf=_conf(found),
+        now=meta.now,
+        flags=flags,
+        usage=read_usage(*found.usage, report),
+        problems=report.problems(),
+        description=meta.description,
+    )
+
+
+def _flags(found: Gathered, meta: Meta) -> Flags:
+    """Upstream's defaults, then the scheduler Deployment's command line, then meta.json."""
+    flags = Flags()
+    for file, deployment in found.settings.get("Deployment", ()):
+        flags = with_flags(flags, command_line_flags(deployment), file, found.report, "scheduler flag ")
+    return with_flags(flags, meta.flags, found.meta[0], found.report)
+
+
+def _conf(found: Gathered) -> str | None:
+    """The configuration: a file, else the scheduler's ConfigMap, else None."""
+    keys = [scheduler_conf_key(deployment) for _, deployment in found.settings.get("Deployment", ())]
+    texts = list(found.confs)
+    for file, config_map in found.settings.get("ConfigMap", ()):
+        text = next((text for key in (*keys, "") if (text := conf_of(config_map, key))), None)
+        if text is not None:
+            texts.append((file, text))
+    if not texts:
+        found.report.add("there is no scheduler configuration", BUILT_IN)
+        return None
+    file, conf = texts[0]
+    for other, text in texts[1:]:
+        if text != conf:
+            found.report.add("holds another scheduler configuration", f"the one in {file} is used", file=other)
+    return conf
+
+
+def _nothing_found(problems: list[Problem], where: str) -> SnapshotError:
+    """The first Problem, if it explains why nothing was found."""
+    hint = "expected manifests as YAML or JSON"
+    if not problems:
+        return SnapshotError("holds no Kubernetes objects", hint, where)
+    first = problems[0]
+    place = ": ".join(part for part in (first.file, first.object, first.field) if part)
+    return SnapshotError(f"no objects left to replay: {first.what}", where=place or where)

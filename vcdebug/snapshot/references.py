@@ -1,0 +1,111 @@
+"""Names that point at objects the snapshot does not hold, and what that means for the replay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vcdebug.snapshot.gather import Gathered, object_name
+from vcdebug.snapshot.snapshot import Flags, Manifest
+
+GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
+
+_NO_JOB = "the scheduler knows no job for it: a waiting pod is never placed, a placed one only occupies its node"
+_NO_QUEUE = "the job is left out of the session"
+_NO_CLASS = "its priority is the default one"
+_NO_NODE = "the pod occupies no known node"
+_NO_CLAIM = "its volumes are not counted, and the volume checks refuse every node"
+
+
+class _Dangling:
+    """Collects dangling names: one Problem for each target, with a count."""
+
+    def __init__(self, found: Gathered) -> None:
+        self._found = found
+        self._seen: dict[tuple[str, str, str], list[Any]] = {}
+
+    def add(self, kind: str, index: int, field: str, target: str, effect: str) -> None:
+        """Note that a field of the object at `index` names a missing target."""
+        entry = self._seen.setdefault((kind, field, target), [index, 0, effect])
+        entry[1] += 1
+
+    def report(self) -> None:
+        for (kind, field, target), (index, count, effect) in self._seen.items():
+            manifest = self._found.objects[kind][index]
+            others = f" ({count} {kind} objects name it)" if count > 1 else ""
+            self._found.report.add(
+                f"{target} is not in the snapshot{others}",
+                effect,
+                file=self._found.files[kind][index],
+                object=f"{kind} {object_name(manifest)}",
+                field=field,
+            )
+
+
+def note_dangling(found: Gathered, flags: Flags) -> None:
+    """Add a Problem for every queue, PodGroup, class, node or claim that is named and missing."""
+    dangling = _Dangling(found)
+    _check_pod_groups(found, flags, dangling)
+    _check_pods(found, flags, dangling)
+    dangling.report()
+
+
+def _check_pod_groups(found: Gathered, flags: Flags, dangling: _Dangling) -> None:
+    queues = _names(found, "Queue")
+    classes = _classes(found, flags)
+    for index, manifest in enumerate(found.objects.get("PodGroup", ())):
+        spec = manifest.get("spec") or {}
+        queue = spec.get("queue") or flags.default_queue
+        if queue not in queues:
+            dangling.add("PodGroup", index, "spec.queue", f"queue {queue}", _NO_QUEUE)
+        name = spec.get("priorityClassName")
+        if name and classes is not None and name not in classes:
+            dangling.add("PodGroup", index, "spec.priorityClassName", f"PriorityClass {name}", _NO_CLASS)
+
+
+def _check_pods(found: Gathered, flags: Flags, dangling: _Dangling) -> None:
+    nodes = _names(found, "Node")
+    groups = _keys(found, "PodGroup")
+    claims = _keys(found, "PersistentVolumeClaim")
+    for index, manifest in enumerate(found.objects.get("Pod", ())):
+        metadata, spec = manifest["metadata"], manifest.get("spec") or {}
+        node = spec.get("nodeName")
+        if node and node not in nodes and not flags.node_selector:
+            dangling.add("Pod", index, "spec.nodeName", f"node {node}", _NO_NODE)
+        if spec.get("schedulerName") not in flags.scheduler_names:
+            continue
+        group = (metadata.get("annotations") or {}).get(GROUP_ANNOTATION)
+        if group and (metadata.get("namespace") or "", group) not in groups:
+            dangling.add("Pod", index, f"metadata.annotations.{GROUP_ANNOTATION}", f"PodGroup {group}", _NO_JOB)
+        for claim in _claim_names(manifest, spec):
+            if (metadata.get("namespace") or "", claim) not in claims:
+                dangling.add("Pod", index, "spec.volumes", f"PersistentVolumeClaim {claim}", _NO_CLAIM)
+
+
+def _claim_names(manifest: Manifest, spec: Manifest) -> list[str]:
+    names = []
+    for volume in spec.get("volumes") or ():
+        claim = volume.get("persistentVolumeClaim") or {}
+        if claim.get("claimName"):
+            names.append(claim["claimName"])
+        elif volume.get("ephemeral"):
+            names.append(f"{manifest['metadata']['name']}-{volume.get('name', '')}")
+    return names
+
+
+def _classes(found: Gathered, flags: Flags) -> dict[str, None] | None:
+    """Known priority classes; None when the scheduler does not look at them."""
+    if not (flags.priority_class and flags.gate("PriorityClass")):
+        return None
+    return _names(found, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
+
+
+def _names(found: Gathered, kind: str) -> dict[str, None]:
+    return {manifest["metadata"]["name"]: None for manifest in found.objects.get(kind, ())}
+
+
+def _keys(found: Gathered, kind: str) -> dict[tuple[str, str], None]:
+    return {
+        (manifest["metadata"].get("namespace") or "", manifest["metadata"]["name"]): None
+        for manifest in found.objects.get(kind, ())
+    }

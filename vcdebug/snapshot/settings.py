@@ -1,0 +1,265 @@
+"""Clock, flags, configuration and usage: what a snapshot says beside its objects."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.shapes import shown_value
+from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest
+
+CONF_KEY = "volcano-scheduler.conf"
+BUILT_IN = "the scheduler's built-in configuration is used"
+
+_DEFAULT_STANDS = "the default is used"
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.ASCII)
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+_FALSE = ("0", "f", "F", "FALSE", "false", "False")
+
+COMMAND_LINE = {
+    "default-queue": "default_queue",
+    "scheduler-name": "scheduler_names",
+    "priority-class": "priority_class",
+    "minimum-feasible-nodes": "minimum_feasible_nodes",
+    "minimum-percentage-nodes-to-find": "minimum_percentage_nodes_to_find",
+    "percentage-nodes-to-find": "percentage_nodes_to_find",
+    "node-selector": "node_selector",
+    "ignored-provisioners": "ignored_provisioners",
+    "csi-storage": "csi_storage",
+    "scheduler-sharding-mode": "sharding_mode",
+    "scheduler-sharding-name": "sharding_name",
+    "feature-gates": "feature_gates",
+}
+"""The scheduler's flags and the field of Flags each one sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What meta.json says; a missing file says nothing."""
+
+    now: datetime = DEFAULT_NOW
+    complete: bool | None = None
+    name: str = ""
+    description: str = ""
+    flags: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_meta(file: str, document: Manifest, report: Report) -> Meta:
+    """meta.json with every value checked; keys that nothing reads are passed over."""
+    meta = Meta()
+    readers: dict[str, Callable[[Any], Any]] = {
+        "now": _time,
+        "complete": _boolean,
+        "name": _text,
+        "description": _text,
+        "flags": _mapping,
+    }
+    for key, read in readers.items():
+        if document.get(key) is None:
+            continue
+        value = read(document[key])
+        if value is None:
+            report.add(f"{shown_value(document[key])} is not valid", _DEFAULT_STANDS, file=file, field=key)
+        else:
+            meta = replace(meta, **{key: value})
+    return meta
+
+
+def with_flags(flags: Flags, values: Mapping[str, Any], file: str, report: Report, prefix: str = "flags.") -> Flags:
+    """The flags with these values set, each of them checked; unknown names are passed over."""
+    changes: dict[str, Any] = {}
+    for row in fields(Flags):
+        if values.get(row.name) is None:
+            continue
+        value = _FLAG_READERS[row.name](values[row.name])
+        if value is None:
+            what = f"{shown_value(values[row.name])} is not valid"
+            report.add(what, _DEFAULT_STANDS, file=file, field=f"{prefix}{row.name}")
+        else:
+            changes[row.name] = value
+    return replace(flags, **changes)
+
+
+def command_line_flags(deployment: Manifest) -> dict[str, Any]:
+    """The flags that the scheduler's container is started with, by field of Flags; empty if it is another program."""
+    values: dict[str, Any] = {}
+    container = _scheduler_container(deployment)
+    words = [str(word) for key in ("command", "args") for word in _list(container.get(key))]
+    position = 0
+    while position < len(words):
+        name, equals, value = words[position].partition("=")
+        position += 1
+        flag = COMMAND_LINE.get(name.lstrip("-")) if name.startswith("-") else None
+        if flag is None:
+            continue
+        is_switch = flag in ("priority_class", "csi_storage")
+        if not equals and not is_switch and position < len(words):
+            value, position = words[position], position + 1
+        _set_flag(values, flag, value if equals or not is_switch else "true")
+    for variable in _list(container.get("env")):
+        if isinstance(variable, dict) and variable.get("name") == "PANIC_ON_ERROR":
+            values["panic_on_error"] = variable.get("value") != "false"
+    return values
+
+
+def scheduler_conf_key(deployment: Manifest) -> str:
+    """The file name in the scheduler's --scheduler-conf flag, which is the key in its ConfigMap."""
+    container = _scheduler_container(deployment)
+    for word in (str(word) for key in ("command", "args") for word in _list(container.get(key))):
+        if word.startswith("--scheduler-conf="):
+            return word.rpartition("/")[2].removeprefix("--scheduler-conf=")
+    return CONF_KEY
+
+
+def conf_of(config_map: Manifest, key: str = CONF_KEY) -> str | None:
+    """The scheduler configuration in a ConfigMap, or None if it holds none."""
+    data = config_map.get("data")
+    if not isinstance(data, dict):
+        return None
+    text = data.get(key) or data.get(CONF_KEY)
+    return text if isinstance(text, str) else None
+
+
+def read_usage(file: str, document: Manifest, report: Report) -> dict[str, Any]:
+    """usage.json with what is no number taken out: node -> time, cpu and mem by period."""
+    usage: dict[str, Any] = {}
+    for node, metrics in document.items():
+        if not isinstance(metrics, dict):
+            report.add(
+                f"is {shown_value(metrics)}, not a mapping", "the node counts as unmeasured", file=file, field=node
+            )
+            continue
+        usage[node] = {key: _metric(value, file, f"{node}.{key}", report) for key, value in metrics.items()}
+    return usage
+
+
+def _metric(value: Any, file: str, path: str, report: Report) -> Any:
+    if not isinstance(value, dict):
+        return value if isinstance(value, str) else ""
+    kept = {}
+    for period, number in value.items():
+        if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number):
+            kept[period] = number
+        else:
+            what = f"is {shown_value(number)}, not a number"
+            report.add(what, "the value is left out", file=file, field=f"{path}.{period}")
+    return kept
+
+
+def _scheduler_container(deployment: Manifest) -> Manifest:
+    """The container that runs Volcano's scheduler, or an empty one."""
+    spec = deployment
+    for key in ("spec", "template", "spec"):
+        inner = spec.get(key)
+        spec = inner if isinstance(inner, dict) else {}
+    for container in _list(spec.get("containers")):
+        if isinstance(container, dict) and _runs_scheduler(container):
+            return container
+    return {}
+
+
+def _runs_scheduler(container: Manifest) -> bool:
+    words = [
+        container.get("image"),
+        container.get("name"),
+        *_list(container.get("command")),
+        *_list(container.get("args")),
+    ]
+    return any(
+        isinstance(word, str) and ("vc-scheduler" in word or word == "volcano-scheduler" or "--scheduler-conf" in word)
+        for word in words
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _set_flag(values: dict[str, Any], flag: str, value: str) -> None:
+    if flag in ("scheduler_names", "node_selector", "ignored_provisioners"):
+        values.setdefault(flag, []).extend(part.strip() for part in value.split(",") if part.strip())
+    elif flag == "feature_gates":
+        pairs = (part.partition("=") for part in value.split(",") if part.strip())
+        values.setdefault(flag, {}).update({name.strip(): setting.strip() for name, _, setting in pairs})
+    else:
+        values[flag] = value
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _mapping(value: Any) -> Manifest | None:
+    return value if isinstance(value, dict) else None
+
+
+def _boolean(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if value in _TRUE or value in _FALSE:
+        return value in _TRUE
+    return None
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,9}", value, re.ASCII):
+        return int(value)
+    return value if type(value) is int and abs(value) < 1 << 31 else None
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    return None
+
+
+def _version(value: Any) -> tuple[int, int] | None:
+    text = ".".join(str(part) for part in value) if isinstance(value, list | tuple) else str(value)
+    match = _VERSION.fullmatch(text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _gates(value: Any) -> dict[str, bool] | None:
+    if not isinstance(value, dict):
+        return None
+    gates = {name: _boolean(setting) for name, setting in value.items()}
+    return (
+        {name: setting for name, setting in gates.items() if setting is not None}
+        if None not in gates.values()
+        else None
+    )
+
+
+def _time(value: Any) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value.strip().upper())
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+_FLAG_READERS: dict[str, Callable[[Any], Any]] = {
+    "default_queue": _text,
+    "scheduler_names": _texts,
+    "priority_class": _boolean,
+    "minimum_feasible_nodes": _number,
+    "minimum_percentage_nodes_to_find": _number,
+    "percentage_nodes_to_find": _number,
+    "node_selector": _texts,
+    "ignored_provisioners": _texts,
+    "csi_storage": _boolean,
+    "sharding_mode": _text,
+    "sharding_name": _text,
+    "server_version": _version,
+    "feature_gates": _gates,
+    "panic_on_error": _boolean,
+}

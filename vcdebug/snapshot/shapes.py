@@ -1,0 +1,241 @@
+"""Shapes: what type a manifest's value must have; a fast yes or no, and a repair that removes what does not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Protocol
+
+from vcdebug.snapshot.quantity import QuantityError, milli_value, overflows, value
+
+Complain = Callable[[str, str, str], None]
+"""Called with the field's path, what is wrong, and what is done about it."""
+
+REMOVED = "the value is left out of the replay"
+KEPT = "the replay reads it as the scheduler would"
+
+INT32 = (-(1 << 31), (1 << 31) - 1)
+INT64 = (-(1 << 63), (1 << 63) - 1)
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_WHOLE_UNITS = ("memory", "pods", "storage", "requests.memory", "limits.memory")
+
+
+class _Drop:
+    """Stands for a value that was taken out."""
+
+
+DROP = _Drop()
+
+
+class Shape(Protocol):
+    """The type of a value."""
+
+    def fits(self, item: Any) -> bool:
+        """Whether the value and everything below it has the right type."""
+
+    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+        """The value with what does not fit taken out, or DROP."""
+
+
+class Scalar:
+    """A value without parts."""
+
+    __slots__ = ("_article", "_test", "_zero")
+
+    def __init__(self, article: str, test: Callable[[Any], bool], zero: Any) -> None:
+        self._article = article
+        self._test = test
+        self._zero = zero
+
+    def fits(self, item: Any) -> bool:
+        return self._test(item)
+
+    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+        if self._test(item):
+            return item
+        if item is None:
+            return self._zero
+        if type(item) is float and item.is_integer() and self._test(int(item)):
+            return int(item)
+        complain(path, f"is {shown_value(item)}, not {self._article}", REMOVED)
+        return DROP
+
+
+class Quantities:
+    """A resource list: names to quantities."""
+
+    __slots__ = ()
+
+    def fits(self, item: Any) -> bool:
+        return type(item) is dict and all(_is_sane(name, amount) for name, amount in item.items())
+
+    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+        if type(item) is not dict:
+            complain(path, f"is {shown_value(item)}, not resources with their quantities", REMOVED)
+            return DROP
+        kept = {}
+        for name, amount in item.items():
+            fault, effect = _quantity_fault(name, amount)
+            if fault:
+                complain(f"{path}.{name}", fault, effect)
+            if effect != REMOVED:
+                kept[name] = amount
+        return kept
+
+
+class ListOf:
+    """A list whose elements have one shape."""
+
+    __slots__ = ("_fits", "_item")
+
+    def __init__(self, item: Shape) -> None:
+        self._item = item
+        self._fits = item.fits
+
+    def fits(self, item: Any) -> bool:
+        return type(item) is list and all(map(self._fits, item))
+
+    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+        if type(item) is not list:
+            complain(path, f"is {shown_value(item)}, not a list", REMOVED)
+            return DROP
+        repaired = [self._item.repair(element, f"{path}[{i}]", complain) for i, element in enumerate(item)]
+        return [element for element in repaired if element is not DROP]
+
+
+class MapOf:
+    """A mapping with free keys whose values have one shape."""
+
+    __slots__ = ("_fits", "_item")
+
+    def __init__(self, item: Shape) -> None:
+        self._item = item
+        self._fits = item.fits
+
+    def fits(self, item: Any) -> bool:
+        return type(item) is dict and all(map(self._fits, item.values()))
+
+    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+        if type(item) is not dict:
+            complain(path, f"is {shown_value(item)}, not a mapping", REMOVED)
+            return DROP
+        repaired = {key: self._item.repair(element, f"{path}.{key}", complain) for key, element in item.items()}
+        return {key: element for key, element in repaired.items() if element is not DROP}
+
+
+class Struct:
+    """A mapping with named fields; fields that nothing reads may be anything."""
+
+    __slots__ = ("_fields", "_fits")
+
+    def __init__(self, fields: Mapping[str, Shape]) -> None:
+        self._fields = fields
+        self._fits = {name: shape.fits for name, shape in fields.items()}
+
+    def fits(self, item: Any) -> bool:
+        if type(item) is not dict:
+            return False
+        checks = self._fits
+        for name, element in item.items():  # noqa: SIM110 - a generator would take twice the time here
+            if name in checks and not checks[name](element):
+                return False
+        return True
+
+    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+        if item is None:
+            return {}
+        if type(item) is not dict:
+            complain(path, f"is {shown_value(item)}, not a mapping", REMOVED)
+            return DROP
+        kept = {}
+        for name, element in item.items():
+            shape = self._fields.get(name)
+            if shape is None:
+                kept[name] = element
+            elif element is not None:
+                repaired = shape.repair(element, f"{path}.{name}" if path else name, complain)
+                if repaired is not DROP:
+                    kept[name] = repaired
+        return kept
+
+
+def shown_value(item: Any) -> str:
+    """A wrong value in a few words."""
+    if isinstance(item, dict):
+        return "a mapping"
+    if isinstance(item, list):
+        return "a list"
+    if isinstance(item, bool) or item is None:
+        return {True: "true", False: "false", None: "null"}[item]
+    text = str(item) if isinstance(item, str | float) or abs(item) < 10**40 else "a huge number"
+    quoted = repr(text) if isinstance(item, str) else text
+    return quoted if len(quoted) <= 60 else f"{quoted[:57]}..."
+
+
+def _is_sane(name: str, amount: Any) -> bool:
+    return type(amount) in (str, int, float) and _sane(_power(name), amount)
+
+
+@lru_cache(maxsize=65536)
+def _sane(power: int, amount: str | float) -> bool:
+    try:
+        return value(amount) >= 0 and not overflows(amount, power)
+    except QuantityError:
+        return False
+
+
+def _power(name: str) -> int:
+    """Which multiple the scheduler reads: whole units for memory and pods, thousandths for everything else."""
+    return 0 if name in _WHOLE_UNITS else 3
+
+
+def _quantity_fault(name: str, amount: Any) -> tuple[str, str]:
+    if amount is None or _is_sane(name, amount):
+        return "", ""
+    try:
+        read = milli_value(amount) if _power(name) else value(amount)
+    except QuantityError:
+        return f"is {shown_value(amount)}, not a quantity", REMOVED
+    if overflows(amount, _power(name)):
+        return f"{shown_value(amount)} is too large for the scheduler's 64-bit numbers", f"it counts as {read}"
+    return f"{shown_value(amount)} is negative", KEPT
+
+
+@lru_cache(maxsize=65536)
+def _is_time(text: str) -> bool:
+    if _TIME.fullmatch(text) is None:
+        return False
+    try:
+        datetime.fromisoformat(text.upper())
+    except ValueError:
+        return False
+    return True
+
+
+def _is_int(bounds: tuple[int, int]) -> Callable[[Any], bool]:
+    low, high = bounds
+    return lambda item: type(item) is int and low <= item <= high
+
+
+TEXT = Scalar("text", lambda item: type(item) is str, "")
+BOOL = Scalar("true or false", lambda item: type(item) is bool, False)
+INT = Scalar("a whole number of 32 bits", _is_int(INT32), 0)
+LONG = Scalar("a whole number of 64 bits", _is_int(INT64), 0)
+TIME = Scalar("a time as 2026-11-01T00:00:00Z", lambda item: type(item) is str and _is_time(item), DROP)
+INT_OR_TEXT = Scalar("a number or text", lambda item: type(item) is str or _is_int(INT32)(item), 0)
+QUANTITY = Scalar("a quantity", lambda item: _is_sane("", item), DROP)
+QUANTITIES = Quantities()
+TEXTS = ListOf(TEXT)
+TEXT_MAP = MapOf(TEXT)
+
+
+def struct(**fields: Shape) -> Struct:
+    """A mapping with these fields; a trailing underscore keeps clear of Python's words."""
+    return Struct({name.rstrip("_"): shape for name, shape in fields.items()})
+
+
+def structs(**fields: Shape) -> ListOf:
+    """A list of mappings with these fields."""
+    return ListOf(struct(**fields))

@@ -1,0 +1,206 @@
+"""Where a snapshot's files come from: a folder, an archive, one file, or a stream."""
+
+from __future__ import annotations
+
+import io
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO, BinaryIO
+
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.archive import (
+    BROKEN,
+    FOREIGN_MAGICS,
+    GZIP_MAGIC,
+    ZIP_MAGICS,
+    Budget,
+    SourceFile,
+    Unpacked,
+    gunzip,
+    is_tar,
+    shown,
+    tar_files,
+    zip_files,
+)
+from vcdebug.snapshot.report import Report
+
+Progress = Callable[[int, int, str], None]
+"""Called with bytes read so far, bytes in all (0 if unknown), and the file at hand."""
+
+Source = str | Path | BinaryIO
+
+READ_SUFFIXES = ("", ".json", ".yaml", ".yml", ".ndjson", ".jsonl", ".conf")
+"""Suffixes of the files that are read in a folder or archive, also with `.gz`."""
+COMPANIONS = ("expected.json", "question.json")
+"""Files that lie beside a snapshot and are no part of it."""
+_RECORDING_STARTS = (b'{"ev":', b'{"seq":')
+_TAR_BLOCK = 512
+
+
+def open_source(source: Source, report: Report, progress: Progress | None = None) -> Iterator[SourceFile]:
+    """The files of a snapshot in a fixed order; raises SnapshotError if the source cannot be read at all."""
+    budget = Budget()
+    if source == "-":
+        return _stream_files(sys.stdin.buffer, "stdin", budget, report)
+    if isinstance(source, str | Path):
+        return _path_files(Path(source), budget, report, progress)
+    return _stream_files(source, str(getattr(source, "name", "stream")), budget, report)
+
+
+def source_name(source: Source) -> str:
+    """How a source is called when the snapshot does not name itself."""
+    if source == "-":
+        return "stdin"
+    if not isinstance(source, str | Path):
+        return Path(str(getattr(source, "name", "stream"))).name
+    path = Path(source)
+    name = path.name or path.resolve().name
+    for suffix in (".gz", ".tgz", ".tar", ".zip", ".json", ".yaml", ".yml", ".ndjson"):
+        name = name.removesuffix(suffix)
+    return name or path.name
+
+
+def _path_files(path: Path, budget: Budget, report: Report, progress: Progress | None) -> Iterator[SourceFile]:
+    where = str(path)
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            return _folder_files(path, budget, report, progress)
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
+            raise SnapshotError("is a device, not a snapshot", where=where)
+        if status.st_size > budget.max_bytes:
+            raise SnapshotError(f"is larger than {budget.max_bytes >> 20} MiB", where=where)
+        with path.open("rb") as stream:
+            data = stream.read(budget.max_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise SnapshotError(_reason(error), where=where) from error
+    if progress:
+        progress(0, len(data), path.name)
+    return _data_files(data, path.name, budget, report)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder"
+    if isinstance(error, PermissionError):
+        return "may not be read"
+    return f"cannot be read: {getattr(error, 'strerror', None) or error}"
+
+
+def _stream_files(stream: IO[bytes], name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+    try:
+        data = stream.read(budget.max_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"cannot be read: {error}", where=name) from error
+    return _data_files(data, name, budget, report)
+
+
+def _data_files(data: bytes, name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+    """The files in one file's bytes: an archive's members, or the file itself; what it is shows in its first bytes."""
+    if not data.strip():
+        raise SnapshotError("is empty", where=name)
+    for magic, packer in FOREIGN_MAGICS.items():
+        if data.startswith(magic):
+            raise SnapshotError(f"is packed with {packer}", "use .tar.gz, .zip or plain files", name)
+    if data.startswith(ZIP_MAGICS):
+        yield from _wanted(zip_files(io.BytesIO(data), name, budget, report), budget, report)
+    elif data.startswith(GZIP_MAGIC):
+        yield from _gzip_files(data, name, budget, report)
+    elif is_tar(data[:_TAR_BLOCK]):
+        yield from _wanted(tar_files(io.BytesIO(data), name, budget, report), budget, report)
+    else:
+        budget.take(len(data), name)
+        yield SourceFile(name, data)
+
+
+def _gzip_files(data: bytes, name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+    try:
+        head = Unpacked(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
+        if not is_tar(head):
+            yield SourceFile(name.removesuffix(".gz"), gunzip(data, budget, name))
+            return
+    except BROKEN as error:
+        raise SnapshotError(f"is damaged: {error}", where=name) from error
+    unpacked = Unpacked(io.BytesIO(data), budget, name)
+    yield from _wanted(tar_files(unpacked, name, budget, report), budget, report)
+
+
+def _folder_files(folder: Path, budget: Budget, report: Report, progress: Progress | None) -> Iterator[SourceFile]:
+    paths = [path for path in _folder_paths(folder, budget, report) if _is_wanted(path.name)]
+    sizes = [path.stat().st_size for path in paths]
+    total, done = sum(sizes), 0
+    for path, size in zip(paths, sizes, strict=True):
+        name = path.relative_to(folder).as_posix()
+        if progress:
+            progress(done, total, shown(name))
+        done += size
+        yield from _wanted(_read_file(path, shown(name), budget, report), budget, report)
+
+
+def _folder_paths(folder: Path, budget: Budget, report: Report) -> list[Path]:
+    """Regular files below a folder, in name order; links that lead out of it and devices are left out."""
+    root = folder.resolve()
+    found: list[Path] = []
+    waiting = [folder]
+    while waiting:
+        try:
+            entries = sorted(waiting.pop().iterdir())
+        except OSError as error:
+            report.add(_reason(error), "the folder is left out", file=str(folder))
+            continue
+        for path in entries:
+            budget.take_file(str(folder))
+            if path.name.startswith("."):
+                continue
+            if path.is_dir() and not path.is_symlink():
+                waiting.append(path)
+            elif path.is_file() and path.resolve().is_relative_to(root):
+                found.append(path)
+            elif not path.is_dir():
+                name = shown(path.relative_to(folder).as_posix())
+                report.add("is not a regular file of this folder", "it is left out", file=name)
+    return sorted(found)
+
+
+def _read_file(path: Path, name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+    try:
+        if path.stat().st_size > budget.max_bytes:
+            raise SnapshotError(f"is larger than {budget.max_bytes >> 20} MiB", where=name)
+        data = path.read_bytes()
+    except OSError as error:
+        report.add(_reason(error), "the file is left out", file=name)
+        return
+    budget.take(len(data), name)
+    yield SourceFile(name, data)
+
+
+def _wanted(files: Iterator[SourceFile], budget: Budget, report: Report) -> Iterator[SourceFile]:
+    """The files that may hold objects or settings, unpacked; recordings are passed over."""
+    for file in files:
+        if not _is_wanted(file.name):
+            continue
+        name, data = file
+        if data.startswith(GZIP_MAGIC):
+            name = name.removesuffix(".gz")
+            try:
+                if _is_recording(Unpacked(io.BytesIO(data), budget, name).read(64)):
+                    continue
+                data = gunzip(data, budget, name)
+            except BROKEN as error:
+                report.add(f"is damaged: {error}", "the file is left out", file=file.name)
+                continue
+        if not _is_recording(data[:64]):
+            yield SourceFile(name, data)
+
+
+def _is_wanted(name: str) -> bool:
+    path = PurePosixPath(name)
+    if path.name in COMPANIONS or any(part.startswith((".", "__MACOSX")) for part in path.parts):
+        return False
+    return PurePosixPath(path.name.removesuffix(".gz")).suffix.lower() in READ_SUFFIXES
+
+
+def _is_recording(head: bytes) -> bool:
+    return head.startswith(_RECORDING_STARTS)

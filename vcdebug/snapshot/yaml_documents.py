@@ -1,0 +1,167 @@
+"""YAML as Kubernetes reads it: timestamps stay text, keys are text, and aliases cannot blow up."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable, Iterator
+from itertools import accumulate
+from typing import Any
+
+import yaml
+
+MAX_DEPTH = 100
+"""Nesting of any document."""
+MAX_EXPANSION = 20
+"""How many times its own size a document may reach through aliases."""
+EXPANSION_FREE_NODES = 100_000
+
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_MAYBE_DEEP = re.compile(r"^[ \-?:\t]{100}", re.MULTILINE)
+
+
+class DocumentError(ValueError):
+    """A document that is not read; the text says why and where."""
+
+
+class _Loader(_Base):  # type: ignore[misc]
+    """PyYAML's safe loader with Kubernetes' implicit types: null, bool, int, float, else text."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping whose keys are text, as JSON has it."""
+        if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
+            self.flatten_mapping(node)
+        return {self._key(key): self.construct_object(value, deep=deep) for key, value in node.value}
+
+    def _key(self, node: yaml.Node) -> str:
+        if isinstance(node, yaml.ScalarNode):
+            return str(node.value)
+        raise DocumentError(f"{_place(node)}a key is not text")
+
+
+def _resolve(tag: str, pattern: str, first: str) -> None:
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
+
+
+_resolve("bool", "yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO")
+_resolve("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)", "-+0123456789")
+_NUMBER = r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_resolve("float", rf"{_NUMBER}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+0123456789.")
+_resolve("merge", "<<", "<")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_yaml_str)
+_Loader.add_constructor("tag:yaml.org,2002:binary", _Loader.construct_yaml_str)
+for _tag in ("set", "omap", "pairs"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_undefined)
+
+
+def yaml_documents(text: str) -> Iterator[Any]:
+    """The documents of a YAML stream one by one; raises DocumentError where it ends."""
+    if may_be_deep(text):
+        _refuse_deep(text)
+    aliases = "&" in text and "*" in text
+    try:
+        loader = _Loader(text)
+        try:
+            while loader.check_node():
+                node = loader.get_node()
+                yield _construct(loader, node, aliases=aliases)
+        finally:
+            loader.dispose()
+    except DocumentError:
+        raise
+    except yaml.YAMLError as error:
+        raise DocumentError(_explained(error)) from error
+    except (ValueError, TypeError, OverflowError, RecursionError, AttributeError) as error:
+        raise DocumentError(f"is not YAML: {error}") from error
+
+
+def may_be_deep(text: str) -> bool:
+    """A quick look whether block indentation or brackets could nest beyond `MAX_DEPTH`; never wrong in saying no."""
+    return bracket_depth(text) > MAX_DEPTH or _MAYBE_DEEP.search(text) is not None
+
+
+def bracket_depth(text: str) -> int:
+    """How deep brackets nest, also those inside strings."""
+    brackets = text.encode("utf-8", errors="replace").translate(None, _NOT_BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+
+
+def _refuse_deep(text: str) -> None:
+    """Count nesting over the parser's events, which need no stack."""
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=_Base):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    raise DocumentError(f"{_place(event)}nests deeper than {MAX_DEPTH} levels")
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.YAMLError:
+        return
+
+
+def _construct(loader: Any, node: yaml.Node, *, aliases: bool) -> Any:
+    if not aliases:
+        return loader.construct_document(node)
+    expanded, _, own = _Expansion().measure(node)
+    if expanded > EXPANSION_FREE_NODES and expanded > MAX_EXPANSION * own:
+        raise DocumentError(f"{_place(node)}its aliases expand to {expanded} values")
+    return json.loads(json.dumps(loader.construct_document(node)))
+
+
+class _Expansion:
+    """Measures a node graph as if every alias were written out."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[int, int]] = {}
+        self._open: dict[int, bool] = {}
+
+    def measure(self, node: yaml.Node) -> tuple[int, int, int]:
+        """Values when written out, depth when written out, values as written."""
+        size, depth = self._visit(node)
+        return size, depth, len(self._known)
+
+    def _visit(self, node: yaml.Node) -> tuple[int, int]:
+        key = id(node)
+        if key in self._known:
+            return self._known[key]
+        if key in self._open:
+            raise DocumentError(f"{_place(node)}an alias contains itself")
+        self._open[key] = True
+        size, depth = 1, 0
+        for child in _children(node):
+            child_size, child_depth = self._visit(child)
+            size += child_size
+            depth = max(depth, child_depth)
+        del self._open[key]
+        if depth >= MAX_DEPTH:
+            raise DocumentError(f"{_place(node)}nests deeper than {MAX_DEPTH} levels")
+        self._known[key] = size, depth + 1
+        return size, depth + 1
+
+
+def _children(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        yield from node.value
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield key
+            yield value
+
+
+def _place(part: yaml.Node | yaml.Event) -> str:
+    mark = part.start_mark
+    return f"line {mark.line + 1}: " if mark else ""
+
+
+def _explained(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = str(getattr(error, "problem", None) or error).splitlines()[0]
+    return f"line {mark.line + 1}: is not YAML: {problem}" if mark else f"is not YAML: {problem}"

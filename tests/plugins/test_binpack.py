@@ -19,7 +19,7 @@ def opened(*objects: Manifest | list[Manifest], **arguments: Any) -> Session:
 
 def scores(ssn: Session, name: str = "j-0") -> list[float]:
     answers = ssn.ask(NODE_ORDER, task(ssn, name), ssn.all_rows())
-    return answers["binpack"].total.tolist()
+    return [float(score) for score in answers["binpack"].total]
 
 
 def test_the_score_is_the_weighted_average_of_the_filled_shares() -> None:

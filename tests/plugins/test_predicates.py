@@ -1,5 +1,6 @@
 """The Kubernetes filters for a task over nodes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -36,8 +37,8 @@ def labelled(manifest: Manifest, **labels: str) -> Manifest:
     return manifest
 
 
-def opened(*objects: Manifest, flags: Flags | None = None, **arguments: Any) -> Session:
-    lines = "".join(f"      {key}: {value}\n" for key, value in arguments.items())
+def opened(*objects: Manifest, flags: Flags | None = None, arguments: Mapping[str, str] | None = None) -> Session:
+    lines = "".join(f"      {key}: {value}\n" for key, value in (arguments or {}).items())
     text = conf_of("predicates") + ("    arguments:\n" + lines if lines else "")
     snapshot = cluster(pod_group("j"), pod_group("r"), *objects, conf=text)
     snapshot.flags = flags or Flags()
@@ -268,7 +269,7 @@ def test_an_unbound_immediate_claim_fails_in_the_first_volume_check_that_is_on()
     objects = [node("n1"), IMMEDIATE, claim(storageClassName="s"), using_claim()]
     expected = "plugin VolumeZone pre-predicates failed PersistentVolume had no name"
     assert expected == prepare(opened(*objects))
-    off = opened(*objects, **{"predicate.VolumeZoneEnable": "false"})
+    off = opened(*objects, arguments={"predicate.VolumeZoneEnable": "false"})
     expected = "plugin VolumeBinding pre-predicates failed pod has unbound immediate PersistentVolumeClaims"
     assert expected == prepare(off)
 
@@ -363,14 +364,19 @@ def test_several_reasons_gather_until_one_is_final() -> None:
 )
 def test_a_filter_without_its_state_is_an_error(off: tuple[str, ...], text: str) -> None:
     arguments = {f"predicate.{name}Enable": "false" for name in off}
-    ssn = opened(node("n1"), pod("j-0", "j"), **arguments)
+    ssn = opened(node("n1"), pod("j-0", "j"), arguments=arguments)
     assert [(Status(1, text),)] == judge(ssn)
 
 
 def test_the_equivalence_cache_forgets_the_reason() -> None:
-    template = {"annotations": {"volcano.sh/template-uid": "t"}}
-    objects = [node("n1", taints=[TAINT]), node("n2"), pod("j-0", "j", **template), pod("j-1", "j", **template)]
-    ssn = opened(*objects, **{"predicate.CacheEnable": "true"})
+    template = {"volcano.sh/template-uid": "t"}
+    objects = [
+        node("n1", taints=[TAINT]),
+        node("n2"),
+        pod("j-0", "j", annotations=template),
+        pod("j-1", "j", annotations=template),
+    ]
+    ssn = opened(*objects, arguments={"predicate.CacheEnable": "true"})
     assert [[TAINTED], []] == reasons(ssn)
     prepare(ssn, "j-1")
     cached = Status(1, "plugin equivalence cache predicates failed", "predicate.CacheEnable")
@@ -396,7 +402,7 @@ def test_a_discarded_eviction_leaves_the_pod_out_of_the_view() -> None:
 def test_without_volume_binding_and_dynamic_resources_the_pod_comes_back() -> None:
     flags = Flags(feature_gates={"DynamicResourceAllocation": False})
     objects = [node("n1"), with_port(pod("r-0", "r", on="n1"), 80), with_port(pod("j-0", "j"), 80)]
-    ssn = opened(*objects, flags=flags, **{"predicate.VolumeBindingEnable": "false"})
+    ssn = opened(*objects, flags=flags, arguments={"predicate.VolumeBindingEnable": "false"})
     ssn.deallocated(task(ssn, "r-0"))
     assert [] == ssn.allocated(task(ssn, "r-0"))
     assert [[PORTS]] == reasons(ssn)

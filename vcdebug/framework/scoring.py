@@ -77,16 +77,16 @@ def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo
     """BestNodeFn's choice, else the first node with the highest total; None without scores."""
     if scored is None:
         return None
-    chosen = ssn.ask(BEST_NODE, task, scored.nodes)
+    chosen: NodeInfo | None = ssn.ask(BEST_NODE, task, scored.nodes)
     return chosen if chosen is not None else _highest(ssn, scored)
 
 
 def _highest(ssn: Session, scored: Scored) -> NodeInfo | None:
-    comparable = scored.total > -np.inf
-    if not comparable.any():
+    """NaN and minus infinity never win."""
+    best = max((score for score in scored.total.tolist() if score > -np.inf), default=None)
+    if best is None:
         return None
-    best = float(scored.total[comparable].max())
-    tied = scored.nodes.rows[scored.total == best].tolist()
+    tied = [int(row) for row in scored.nodes.rows[scored.total == best]]
     names = tuple(ssn.node_table.names[row] for row in tied)
     ssn.record.append(BestEvent("node", names[0], best, names))
     return ssn.node_table.nodes[tied[0]]

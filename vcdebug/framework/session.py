@@ -6,7 +6,7 @@ Upstream: framework/session.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import ParamSpec, TypeVar
 
@@ -71,6 +71,7 @@ class Session:
         self.node_search_start = 0
         """Where the next search over nodes begins; shared by all actions of the process."""
         self._cycle_states: dict[TaskId, CycleState] = {}
+        self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     # Asking
 
@@ -230,14 +231,11 @@ class Session:
 
     def hyper_node_rows(self, name: str) -> NodeRows | None:
         """The hypernode's real nodes that the session has, ascending by name; None for an unknown hypernode."""
-        real = self.hyper_nodes.real_nodes.get(name)
-        if real is None:
-            return None
-        return self.node_table.rows_named(sorted(node for node in real if node in self.nodes))
-
-    def jobs_ascending(self) -> Mapping[JobId, JobInfo]:
-        """The session's jobs by id."""
-        return self.jobs
+        if name not in self._hyper_node_rows:
+            real = self.hyper_nodes.real_nodes.get(name)
+            known = None if real is None else sorted(node for node in real if node in self.nodes)
+            self._hyper_node_rows[name] = None if known is None else self.node_table.rows_named(known)
+        return self._hyper_node_rows[name]
 
 
 def pod_index(name: str) -> int | None:

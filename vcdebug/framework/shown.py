@@ -76,7 +76,7 @@ def unified_victims(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     return (("candidates", task_keys(args[1])), ("vote", vote)), task_keys(offered)
 
 
-def victim_tasks(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+def victim_tasks(_args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Who should go anyway?"""
     return (), task_keys(answer)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import singledispatch
+from functools import singledispatchmethod
 from typing import Any, TextIO
 
 from vcdebug.framework.record import (
@@ -12,7 +12,6 @@ from vcdebug.framework.record import (
     BestEvent,
     Books,
     CloseEvent,
-    Event,
     HookEvent,
     JobClose,
     NodeAmounts,
@@ -38,14 +37,17 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=
 
 def write_jsonl(recording: Recording, file: TextIO) -> None:
     """One event per line, in order."""
-    for seq in range(1, len(recording) + 1):
-        file.write(_encode(event_json(recording, seq)))
+    encoder = EventEncoder(recording)
+    for seq, event in enumerate(recording.events, start=1):
+        body = encoder.encode(event)
+        body["seq"] = seq
+        file.write(_encode(body))
         file.write("\n")
 
 
 def event_json(recording: Recording, seq: Seq) -> Json:
     """One event as the trace writes it."""
-    body = _body(recording.event(seq), recording)
+    body = EventEncoder(recording).encode(recording.event(seq))
     body["seq"] = seq
     return body
 
@@ -87,109 +89,9 @@ def _books(books: Books) -> Json:
     return {plugin: plain(figures) for plugin, figures in books}
 
 
-@singledispatch
-def _body(event: Event, recording: Recording) -> Json:
-    raise TypeError(f"no schema for {type(event).__name__}")
-
-
-@_body.register
-def _hook(event: HookEvent, recording: Recording) -> Json:
-    body: Json = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain(event.result)}
-    body.update((field, plain(value)) for field, value in event.subject)
-    return body
-
-
-@_body.register
-def _pop(event: PopEvent, recording: Recording) -> Json:
-    return {"ev": "pop", event.kind: event.name, "left": event.left}
-
-
-@_body.register
-def _predicate(event: PredicateEvent, recording: Recording) -> Json:
-    names, reasons = recording.node_names, recording.reasons
-    shown = {code: statuses(reasons.statuses(code)) for code in dict.fromkeys(event.codes.tolist())}
-    return {
-        "ev": "predicate",
-        "task": event.task,
-        "considered": event.considered,
-        "processed": event.processed,
-        "feasible": [names[row] for row in event.feasible.tolist()],
-        "failed": {
-            names[row]: shown[code] for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True)
-        },
-    }
-
-
-@_body.register
-def _score(event: ScoreEvent, recording: Recording) -> Json:
-    names = [recording.node_names[row] for row in event.rows.tolist()]
-    return {
-        "ev": "score",
-        "task": event.task,
-        "plugins": {part: _scores(names, scores.tolist()) for part, scores in event.parts},
-        "total": _scores(names, event.total.tolist()),
-    }
-
-
 def _scores(names: list[NodeName], scores: list[float]) -> Json:
     """A NaN marks a node without an entry."""
     return {name: number(score) for name, score in zip(names, scores, strict=True) if score == score}
-
-
-@_body.register
-def _best(event: BestEvent, recording: Recording) -> Json:
-    return {"ev": "best", event.kind: event.name, "score": number(event.score), "tied": list(event.tied)}
-
-
-@_body.register
-def _random(event: RandomEvent, recording: Recording) -> Json:
-    return {"ev": "random", "n": event.n}
-
-
-@_body.register
-def _op(event: OpEvent, recording: Recording) -> Json:
-    body: Json = {"ev": "op", "op": event.op, "task": event.task, "node": event.node, "plugins": _books(event.books)}
-    if event.after is not None:
-        body["after"] = _amounts(event.after)
-    optional = {"reason": event.reason, "eviction": event.eviction, "via": event.via}
-    body.update((field, value) for field, value in optional.items() if value is not None)
-    return body
-
-
-@_body.register
-def _statement(event: StatementEvent, recording: Recording) -> Json:
-    return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
-
-
-@_body.register
-def _action(event: ActionEvent, recording: Recording) -> Json:
-    return {"ev": "action", "what": event.what, "action": event.action}
-
-
-@_body.register
-def _state(event: StateEvent, recording: Recording) -> Json:
-    jobs = {
-        uid: {
-            "queue": job.queue,
-            "priority": job.priority,
-            "minAvailable": job.min_available,
-            "phase": job.phase,
-            "status": dict(job.status),
-        }
-        for uid, job in event.jobs.items()
-    }
-    nodes = _nodes(recording.node_names, event.nodes)
-    return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": _books(event.books)}
-
-
-@_body.register
-def _close(event: CloseEvent, recording: Recording) -> Json:
-    return {
-        "ev": "close",
-        "jobs": {uid: _job_close(job) for uid, job in event.jobs.items()},
-        "queues": {name: dict(amounts) for name, amounts in event.queues.items()},
-        "nodes": _nodes(recording.node_names, event.nodes),
-    }
 
 
 def _job_close(job: JobClose) -> Json:
@@ -212,6 +114,114 @@ def _task_close(task: TaskClose) -> Json:
     return body
 
 
-@_body.register
-def _panic(event: PanicEvent, recording: Recording) -> Json:
-    return {"ev": "panic", "message": event.message}
+class EventEncoder:
+    """Turns events into what the trace writes; a code's statuses are spelt out once."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._names = recording.node_names
+        self._reasons = recording.reasons
+        self._statuses: dict[int, list[dict[str, object]]] = {}
+
+    @singledispatchmethod
+    def encode(self, event: object) -> Json:
+        """One event without its number."""
+        raise TypeError(f"no schema for {type(event).__name__}")
+
+    @encode.register
+    def _hook(self, event: HookEvent) -> Json:
+        body: Json = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain(event.result)}
+        body.update((field, plain(value)) for field, value in event.subject)
+        return body
+
+    @encode.register
+    def _pop(self, event: PopEvent) -> Json:
+        return {"ev": "pop", event.kind: event.name, "left": event.left}
+
+    @encode.register
+    def _predicate(self, event: PredicateEvent) -> Json:
+        names = self._names
+        return {
+            "ev": "predicate",
+            "task": event.task,
+            "considered": event.considered,
+            "processed": event.processed,
+            "feasible": [names[row] for row in event.feasible.tolist()],
+            "failed": {
+                names[row]: self._shown(code)
+                for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True)
+            },
+        }
+
+    def _shown(self, code: int) -> list[dict[str, object]]:
+        if code not in self._statuses:
+            self._statuses[code] = statuses(self._reasons.statuses(code))
+        return self._statuses[code]
+
+    @encode.register
+    def _score(self, event: ScoreEvent) -> Json:
+        names = [self._names[row] for row in event.rows.tolist()]
+        return {
+            "ev": "score",
+            "task": event.task,
+            "plugins": {part: _scores(names, scores.tolist()) for part, scores in event.parts},
+            "total": _scores(names, event.total.tolist()),
+        }
+
+    @encode.register
+    def _best(self, event: BestEvent) -> Json:
+        return {"ev": "best", event.kind: event.name, "score": number(event.score), "tied": list(event.tied)}
+
+    @encode.register
+    def _random(self, event: RandomEvent) -> Json:
+        return {"ev": "random", "n": event.n}
+
+    @encode.register
+    def _op(self, event: OpEvent) -> Json:
+        body: Json = {
+            "ev": "op",
+            "op": event.op,
+            "task": event.task,
+            "node": event.node,
+            "plugins": _books(event.books),
+        }
+        if event.after is not None:
+            body["after"] = _amounts(event.after)
+        optional = {"reason": event.reason, "eviction": event.eviction, "via": event.via}
+        body.update((field, value) for field, value in optional.items() if value is not None)
+        return body
+
+    @encode.register
+    def _statement(self, event: StatementEvent) -> Json:
+        return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
+
+    @encode.register
+    def _action(self, event: ActionEvent) -> Json:
+        return {"ev": "action", "what": event.what, "action": event.action}
+
+    @encode.register
+    def _state(self, event: StateEvent) -> Json:
+        jobs = {
+            uid: {
+                "queue": job.queue,
+                "priority": job.priority,
+                "minAvailable": job.min_available,
+                "phase": job.phase,
+                "status": dict(job.status),
+            }
+            for uid, job in event.jobs.items()
+        }
+        nodes = _nodes(self._names, event.nodes)
+        return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": _books(event.books)}
+
+    @encode.register
+    def _close(self, event: CloseEvent) -> Json:
+        return {
+            "ev": "close",
+            "jobs": {uid: _job_close(job) for uid, job in event.jobs.items()},
+            "queues": {name: dict(amounts) for name, amounts in event.queues.items()},
+            "nodes": _nodes(self._names, event.nodes),
+        }
+
+    @encode.register
+    def _panic(self, event: PanicEvent) -> Json:
+        return {"ev": "panic", "message": event.message}

@@ -72,8 +72,11 @@ def _required(ssn: Session, job: JobInfo) -> dict[SubJobId, None]:
         else:
             unready.append(sub_job)
     required: dict[SubJobId, None] = {}
-    in_order = sorted(unready, key=cmp_to_key(lambda a, b: -1 if ssn.sub_job_order_less(a, b) else 1))
-    for sub_job in in_order:
+
+    def compare(left: SubJobInfo, right: SubJobInfo) -> int:
+        return -1 if ssn.sub_job_order_less(left, right) else 1
+
+    for sub_job in sorted(unready, key=cmp_to_key(compare)):
         if ready_count.get(sub_job.gid, 0) < job.min_sub_jobs.get(sub_job.gid, 0):
             required[sub_job.uid] = None
             ready_count[sub_job.gid] = ready_count.get(sub_job.gid, 0) + 1

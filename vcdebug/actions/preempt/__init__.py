@@ -6,6 +6,7 @@ Upstream: actions/preempt.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework.action import Action, QueuedJobs
@@ -99,7 +100,7 @@ class Preempt(Action):
         while ssn.ask(JOB_STARVING, job) and tasks:
             task = tasks.pop()
             with ssn.scope(Level.TASK, task.key):
-                self._preempt(ssn, helper, statement, task, lambda victim, t=task: _of_other_job(ssn, job, t, victim))  # type: ignore[misc]
+                self._preempt(ssn, helper, statement, task, partial(_of_other_job, ssn, job, task))
         if ssn.ask(JOB_PIPELINED, job):
             statement.commit()
         else:
@@ -112,9 +113,7 @@ class Preempt(Action):
             task = tasks.pop()
             statement = Statement(ssn)
             with ssn.scope(Level.TASK, task.key):
-                placed = self._preempt(
-                    ssn, helper, statement, task, lambda victim, t=task: _of_same_job(ssn, t, victim)
-                )  # type: ignore[misc]
+                placed = self._preempt(ssn, helper, statement, task, partial(_of_same_job, ssn, task))
                 if not placed:
                     statement.discard()
                     return
@@ -222,5 +221,5 @@ def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
         return False
     for condition in other.pod.status.get("conditions") or ():
         if condition.get("type") == "DisruptionTarget":
-            return condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler"
+            return bool(condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler")
     return False

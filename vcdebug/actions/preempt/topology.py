@@ -185,12 +185,11 @@ def _rank(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
 
 
 def _earliest_start(victims: list[TaskInfo]) -> str:
-    """Start time of the highest-priority victims' earliest; empty means now, which is later than any other."""
+    """Earliest start among the highest-priority victims; empty means now, which is later than any other."""
     best = victims[0]
     for victim in victims[1:]:
-        if _priority(victim) > _priority(best):
-            best = victim
-        elif _priority(victim) == _priority(best) and _starts_before(victim, best):
+        tie = _priority(victim) == _priority(best) and _starts_before(victim, best)
+        if tie or _priority(victim) > _priority(best):
             best = victim
     return str(best.pod.status.get("startTime") or "")
 

@@ -16,11 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.ballots import build_ballots, register
 from vcdebug.framework.conf import SchedulerConf, parse_conf
+from vcdebug.framework.cycle import open_plugins
 from vcdebug.framework.record import Record
-from vcdebug.framework.registry import resolve
 from vcdebug.framework.session import Session
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PLUGINS
@@ -179,15 +177,7 @@ def open_session(snapshot: Snapshot, *tiers: str, **settings: Any) -> Session:
     conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings))
     assert not conf.built_in, conf.problems
     ssn = Session(snapshot, conf, Record())
-    for tier in conf.tiers:
-        for option in tier:
-            plugin = resolve(PLUGINS[option.name])(Arguments(option.arguments))
-            ssn.plugins[plugin.name] = plugin
-            ssn.withdrawn = {}
-            plugin.on_session_open(ssn)
-            register(ssn.functions, plugin, ssn.withdrawn)
-            ssn.handlers.append((getattr(plugin, "allocate_func", None), getattr(plugin, "deallocate_func", None)))
-    ssn.ballots = build_ballots(conf, ssn.functions, ssn.record)
+    open_plugins(ssn, PLUGINS)
     return ssn
 
 

@@ -17,14 +17,13 @@ from tests.builders import (
     tasks,
 )
 from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
-from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.record import OpEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import AssertPanic
-from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.drf import Drf
 from vcdebug.plugins.drf.hierarchy import parse_weight
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.replay import replay
 
 HIERARCHY = {"drf": {"enableHierarchy": "true"}}
 
@@ -122,26 +121,19 @@ def test_without_hierarchy_queues_are_not_compared_and_reclaim_is_not_answered()
     assert ssn.ask(RECLAIMABLE, task(ssn, "want-0"), tasks(ssn, "have-0")) is None
 
 
-def fill(ssn: Session, waiting: dict[str, list[TaskInfo]], idle: dict[str, float]) -> dict[str, int]:
-    """Allocate's outline: the first queue of the heap places one task and goes back into the heap."""
-    placed = dict.fromkeys(waiting, 0)
-    heap = PriorityQueue[QueueInfo](ssn.queue_order_less, "queue", lambda queue: queue.name, ssn.record)
-    heap.extend(ssn.queues[name] for name in sorted(waiting))
-    while len(heap):
-        first = heap.pop()
-        if not waiting[first.name]:
-            continue
-        chosen = waiting[first.name].pop(0)
-        if all(chosen.resreq.get(dimension) <= left for dimension, left in idle.items()):
-            idle.update({dimension: left - chosen.resreq.get(dimension) for dimension, left in idle.items()})
-            ssn.allocated(chosen)
-            placed[first.name] += 1
-        heap.push(first)
-    return placed
+def placed(*objects: Manifest | list[Manifest]) -> dict[str, int]:
+    """Pods that a whole allocate action places, by queue."""
+    recording = replay(cluster(*objects, conf=conf_of("drf", arguments=HIERARCHY)))
+    counts: dict[str, int] = {}
+    for event in recording.events:
+        if isinstance(event, OpEvent) and event.op == "allocate":
+            name = event.task.removeprefix("default/").rpartition("-")[0]
+            counts[name] = counts.get(name, 0) + 1
+    return counts
 
 
 def test_the_worked_tree_gives_4_6_and_6_pods() -> None:
-    ssn = tree(
+    found = placed(
         node("n1", cpu="10", memory="10G", pods="50"),
         path("sci", "root/sci", "100/50"),
         path("dev", "root/eng/dev", "100/50/50"),
@@ -151,24 +143,21 @@ def test_the_worked_tree_gives_4_6_and_6_pods() -> None:
         pods("dev", 10, memory=None),
         pods("prod", 10, cpu=None),
     )
-    waiting = {name: list(ssn.jobs[f"default/{name}"].tasks.values()) for name in ("sci", "dev", "prod")}
-    assert {"sci": 4, "dev": 6, "prod": 6} == fill(ssn, waiting, {"cpu": 10000.0, "memory": 10e9})
+    assert {"sci": 4, "dev": 6, "prod": 6} == found
 
 
 def test_the_worked_tree_of_five_queues_gives_10_10_10_15_and_15_pods() -> None:
     paths = {"q1": "pg1", "q2": "pg2", "q31": "pg3/pg31", "q32": "pg3/pg32", "q4": "pg4"}
     weights = {"q31": "100/25/50", "q32": "100/25/50"}
     only_memory = ("q32", "q4")
-    ssn = tree(
+    found = placed(
         node("n1", cpu="30", memory="30G", pods="500"),
         [path(name, f"root/{below}", weights.get(name, "100/25")) for name, below in paths.items()],
         [pod_group(name, queue=name, min_member=0) for name in paths],
         *[pods(name, 30, memory=None) for name in paths if name not in only_memory],
         *[pods(name, 30, cpu=None) for name in only_memory],
     )
-    waiting = {name: list(ssn.jobs[f"default/{name}"].tasks.values()) for name in paths}
-    expected = {"q1": 10, "q2": 10, "q31": 10, "q32": 15, "q4": 15}
-    assert expected == fill(ssn, waiting, {"cpu": 30000.0, "memory": 30e9})
+    assert {"q1": 10, "q2": 10, "q31": 10, "q32": 15, "q4": 15} == found
 
 
 def test_a_saturated_queue_goes_last_whatever_its_share() -> None:

@@ -73,14 +73,19 @@ def run_cycle(
 
 def _open(ssn: Session, plugins: Registry) -> None:
     open_topology(ssn)
+    open_plugins(ssn, plugins)
+    for job in ssn.jobs.values():
+        ssn.ask(hooks.JOB_VALID, job)
+    record_state(ssn, "open")
+
+
+def open_plugins(ssn: Session, plugins: Registry) -> None:
+    """Open every configured plugin that exists, tier by tier, and resolve who answers which hook."""
     for tier in ssn.conf.tiers:
         for option in tier:
             if option.name in plugins:
                 _open_plugin(ssn, resolve(plugins[option.name])(Arguments(option.arguments)))
     ssn.ballots = build_ballots(ssn.conf, ssn.functions, ssn.record)
-    for job in ssn.jobs.values():
-        ssn.ask(hooks.JOB_VALID, job)
-    record_state(ssn, "open")
 
 
 def _open_plugin(ssn: Session, plugin: Plugin) -> None:

@@ -147,9 +147,10 @@ class Proportion(Plugin):
             attr = None if job is None else self.queues.get(job.queue)
             if job is None or attr is None:
                 continue
-            allocated = left_over.setdefault(job.queue, attr.allocated.clone())
-            if not allocated.less_equal(attr.deserved):
-                allocated.sub(task.resreq)
+            if job.queue not in left_over:
+                left_over[job.queue] = attr.allocated.clone()
+            if not left_over[job.queue].less_equal(attr.deserved):
+                left_over[job.queue].sub(task.resreq)
                 victims.append(task)
         return victims, PERMIT
 

@@ -1,0 +1,1 @@
+"""The command line: arguments in, tables, text or JSON out, one line per error."""

@@ -1,0 +1,16 @@
+"""The commands: one line each, in the order in which --help shows them."""
+
+from vcdebug.cli.commands.base import Command
+from vcdebug.cli.commands.capture import Capture
+from vcdebug.cli.commands.explain import Explain
+from vcdebug.cli.commands.inspect import Inspect
+from vcdebug.cli.commands.open import Open
+from vcdebug.cli.commands.run import Run
+
+COMMANDS: tuple[type[Command], ...] = (
+    Open,
+    Run,
+    Explain,
+    Inspect,
+    Capture,
+)

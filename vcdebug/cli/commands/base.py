@@ -1,0 +1,50 @@
+"""What a command is: a name, its arguments, and one method that answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from argparse import ArgumentParser, Namespace
+from enum import Enum, auto
+from typing import ClassVar
+
+from vcdebug.cli.output import Output
+
+
+class Outcome(Enum):
+    """How a command ended; `cli/main.py` makes an exit code of it."""
+
+    DONE = auto()
+    UNSCHEDULED = auto()
+    """The job that was asked about stays unscheduled."""
+    PROBLEMS = auto()
+    """The snapshot has problems."""
+
+
+class Command(ABC):
+    """One subcommand. Engine rooms are imported inside `execute`, so that help stays quick."""
+
+    NAME: ClassVar[str]
+    HELP: ClassVar[str]
+    """One sentence, shown by --help."""
+    EXITS: ClassVar[str] = "exit status: 0 done, 1 error"
+
+    @abstractmethod
+    def configure(self, parser: ArgumentParser) -> None:
+        """Add the command's arguments."""
+
+    @abstractmethod
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        """Do it."""
+
+
+SNAPSHOT_HELP = "a folder, .tar.gz, .zip or file of manifests, - for standard input, or the name of a bundled snapshot"
+
+
+def add_snapshot(parser: ArgumentParser) -> None:
+    """The argument that most commands begin with."""
+    parser.add_argument("snapshot", metavar="SNAPSHOT", help=SNAPSHOT_HELP)
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """The switch for programs."""
+    parser.add_argument("--json", action="store_true", help="write the answer as one JSON document")

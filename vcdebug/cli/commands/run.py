@@ -1,0 +1,60 @@
+"""`vcdebug run`: replay the cycle without a screen and say what it did."""
+
+from __future__ import annotations
+
+import gzip
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from vcdebug.cli.commands.base import Command, Outcome, add_json, add_snapshot
+from vcdebug.cli.output import Output
+
+if TYPE_CHECKING:
+    from vcdebug.trace.recording import Recording
+
+STDOUT = "-"
+
+
+class Run(Command):
+    """Replays headless."""
+
+    NAME = "run"
+    HELP = "replay the cycle without a screen and say what it did"
+
+    def configure(self, parser: ArgumentParser) -> None:
+        add_snapshot(parser)
+        parser.add_argument(
+            "--trace", metavar="FILE", help="write every event as JSON lines; .gz is compressed, - is standard output"
+        )
+        add_json(parser)
+
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.render import show
+        from vcdebug.cli.reports import cycle
+        from vcdebug.cli.snapshots import replay_snapshot
+
+        recording, seconds = replay_snapshot(args.snapshot)
+        if args.trace:
+            _write_trace(recording, args.trace, output)
+        if args.json:
+            output.json(cycle.document(recording, seconds))
+        elif args.trace != STDOUT:
+            show(cycle.blocks(recording, seconds), output)
+        return Outcome.DONE
+
+
+def _write_trace(recording: Recording, target: str, output: Output) -> None:
+    from vcdebug.trace.codec import write_jsonl
+
+    if target == STDOUT:
+        write_jsonl(recording, output.out)
+        return
+    with _open_text(Path(target)) as file:
+        write_jsonl(recording, file)
+
+
+def _open_text(path: Path) -> TextIO:
+    if path.suffix != ".gz":
+        return path.open("w", encoding="utf-8", newline="\n")
+    return gzip.open(path, "wt", encoding="utf-8", newline="\n")  # type: ignore[return-value]  # "wt" gives text

@@ -1,0 +1,45 @@
+"""The only writer of stdout and the only writer of stderr of the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+PREFIX = "vcdebug: "
+
+
+class Output:
+    """stdout carries data, stderr what happens meanwhile."""
+
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self.out = sys.stdout if out is None else out
+        self.err = sys.stderr if err is None else err
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person looks at stdout."""
+        return self.out.isatty()
+
+    def text(self, text: str) -> None:
+        """One or more lines of data; what the stream cannot encode is escaped."""
+        self.out.write(_writable(text, self.out) + "\n")
+
+    def json(self, document: Mapping[str, object]) -> None:
+        """A document whose bytes depend on nothing but its values."""
+        self.out.write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+
+    def narrate(self, line: str) -> None:
+        """One line about what happens."""
+        self.err.write(_writable(PREFIX + " ".join(line.split()), self.err) + "\n")
+        self.err.flush()
+
+    def flush(self) -> None:
+        """Everything written reaches the reader, or raises now."""
+        self.out.flush()
+
+
+def _writable(text: str, stream: TextIO) -> str:
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

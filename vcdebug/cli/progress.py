@@ -1,0 +1,36 @@
+"""Progress on stderr: bars where a person watches, nothing otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from vcdebug.cli.output import Output
+
+Report = Callable[[str, int, int], None]
+"""Called with a kind, objects read so far, objects expected."""
+
+
+@contextmanager
+def capture_progress(output: Output) -> Iterator[Report]:
+    """A bar per kind while a cluster is read."""
+    if not output.err.isatty():
+        yield _silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(file=output.err), transient=True) as progress:
+        bars: dict[str, int] = {}
+
+        def report(kind: str, done: int, total: int) -> None:
+            if kind not in bars:
+                bars[kind] = progress.add_task(kind, total=total)
+            progress.update(bars[kind], completed=done, total=max(done, total))  # type: ignore[arg-type]  # TaskID
+
+        yield report
+
+
+def _silent(kind: str, done: int, total: int) -> None:
+    """Nobody watches."""

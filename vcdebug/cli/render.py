@@ -1,0 +1,77 @@
+"""Blocks of text and tables to stdout: with colours for a person, plain and stable for a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vcdebug.cli.output import Output
+
+GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text in one style: title, good, bad, dim or none."""
+
+    text: str
+    style: str = ""
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows under column heads; a head that ends in `#` marks a column of numbers."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    indent: int = 0
+
+
+Block = Line | Grid
+
+_RICH_STYLES = {"title": "bold", "good": "green", "bad": "red", "dim": "dim", "": ""}
+
+
+def show(blocks: Iterable[Block], output: Output) -> None:
+    """Write the blocks, with colours where a person reads them."""
+    if output.is_terminal:
+        _show_rich(blocks, output)
+        return
+    for block in blocks:
+        for line in _lines(block):
+            output.text(line)
+
+
+def _lines(block: Block) -> list[str]:
+    pad = " " * block.indent
+    if isinstance(block, Line):
+        return [f"{pad}{line}".rstrip() for line in block.text.split("\n")]
+    widths = _widths(block)
+    numeric = [head.endswith("#") for head in block.heads]
+    rows = [[head.rstrip("#") for head in block.heads], *block.rows]
+    return [pad + _row(row, widths, numeric) for row in rows]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    aligned = (
+        cell.rjust(width) if right else cell.ljust(width)
+        for cell, width, right in zip(cells, widths, numeric, strict=True)
+    )
+    return GAP.join(aligned).rstrip()
+
+
+def _widths(grid: Grid) -> list[int]:
+    columns = zip([head.rstrip("#") for head in grid.heads], *grid.rows, strict=True)
+    return [max(len(cell) for cell in column) for column in columns]
+
+
+def _show_rich(blocks: Iterable[Block], output: Output) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=output.out, highlight=False, soft_wrap=True)
+    for block in blocks:
+        for number, line in enumerate(_lines(block)):
+            style = _RICH_STYLES[block.style] if isinstance(block, Line) else "bold" if number == 0 else ""
+            console.print(Text(line, style=style))

@@ -1,0 +1,93 @@
+"""The report of `vcdebug run`: what the cycle did, per action and per job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+
+from vcdebug.cli.render import Block, Grid, Line
+from vcdebug.cli.snapshots import input_problems
+from vcdebug.explain.effects import Effect, Effects, effects
+from vcdebug.trace.recording import Recording
+
+ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
+JOB_HEADS = ("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
+
+
+def document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:
+    """For programs: everything but `seconds` depends on the snapshot alone."""
+    done = effects(recording)
+    return {
+        "snapshot": recording.snapshot.name,
+        "events": len(recording),
+        "seconds": {stage: round(value, 6) for stage, value in seconds.items()},
+        "actions": [asdict(action) for action in done.actions],
+        "bound": [asdict(entry) for entry in done.bound],
+        "pipelined": [asdict(entry) for entry in done.pipelined],
+        "held": [asdict(entry) for entry in done.held],
+        "evicted": [asdict(entry) for entry in done.evicted],
+        "jobs": [asdict(job) for job in done.jobs],
+        "notes": [{"seq": note.seq, "code": note.code, "text": note.text} for note in recording.notes],
+        "problems": [problem.line() for problem in input_problems(recording)],
+        "panic": done.panic,
+    }
+
+
+def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block]:
+    """For people."""
+    done = effects(recording)
+    yield Line(_title(recording, seconds), "title")
+    if problems := input_problems(recording):
+        yield Line(f"{_count(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")
+    yield Line("")
+    yield Grid(ACTION_HEADS, tuple(_action_rows(done, seconds)))
+    if done.panic is not None:
+        yield Line(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
+    yield from _moves(done)
+    yield Line("")
+    yield Grid(JOB_HEADS, tuple(_job_rows(done)))
+    if recording.notes:
+        yield Line("")
+        yield Line("quirks of the scheduler that acted", "title")
+        yield from (Line(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in recording.notes)
+
+
+def _title(recording: Recording, seconds: Mapping[str, float]) -> str:
+    session = recording.session
+    pods = len(recording.snapshot.of("Pod"))
+    size = f"{_count(len(session.nodes), 'node')}, {_count(len(session.jobs), 'job')}, {_count(pods, 'pod')}"
+    name = recording.snapshot.name or "snapshot"
+    return f"{name}: {size}; {_count(len(recording), 'event')} in {seconds.get('cycle', 0.0):.3f} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _action_rows(done: Effects, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
+    for a in done.actions:
+        counts = (a.commits, a.discards, a.bound, a.pipelined, a.evicted)
+        yield (a.action, f"{a.first}-{a.last}", *map(str, counts), f"{seconds.get(a.action, 0.0):.3f}")
+
+
+def _moves(done: Effects) -> Iterator[Block]:
+    for title, entries in (
+        ("bound", done.bound),
+        ("pipelined: waits for room that is being released", done.pipelined),
+        ("placed, but not bound: its gang is not complete", done.held),
+        ("evicted", done.evicted),
+    ):
+        if entries:
+            yield Line("")
+            yield Line(title, "title")
+            yield Grid(("pod", "node", "by", "event#"), tuple(_move_row(entry) for entry in entries), 2)
+
+
+def _move_row(entry: Effect) -> tuple[str, ...]:
+    return entry.task, entry.node, entry.action, str(entry.seq)
+
+
+def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:
+    for j in done.jobs:
+        counts = (j.min_available, j.tasks, j.ready, j.waiting, j.pending)
+        yield (j.job, j.queue, j.phase or "-", *map(str, counts), j.outcome)

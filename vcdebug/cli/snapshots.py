@@ -1,0 +1,64 @@
+"""From the word on the command line to a snapshot and its recording."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.bundled import bundled, find
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+STDIN = "-"
+
+
+class Loaded(NamedTuple):
+    """A snapshot and how long it took to read."""
+
+    snapshot: Snapshot
+    seconds: float
+
+
+class Replayed(NamedTuple):
+    """A recording and how long everything took, by stage."""
+
+    recording: Recording
+    seconds: dict[str, float]
+
+
+def source(word: str) -> str | Path:
+    """A path that exists, standard input, or the folder of a bundled snapshot."""
+    if word == STDIN:
+        return STDIN
+    path = Path(word)
+    if path.exists():
+        return path
+    folder = find(word)
+    if folder is None:
+        names = ", ".join(one.name for one in bundled())
+        raise SnapshotError("no such file or folder", f"bundled snapshots: {names}" if names else "", word)
+    return folder
+
+
+def load_snapshot(word: str) -> Loaded:
+    """Read a snapshot; raises SnapshotError when nothing in it can be replayed."""
+    start = time.perf_counter()
+    snapshot = load(source(word))
+    return Loaded(snapshot, time.perf_counter() - start)
+
+
+def replay_snapshot(word: str) -> Replayed:
+    """Read a snapshot and execute its cycle."""
+    loaded = load_snapshot(word)
+    recording = replay(loaded.snapshot, clock=time.perf_counter)
+    return Replayed(recording, {"load": loaded.seconds, **recording.seconds})
+
+
+def input_problems(recording: Recording) -> list[Problem]:
+    """What is wrong with the manifests, and with the scheduler's configuration."""
+    return [*recording.snapshot.problems, *recording.conf.problems]

@@ -1,0 +1,185 @@
+"""What a cycle did: who was bound, pipelined and evicted, by action and by job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vcdebug.framework.record import ActionEvent, OpEvent, PanicEvent, StatementEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.model.status import TaskStatus
+from vcdebug.trace.recording import Recording
+
+COMMIT, DISCARD = "commit", "discard"
+ALLOCATE, PIPELINE, EVICT, BIND = "allocate", "pipeline", "evict", "bind"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One task that the cycle moved, and the event that made it final."""
+
+    seq: Seq
+    action: str
+    job: JobId
+    task: TaskKey
+    node: NodeName
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSummary:
+    """What one action did."""
+
+    action: str
+    first: Seq
+    last: Seq
+    commits: int
+    discards: int
+    bound: int
+    pipelined: int
+    evicted: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobSummary:
+    """Where a job stands after the cycle."""
+
+    job: JobId
+    queue: QueueName
+    phase: str
+    min_available: int
+    tasks: int
+    ready: int
+    waiting: int
+    pending: int
+    bound: int
+    pipelined: int
+    evicted: int
+    outcome: str
+    """running, bound, pipelined, waits for its gang, pending, evicted or done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The effects of a whole cycle, each list in the order of events."""
+
+    bound: tuple[Effect, ...]
+    pipelined: tuple[Effect, ...]
+    """Planned on room that is still being released."""
+    held: tuple[Effect, ...]
+    """Placed, but not bound: too few of the gang found a place."""
+    evicted: tuple[Effect, ...]
+    actions: tuple[ActionSummary, ...]
+    jobs: tuple[JobSummary, ...]
+    panic: str | None
+
+
+def effects(recording: Recording) -> Effects:
+    """Everything the cycle would write to the API server, summed up."""
+    final = _final_states(recording)
+    evicted = tuple(e for _, e in _moves(recording, (EVICT,)))
+    last = recording.event(len(recording)) if len(recording) else None
+    bound, pipelined, held = (final[s] for s in (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED))
+    return Effects(
+        bound,
+        pipelined,
+        held,
+        evicted,
+        tuple(_actions(recording, bound, pipelined, evicted)),
+        tuple(_job_summary(job, bound, pipelined, evicted) for job in recording.session.jobs.values()),
+        last.message if isinstance(last, PanicEvent) else None,
+    )
+
+
+def _moves(recording: Recording, kinds: tuple[str, ...]) -> Iterator[tuple[str, Effect]]:
+    """Operations that were committed, or done outside any statement."""
+    action = ""
+    jobs = {task.key: uid for uid, job in recording.session.jobs.items() for task in job.tasks.values()}
+    for seq, event in enumerate(recording.events, start=1):
+        if isinstance(event, ActionEvent):
+            action = event.action
+        elif isinstance(event, StatementEvent) and event.what == COMMIT:
+            for kind, task, node in event.ops:
+                if kind in kinds:
+                    yield kind, Effect(seq, action, jobs.get(task, ""), task, node)
+        elif isinstance(event, OpEvent) and event.via is not None and event.op in kinds:
+            yield event.op, Effect(seq, action, jobs.get(event.task, ""), event.task, event.node)
+
+
+def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
+    """Tasks that ended the cycle bound, pipelined or merely placed, with the event that placed them."""
+    placed: dict[TaskKey, tuple[Seq, str]] = {}
+    action = ""
+    for seq, event in enumerate(recording.events, start=1):
+        if isinstance(event, ActionEvent):
+            action = event.action
+        elif isinstance(event, OpEvent) and event.op in (ALLOCATE, PIPELINE, BIND):
+            placed[event.task] = (seq, action)
+        elif isinstance(event, StatementEvent) and event.what == COMMIT:
+            placed.update((task, (seq, action)) for kind, task, _ in event.ops if kind != EVICT)
+    found: dict[TaskStatus, list[Effect]] = {
+        TaskStatus.BINDING: [],
+        TaskStatus.PIPELINED: [],
+        TaskStatus.ALLOCATED: [],
+    }
+    for uid, job in recording.session.jobs.items():
+        for task in job.tasks.values():
+            if task.status in found and task.key in placed:
+                found[task.status].append(Effect(*placed[task.key], uid, task.key, task.node_name))
+    return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in found.items()}
+
+
+def _actions(
+    recording: Recording, bound: tuple[Effect, ...], pipelined: tuple[Effect, ...], evicted: tuple[Effect, ...]
+) -> Iterator[ActionSummary]:
+    open_action: tuple[str, Seq] | None = None
+    commits = discards = 0
+    for seq, event in enumerate(recording.events, start=1):
+        if isinstance(event, StatementEvent):
+            commits += event.what == COMMIT and bool(event.ops)
+            discards += event.what == DISCARD and bool(event.ops)
+        elif isinstance(event, ActionEvent) and event.what == "start":
+            open_action, commits, discards = (event.action, seq), 0, 0
+        elif isinstance(event, ActionEvent) and open_action is not None:
+            name, first = open_action
+            counts = (_within(entries, first, seq) for entries in (bound, pipelined, evicted))
+            yield ActionSummary(name, first, seq, commits, discards, *counts)
+
+
+def _within(entries: tuple[Effect, ...], first: Seq, last: Seq) -> int:
+    return len([entry for entry in entries if first <= entry.seq <= last])
+
+
+def _job_summary(
+    job: JobInfo, bound: tuple[Effect, ...], pipelined: tuple[Effect, ...], evicted: tuple[Effect, ...]
+) -> JobSummary:
+    counts = [len([e for e in entries if e.job == job.uid]) for entries in (bound, pipelined, evicted)]
+    pending = job.count(TaskStatus.PENDING)
+    return JobSummary(
+        job.uid,
+        job.queue,
+        job.pod_group.phase,
+        job.min_available,
+        len(job.tasks),
+        job.ready_task_num(),
+        job.waiting_task_num(),
+        pending,
+        *counts,
+        _outcome(job, *counts),
+    )
+
+
+def _outcome(job: JobInfo, bound: int, pipelined: int, evicted: int) -> str:
+    if evicted:
+        return "evicted"
+    if bound:
+        return "bound"
+    if pipelined:
+        return "pipelined"
+    if job.count(TaskStatus.ALLOCATED):
+        return "waits for its gang"
+    if not job.tasks:
+        return "no pods"
+    if job.count(TaskStatus.PENDING):
+        return "pending"
+    return "running" if job.count(TaskStatus.RUNNING, TaskStatus.BOUND) else "done"

@@ -1,4 +1,4 @@
-"""The one table of Kubernetes kinds that a snapshot holds: load, save, redact and capture read it."""
+"""The one table of Kubernetes kinds that a snapshot holds: load, save and capture read it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ class Kind:
     """Without it there is nothing to replay; every other kind may be missing."""
     settings: bool = False
     """Read for the scheduler's own settings, and not kept among the objects."""
-    redact: tuple[str, ...] = ()
-    """Paths that redaction removes, `[]` standing for every element of a list, `*` for every key."""
 
     @property
     def api_version(self) -> str:
@@ -46,35 +44,14 @@ class Kind:
         return f"list {self.plural}.{self.group}" if self.group else f"list {self.plural}"
 
 
-EVERYWHERE = ("metadata.managedFields", "metadata.annotations.kubectl.kubernetes.io/last-applied-configuration")
-"""Paths that redaction removes from objects of every kind."""
-
-_CONTAINER = ("env", "envFrom", "command", "args", "workingDir", "lifecycle", "livenessProbe", "readinessProbe")
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
-_SECRET_PARTS = (
-    *(f"{group}[].{part}" for group in _CONTAINERS for part in (*_CONTAINER, "startupProbe", "volumeMounts")),
-    *("imagePullSecrets", "serviceAccountName", "serviceAccount", "hostAliases", "dnsConfig", "securityContext"),
-)
-_POD = (*(f"spec.{part}" for part in _SECRET_PARTS), "status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs")
-_TEMPLATE = ("spec.template",)
-_PERSISTENT_VOLUME = (
-    *("spec.csi.volumeAttributes", "spec.csi.controllerPublishSecretRef", "spec.csi.nodePublishSecretRef"),
-    *("spec.csi.nodeStageSecretRef", "spec.csi.controllerExpandSecretRef", "spec.csi.nodeExpandSecretRef"),
-    *("spec.nfs", "spec.iscsi", "spec.cephfs", "spec.rbd", "spec.mountOptions"),
-)
-
 _VOLCANO, _STORAGE, _DRA = "scheduling.volcano.sh", "storage.k8s.io", "resource.k8s.io"
 _VOLUMES = "volume checks and CSI counts of pods with claims"
 _DEVICES = "pods that ask for devices through resource claims"
 _SPREAD = "the default topology spread of pods that belong to it"
 
 KINDS: tuple[Kind, ...] = (
-    Kind(
-        *("Node", "", "v1", "nodes", False, "every placement"),
-        required=True,
-        redact=("status.addresses", "status.nodeInfo", "status.daemonEndpoints", "spec.podCIDR", "spec.podCIDRs"),
-    ),
-    Kind("Pod", "", "v1", "pods", True, "every placement", required=True, redact=_POD),
+    Kind(*("Node", "", "v1", "nodes", False, "every placement"), required=True),
+    Kind("Pod", "", "v1", "pods", True, "every placement", required=True),
     Kind("PodGroup", _VOLCANO, "v1beta1", "podgroups", True, "every job", required=True),
     Kind("Queue", _VOLCANO, "v1beta1", "queues", False, "every job: its queue is unknown", required=True),
     Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "the priorities of jobs"),
@@ -85,20 +62,16 @@ KINDS: tuple[Kind, ...] = (
     Kind("Numatopology", "nodeinfo.volcano.sh", "v1alpha1", "numatopologies", False, "NUMA-aware placement"),
     Kind("NodeShard", "shard.volcano.sh", "v1alpha1", "nodeshards", False, "sharded scheduling"),
     Kind("CSINode", _STORAGE, "v1", "csinodes", False, _VOLUMES),
-    Kind("PersistentVolume", "", "v1", "persistentvolumes", False, _VOLUMES, redact=_PERSISTENT_VOLUME),
+    Kind("PersistentVolume", "", "v1", "persistentvolumes", False, _VOLUMES),
     Kind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, _VOLUMES),
     Kind("StorageClass", _STORAGE, "v1", "storageclasses", False, _VOLUMES),
     Kind("CSIDriver", _STORAGE, "v1", "csidrivers", False, _VOLUMES),
     Kind("CSIStorageCapacity", _STORAGE, "v1", "csistoragecapacities", True, _VOLUMES),
-    Kind(
-        "VolumeAttachment", _STORAGE, "v1", "volumeattachments", False, _VOLUMES, redact=("status.attachmentMetadata",)
-    ),
-    Kind(
-        "Service", "", "v1", "services", True, _SPREAD, redact=("spec.clusterIP", "spec.clusterIPs", "spec.externalIPs")
-    ),
-    Kind("ReplicationController", "", "v1", "replicationcontrollers", True, _SPREAD, redact=_TEMPLATE),
-    Kind("ReplicaSet", "apps", "v1", "replicasets", True, _SPREAD, redact=_TEMPLATE),
-    Kind("StatefulSet", "apps", "v1", "statefulsets", True, _SPREAD, redact=_TEMPLATE),
+    Kind("VolumeAttachment", _STORAGE, "v1", "volumeattachments", False, _VOLUMES),
+    Kind("Service", "", "v1", "services", True, _SPREAD),
+    Kind("ReplicationController", "", "v1", "replicationcontrollers", True, _SPREAD),
+    Kind("ReplicaSet", "apps", "v1", "replicasets", True, _SPREAD),
+    Kind("StatefulSet", "apps", "v1", "statefulsets", True, _SPREAD),
     Kind("ResourceClaim", _DRA, "v1", "resourceclaims", True, _DEVICES),
     Kind("ResourceSlice", _DRA, "v1", "resourceslices", False, _DEVICES),
     Kind("DeviceClass", _DRA, "v1", "deviceclasses", False, _DEVICES),

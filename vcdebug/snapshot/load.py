@@ -92,9 +92,15 @@ def _build(found: Gathered, complete: bool | None) -> Snapshot:
         now=meta.now,
         flags=flags,
         usage=read_usage(*found.usage, report),
-        problems=report.problems(),
+        problems=_with_saved(report.problems(), meta),
         description=meta.description,
     )
+
+
+def _with_saved(problems: list[Problem], meta: Meta) -> list[Problem]:
+    """Saved Problems first, then those found now that were not saved."""
+    saved = {(problem.object, problem.field, problem.what): None for problem in meta.problems}
+    return [*meta.problems, *(p for p in problems if (p.object, p.field, p.what) not in saved)]
 
 
 def _flags(found: Gathered, meta: Meta) -> Flags:

@@ -83,17 +83,21 @@ _CONTAINERS = structs(
     resources=_RESOURCES,
     ports=structs(containerPort=INT, hostPort=INT, protocol=TEXT, hostIP=TEXT, name=TEXT),
 )
+_IN_TREE_VOLUMES = {
+    "gcePersistentDisk": struct(pdName=TEXT, readOnly=BOOL),
+    "awsElasticBlockStore": struct(volumeID=TEXT, readOnly=BOOL),
+    "azureDisk": struct(diskName=TEXT, diskURI=TEXT, readOnly=BOOL),
+    "cinder": struct(volumeID=TEXT, readOnly=BOOL),
+    "portworxVolume": struct(volumeID=TEXT, readOnly=BOOL),
+    "iscsi": struct(iqn=TEXT, targetPortal=TEXT, lun=INT, readOnly=BOOL),
+    "rbd": struct(monitors=TEXTS, image=TEXT, pool=TEXT, readOnly=BOOL),
+}
 _VOLUMES = structs(
+    **_IN_TREE_VOLUMES,
     name=TEXT,
     persistentVolumeClaim=struct(claimName=TEXT, readOnly=BOOL),
     ephemeral=struct(volumeClaimTemplate=struct()),
     image=struct(reference=TEXT),
-    gcePersistentDisk=struct(pdName=TEXT, readOnly=BOOL),
-    awsElasticBlockStore=struct(volumeID=TEXT, readOnly=BOOL),
-    azureDisk=struct(diskName=TEXT, readOnly=BOOL),
-    iscsi=struct(iqn=TEXT, targetPortal=TEXT, lun=INT, readOnly=BOOL),
-    rbd=struct(monitors=TEXTS, image=TEXT, pool=TEXT, readOnly=BOOL),
-    csi=struct(driver=TEXT, readOnly=BOOL),
 )
 _POD_SPEC = struct(
     **dict.fromkeys(("nodeName", "schedulerName", "priorityClassName", "preemptionPolicy", "restartPolicy"), TEXT),
@@ -189,6 +193,7 @@ _QUEUE = _kind(
 )
 _PERSISTENT_VOLUME = _kind(
     spec=struct(
+        **_IN_TREE_VOLUMES,
         capacity=QUANTITIES,
         accessModes=TEXTS,
         storageClassName=TEXT,
@@ -249,6 +254,38 @@ _CSI_NODE = _kind(
     spec=struct(drivers=structs(name=TEXT, nodeID=TEXT, topologyKeys=TEXTS, allocatable=struct(count=INT)))
 )
 
+_DEVICE_REQUEST: dict[str, Shape] = {
+    "deviceClassName": TEXT,
+    "allocationMode": TEXT,
+    "count": LONG,
+    "capacity": struct(requests=QUANTITIES),
+}
+_DEVICE_REQUESTS = structs(
+    **_DEVICE_REQUEST,
+    name=TEXT,
+    exactly=struct(**_DEVICE_REQUEST),
+    firstAvailable=structs(**_DEVICE_REQUEST, name=TEXT),
+)
+_RESOURCE_CLAIM = _kind(
+    spec=struct(devices=struct(requests=_DEVICE_REQUESTS)),
+    status=struct(
+        allocation=struct(
+            nodeSelector=_NODE_SELECTOR,
+            devices=struct(results=structs(request=TEXT, driver=TEXT, pool=TEXT, device=TEXT)),
+        ),
+        reservedFor=structs(apiGroup=TEXT, resource=TEXT, name=TEXT, uid=TEXT),
+    ),
+)
+_RESOURCE_SLICE = _kind(
+    spec=struct(
+        **dict.fromkeys(("driver", "nodeName"), TEXT),
+        pool=struct(name=TEXT, generation=LONG, resourceSliceCount=LONG),
+        nodeSelector=_NODE_SELECTOR,
+        allNodes=BOOL,
+        devices=structs(name=TEXT),
+    )
+)
+
 SHAPES: Mapping[str, Struct] = {
     "Node": _NODE,
     "Pod": _POD,
@@ -278,15 +315,17 @@ SHAPES: Mapping[str, Struct] = {
     "ReplicationController": _kind(spec=struct(selector=TEXT_MAP)),
     "ReplicaSet": _kind(spec=struct(selector=_LABEL_SELECTOR)),
     "StatefulSet": _kind(spec=struct(selector=_LABEL_SELECTOR)),
+    "Namespace": _kind(),
+    "ResourceClaim": _RESOURCE_CLAIM,
+    "ResourceSlice": _RESOURCE_SLICE,
+    "DeviceClass": _kind(spec=struct(selectors=structs(cel=struct(expression=TEXT)), extendedResourceName=TEXT)),
 }
-"""The fields read per kind; a kind without a row has only its metadata checked."""
-
-_ANY_KIND = _kind(spec=struct(), status=struct())
+"""The fields read per kind: a row for every kind that a snapshot keeps."""
 
 
 def check_types(kind: str, manifest: Manifest, file: str, name: str, report: Report) -> Manifest:
     """The manifest, or a copy without its wrongly typed values; each of them becomes a Problem."""
-    shape = SHAPES.get(kind, _ANY_KIND)
+    shape = SHAPES[kind]
     if shape.fits(manifest):
         return manifest
 

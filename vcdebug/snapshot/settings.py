@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest
@@ -47,6 +48,8 @@ class Meta:
     name: str = ""
     description: str = ""
     flags: Mapping[str, Any] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    """Problems found when the snapshot was made, which it no longer shows by itself."""
 
 
 def read_meta(file: str, document: Manifest, report: Report) -> Meta:
@@ -58,6 +61,7 @@ def read_meta(file: str, document: Manifest, report: Report) -> Meta:
         "name": _text,
         "description": _text,
         "flags": _mapping,
+        "problems": _problems,
     }
     for key, read in readers.items():
         if document.get(key) is None:
@@ -181,7 +185,9 @@ def _list(value: Any) -> list[Any]:
 
 
 def _set_flag(values: dict[str, Any], flag: str, value: str) -> None:
-    if flag in ("scheduler_names", "node_selector", "ignored_provisioners"):
+    if flag == "scheduler_names":
+        values.setdefault(flag, []).append(value)
+    elif flag in ("node_selector", "ignored_provisioners"):
         values.setdefault(flag, []).extend(part.strip() for part in value.split(",") if part.strip())
     elif flag == "feature_gates":
         pairs = (part.partition("=") for part in value.split(",") if part.strip())
@@ -196,6 +202,14 @@ def _text(value: Any) -> str | None:
 
 def _mapping(value: Any) -> Manifest | None:
     return value if isinstance(value, dict) else None
+
+
+def _problems(value: Any) -> tuple[Problem, ...] | None:
+    """Saved Problems: lists of their five texts."""
+    rows = _list(value)
+    if not all(isinstance(row, list) and len(row) == 5 and all(isinstance(part, str) for part in row) for row in rows):
+        return None
+    return tuple(Problem(*row) for row in rows)
 
 
 def _boolean(value: Any) -> bool | None:

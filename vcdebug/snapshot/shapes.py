@@ -38,6 +38,9 @@ class Shape(Protocol):
     def repair(self, item: Any, path: str, complain: Complain) -> Any:
         """The value with what does not fit taken out, or DROP."""
 
+    def keep(self, item: Any) -> Any:
+        """The value with only the parts that the shape names."""
+
 
 class Scalar:
     """A value without parts."""
@@ -62,6 +65,9 @@ class Scalar:
         complain(path, f"is {shown_value(item)}, not {self._article}", REMOVED)
         return DROP
 
+    def keep(self, item: Any) -> Any:
+        return item
+
 
 class Quantities:
     """A resource list: names to quantities."""
@@ -84,6 +90,9 @@ class Quantities:
                 kept[name] = amount
         return kept
 
+    def keep(self, item: Any) -> Any:
+        return item
+
 
 class ListOf:
     """A list whose elements have one shape."""
@@ -104,6 +113,9 @@ class ListOf:
         repaired = [self._item.repair(element, f"{path}[{i}]", complain) for i, element in enumerate(item)]
         return [element for element in repaired if element is not DROP]
 
+    def keep(self, item: Any) -> Any:
+        return [self._item.keep(element) for element in item] if type(item) is list else []
+
 
 class MapOf:
     """A mapping with free keys whose values have one shape."""
@@ -123,6 +135,9 @@ class MapOf:
             return DROP
         repaired = {key: self._item.repair(element, f"{path}.{key}", complain) for key, element in item.items()}
         return {key: element for key, element in repaired.items() if element is not DROP}
+
+    def keep(self, item: Any) -> Any:
+        return {key: self._item.keep(element) for key, element in item.items()} if type(item) is dict else {}
 
 
 class Struct:
@@ -159,6 +174,12 @@ class Struct:
                 if repaired is not DROP:
                     kept[name] = repaired
         return kept
+
+    def keep(self, item: Any) -> Any:
+        fields = self._fields
+        if type(item) is not dict:
+            return {}
+        return {name: fields[name].keep(element) for name, element in item.items() if name in fields}
 
 
 def shown_value(item: Any) -> str:

@@ -1,0 +1,114 @@
+"""Save a snapshot as a folder or one .tar.gz; the same snapshot always gives the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.gather import META_FILE, USAGE_FILE
+from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
+from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+
+CONF_FILE = "scheduler.conf"
+ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
+
+_LEVEL = 6
+_MODE = 0o644
+
+
+def save(snapshot: Snapshot, path: str | Path) -> None:
+    """Write a .tar.gz, or a folder where the path has no suffix; an archive is replaced, a folder must be empty."""
+    target = Path(path)
+    try:
+        if target.name.endswith(ARCHIVE_SUFFIXES):
+            _replace(target, archive_bytes(snapshot))
+        elif target.suffix:
+            raise SnapshotError(f"has the suffix {target.suffix}", "a snapshot is a .tar.gz or a folder", str(target))
+        else:
+            _write_folder(snapshot, target)
+    except OSError as error:
+        raise SnapshotError(f"cannot be written: {error.strerror or error}", where=str(target)) from error
+
+
+def archive_bytes(snapshot: Snapshot) -> bytes:
+    """The snapshot as the bytes of a .tar.gz."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=packed, mtime=0) as stream,
+        tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for name, data in saved_files(snapshot):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(data), _MODE
+            archive.addfile(member, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def saved_files(snapshot: Snapshot) -> Iterator[tuple[str, bytes]]:
+    """The files of a saved snapshot: settings first, then one List per kind in the order of the table of kinds."""
+    yield META_FILE, _json(_meta(snapshot), indent=1)
+    if snapshot.scheduler_conf is not None:
+        yield CONF_FILE, snapshot.scheduler_conf.encode("utf-8", errors="replace")
+    if snapshot.usage:
+        yield USAGE_FILE, _json(dict(snapshot.usage), indent=1)
+    for kind in KINDS:
+        if kind.name in snapshot.objects:
+            yield kind.file, _list(snapshot.objects[kind.name], kind.name)
+
+
+def _list(manifests: list[Manifest], kind: str) -> bytes:
+    """A v1 List; items without kind and apiVersion get them."""
+    own = {"apiVersion": KIND_BY_NAME[kind].api_version, "kind": kind}
+    items = [manifest if "kind" in manifest else {**own, **manifest} for manifest in manifests]
+    return _json({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def _meta(snapshot: Snapshot) -> Manifest:
+    meta: Manifest = {"now": snapshot.now.isoformat().replace("+00:00", "Z"), "complete": False}
+    for key, text in (("name", snapshot.name), ("description", snapshot.description)):
+        if text:
+            meta[key] = text
+    if flags := _changed_flags(snapshot.flags):
+        meta["flags"] = flags
+    if snapshot.problems:
+        meta["problems"] = [[p.file, p.object, p.field, p.what, p.effect] for p in snapshot.problems]
+    return meta
+
+
+def _changed_flags(flags: Flags) -> dict[str, Any]:
+    default = Flags()
+    changed: dict[str, Any] = {}
+    for row in fields(Flags):
+        value = getattr(flags, row.name)
+        if value != getattr(default, row.name):
+            changed[row.name] = dict(value) if row.name == "feature_gates" else value
+    return changed
+
+
+def _json(value: object, indent: int | None = None) -> bytes:
+    separators = (",", ":") if indent is None else (",", ": ")
+    return (json.dumps(value, indent=indent, separators=separators) + "\n").encode()
+
+
+def _write_folder(snapshot: Snapshot, folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SnapshotError("exists and is not an empty folder", "choose another name", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in saved_files(snapshot):
+        (folder / name).write_bytes(data)
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Write beside the target and move into place, so that a failure leaves no half file."""
+    if target.is_dir():
+        raise SnapshotError("is a folder", "choose another name", str(target))
+    part = target.with_name(f".{target.name}.part")
+    part.write_bytes(data)
+    part.replace(target)

@@ -21,7 +21,7 @@ FIELDS = [{"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fie
 
 def small_cluster() -> FakeApi:
     """A fake server with every kind that a snapshot lists."""
-    lists = {kind.path: [] for kind in KINDS if not kind.settings} | _objects()
+    lists: dict[str, list[Body]] = {kind.path: [] for kind in KINDS if not kind.settings} | _objects()
     groups: dict[str, list[str]] = {}
     for kind in KINDS:
         if kind.group:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from vcdebug.capture.transport import Answer, ConnectionFailed
 from vcdebug.errors import CaptureError
 
 ACCEPT = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "vcdebug-capture"}
+OBJECT_NAME = re.compile(r"^<?\w+\(.*?\)(?: object at \w+>)?: ")
 BAD_CONFIG = (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
@@ -130,9 +132,9 @@ class _LastMessage(logging.Handler):
 
 
 def reason_text(failure: BaseException) -> str:
-    """One line that says why, without the wrapping and object addresses of the HTTP library."""
-    inner = getattr(failure, "reason", None) or getattr(failure, "__cause__", None)
+    """One line that says why, without the names and addresses of the HTTP library's objects."""
+    inner = getattr(failure, "reason", None)
     if isinstance(inner, BaseException):
         return reason_text(inner)
-    text = " ".join(str(failure).split())
-    return text.split(">: ", 1)[-1].split("object at 0x", 1)[-1] or type(failure).__name__
+    text = " ".join(str(failure or inner).split())
+    return OBJECT_NAME.sub("", text) or type(failure).__name__

@@ -55,7 +55,7 @@ class Listing:
             self.items.clear()
             self._used_tokens.clear()
             return self._next_page("")
-        if not refusal.continue_token:
+        if not refusal.continue_token or refusal.continue_token in self._used_tokens:
             raise refusal
         self.inconsistent = True
         return refusal.continue_token

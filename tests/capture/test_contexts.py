@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vcdebug.capture import CaptureOptions, capture
+from vcdebug.errors import CaptureError
+
+
+def error_of(options: CaptureOptions) -> CaptureError:
+    with pytest.raises(CaptureError) as caught:
+        capture(options)
+    assert "\n" not in caught.value.line()
+    return caught.value
+
+
+def edited(options: CaptureOptions, **changes: Any) -> CaptureOptions:
+    file = Path(options.kubeconfig)
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+    return options
+
+
+def test_the_current_context_is_the_default(options: CaptureOptions) -> None:
+    assert "dev" == capture(options).name
+
+
+def test_another_context_is_another_server(options: CaptureOptions) -> None:
+    assert "context 'other' (http://127.0.0.1:1)" == error_of(replace(options, context="other")).where
+
+
+def test_the_kubeconfig_may_come_from_the_environment(options: CaptureOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", options.kubeconfig)
+    assert "dev" == capture(replace(options, kubeconfig="")).name
+
+
+def test_an_unknown_context_is_told_which_there_are(options: CaptureOptions) -> None:
+    error = error_of(replace(options, context="prod"))
+    assert "the kubeconfig has no context 'prod'" == error.message
+    assert "it has: dev, other" == error.hint
+
+
+def test_a_missing_kubeconfig_is_named(tmp_path: Path) -> None:
+    file = str(tmp_path / "nope")
+    assert f"{file}: no such kubeconfig file" == error_of(CaptureOptions(kubeconfig=file)).line()
+
+
+def test_nothing_to_connect_to_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    assert error_of(CaptureOptions()).line().startswith("~/.kube/config: the kubeconfig cannot be used: ")
+
+
+def test_inside_a_pod_the_service_account_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    assert "service account of this pod" in error_of(CaptureOptions()).message
+
+
+@pytest.mark.parametrize("text", ["", "{", "a: [", "\x00\x01", "[]", "3", "clusters: 3\ncontexts: 4\nusers: 5\n"])
+def test_a_kubeconfig_that_is_none_is_one_clear_error(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text(text, encoding="utf-8")
+    assert str(file) == error_of(CaptureOptions(kubeconfig=str(file))).where
+
+
+def test_a_cluster_without_a_server_is_one_clear_error(options: CaptureOptions) -> None:
+    error = error_of(edited(options, clusters=[{"name": "dev", "cluster": {}}]))
+    assert "the cluster of context 'dev' has no server address" == error.message
+
+
+def test_a_credentials_plugin_that_fails_is_quoted(options: CaptureOptions) -> None:
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "sh",
+        "args": ["-c", "echo the session has ended >&2; exit 1"],
+    }
+    message = error_of(edited(options, users=[{"name": "me", "user": {"exec": plugin}}])).message
+    assert message.startswith("context 'dev' cannot be used: exec: process returned 1")
+    assert "the session has ended" in message
+
+
+def test_the_kubeconfig_is_never_written(options: CaptureOptions) -> None:
+    before = Path(options.kubeconfig).read_bytes()
+    capture(options)
+    assert before == Path(options.kubeconfig).read_bytes()

@@ -1,0 +1,110 @@
+"""Plays the answers that a real API server gave, where the shared material lies beside the checkout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.capture.fake_server import ABSENT, Reply, Request, serving, write_kubeconfig
+from vcdebug.capture import CaptureOptions, capture
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.snapshot import Snapshot
+
+SHARED = Path(__file__).parents[3] / "shared" / "api"
+PODS = "/api/v1/pods"
+FIRST = ("GET", PODS, "")
+
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the recorded answers are not beside this checkout")
+
+Key = tuple[str, str, str]
+
+
+class RecordedApi:
+    """Gives the recorded answer to the same path and continue token, whatever the page size asked for."""
+
+    date = "Sat, 21 Nov 2026 13:00:00 GMT"
+
+    def __init__(self, user: str = "admin") -> None:
+        self.answers: dict[Key, Reply] = {}
+        self.requests: list[Request] = []
+        for recorded in json.loads((SHARED / "answers.json").read_text(encoding="utf-8")):
+            if recorded["as"] == user:
+                self._keep(recorded["request"], recorded["response"])
+
+    def _keep(self, request: dict[str, Any], response: dict[str, Any]) -> None:
+        address = urlsplit(request["path"])
+        token = parse_qs(address.query).get("continue", [""])[0]
+        reply = Reply(response["status"], response["body"], response["headers"])
+        self.answers.setdefault((request["method"], address.path, token), reply)
+
+    def reply(self, request: Request) -> Reply:
+        self.requests.append(request)
+        key = (request.method, request.path, request.query.get("continue", ""))
+        return self.answers.get(key, ABSENT)
+
+
+def captured(api: RecordedApi, folder: Path) -> Snapshot:
+    with serving(api) as address:
+        kubeconfig = write_kubeconfig(folder / "config", address)
+        return capture(CaptureOptions(kubeconfig=str(kubeconfig), first_wait=0.01))
+
+
+def without_managed_fields(manifest: dict[str, Any]) -> dict[str, Any]:
+    metadata = {key: value for key, value in manifest["metadata"].items() if key != "managedFields"}
+    return manifest | {"metadata": metadata}
+
+
+def test_the_recorded_cluster_is_captured_whole(tmp_path: Path) -> None:
+    expected = json.loads((SHARED / "expected" / "cluster.json").read_text(encoding="utf-8"))["items"]
+    snapshot = captured(RecordedApi(), tmp_path)
+    for kind in dict.fromkeys(item["kind"] for item in expected):
+        wanted = [without_managed_fields(item) for item in expected if item["kind"] == kind]
+        assert wanted == snapshot.of(kind)
+    assert (SHARED / "expected" / "scheduler.conf").read_text(encoding="utf-8") == snapshot.scheduler_conf
+    assert "2026-11-21T13:00:00+00:00" == snapshot.now.isoformat()
+    assert (1, 36) == snapshot.flags.server_version
+
+
+def test_only_get_is_sent_to_the_recorded_server(tmp_path: Path) -> None:
+    api = RecordedApi()
+    captured(api, tmp_path)
+    assert {"GET"} == {request.method for request in api.requests}
+
+
+@pytest.mark.parametrize(
+    ("user", "path", "message"),
+    [
+        ("nobody", PODS, "the API server does not accept the credentials (401 Unauthorized)"),
+        ("viewer", "/api/v1/nodes", 'missing permission: verb "list", resource "nodes", API group ""'),
+        ("viewer", "/apis/scheduling.volcano.sh/v1beta1/queues", 'API group "scheduling.volcano.sh"'),
+        ("anonymous", PODS, 'User "system:anonymous" cannot list resource "pods"'),
+    ],
+)
+def test_recorded_refusals_are_told_in_words(user: str, path: str, message: str, tmp_path: Path) -> None:
+    api = RecordedApi()
+    api.answers["GET", path, ""] = RecordedApi(user).answers["GET", path, ""]
+    with pytest.raises(CaptureError) as caught:
+        captured(api, tmp_path)
+    assert message in caught.value.message
+
+
+def test_the_recorded_expiry_is_survived(tmp_path: Path) -> None:
+    """The recorded first page before the compaction, its expired continuation, and the one offered instead."""
+    recorded = json.loads((SHARED / "answers.json").read_text(encoding="utf-8"))
+    by_note = {answer["note"]: answer for answer in recorded}
+    first = by_note["first page before compaction"]["response"]
+    rest = by_note["continued with the token that the error offers: an inconsistent list"]["response"]["body"]
+    api = RecordedApi()
+    api.answers[FIRST] = Reply(200, first["body"])
+    last_page = rest | {"metadata": {"resourceVersion": rest["metadata"]["resourceVersion"]}}
+    expired = by_note["the same list continued after compaction: expired"]["response"]
+    token = expired["body"]["metadata"]["continue"]
+    api.answers["GET", PODS, token] = Reply(200, last_page)
+    snapshot = captured(api, tmp_path)
+    assert len(first["body"]["items"]) + len(rest["items"]) == len(snapshot.of("Pod"))
+    assert 2 == len([request for request in api.requests if request.path == PODS and not request.query.get("continue")])
+    assert ["pods"] == [problem.object for problem in snapshot.problems if "expired" in problem.what]

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.capture.fake_server import (
+    ABSENT,
+    UNAUTHORIZED,
+    UNAVAILABLE,
+    FakeApi,
+    Reply,
+    Request,
+    status,
+    write_kubeconfig,
+)
+from tests.capture.small_cluster import BUDGETS, HYPERNODES, PODS, QUEUES, small_cluster
+from vcdebug.capture import CaptureOptions, capture
+from vcdebug.capture.transport import Answer, ConnectionFailed, Query
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.snapshot import Manifest
+
+INTERNAL = status(500, "InternalError", "etcdserver: leader changed")
+
+
+def error_of(options: CaptureOptions) -> CaptureError:
+    with pytest.raises(CaptureError) as caught:
+        capture(options)
+    assert "\n" not in caught.value.line()
+    return caught.value
+
+
+def test_wrong_credentials_are_named_with_the_context(api: FakeApi, options: CaptureOptions) -> None:
+    api.scripted["/version"] = [UNAUTHORIZED]
+    error = error_of(options)
+    assert "the API server does not accept the credentials (401 Unauthorized)" == error.message
+    assert error.where.startswith("context 'dev' (http://127.0.0.1:")
+    assert "log in again and check with: kubectl --context dev get nodes" == error.hint
+
+
+def test_credentials_that_expire_on_the_way_stop_the_capture(api: FakeApi, options: CaptureOptions) -> None:
+    api.scripted[BUDGETS] = [UNAUTHORIZED]
+    assert "401" in error_of(options).message
+
+
+def test_a_missing_required_permission_is_named_in_full(api: FakeApi, options: CaptureOptions) -> None:
+    api.forbidden = {"queues.scheduling.volcano.sh"}
+    error = error_of(options)
+    assert (
+        'missing permission: verb "list", resource "queues", API group "scheduling.volcano.sh" '
+        '(queues.scheduling.volcano.sh is forbidden: User "viewer" cannot read it)'
+    ) == error.message
+    assert "check with: kubectl --context dev auth can-i list queues.scheduling.volcano.sh" == error.hint
+
+
+def test_every_other_missing_permission_is_named_at_once(api: FakeApi, options: CaptureOptions) -> None:
+    api.forbidden = {"pods", "nodes", "poddisruptionbudgets.policy"}
+    error = error_of(options)
+    assert error.message.startswith('missing permission: verb "list", resource "nodes", API group ""')
+    assert error.message.endswith("; also missing: list pods, list poddisruptionbudgets.policy")
+
+
+def test_a_server_that_reviews_no_access_still_gets_the_first_permission_named(
+    api: FakeApi, options: CaptureOptions
+) -> None:
+    api.forbidden, api.reviews_answered = {"pods"}, False
+    error = error_of(options)
+    assert error.message.startswith('missing permission: verb "list", resource "pods", API group "" in all namespaces')
+    assert "also missing" not in error.message
+    assert error.hint.endswith("auth can-i list pods --all-namespaces")
+
+
+def test_a_forbidden_optional_kind_is_skipped_and_noted(api: FakeApi, options: CaptureOptions) -> None:
+    api.forbidden = {"poddisruptionbudgets.policy"}
+    snapshot = capture(options)
+    assert "PodDisruptionBudget" not in snapshot.objects
+    assert [
+        (
+            'capture: poddisruptionbudgets.policy: missing permission "list poddisruptionbudgets.policy" '
+            "(check with: kubectl --context dev auth can-i list poddisruptionbudgets.policy --all-namespaces); "
+            "the replay may be wrong about which victims the pdb plugin protects"
+        )
+    ] == [problem.line() for problem in snapshot.problems]
+
+
+def test_a_missing_optional_api_group_is_noted(api: FakeApi, options: CaptureOptions) -> None:
+    del api.objects[HYPERNODES], api.groups["topology.volcano.sh"]
+    assert [
+        (
+            "capture: hypernodes.topology.volcano.sh: the server has no API group topology.volcano.sh; "
+            "the scheduler of this cluster works without it, and so does the replay"
+        )
+    ] == [problem.line() for problem in capture(options).problems]
+
+
+def test_an_optional_api_group_in_another_version_is_noted(api: FakeApi, options: CaptureOptions) -> None:
+    del api.objects[HYPERNODES]
+    api.groups["topology.volcano.sh"] = ["v1beta1"]
+    assert [
+        (
+            "capture: hypernodes.topology.volcano.sh: the server has API group topology.volcano.sh only in version "
+            "v1beta1, not v1alpha1; the replay may be wrong about network topology placement"
+        )
+    ] == [problem.line() for problem in capture(options).problems]
+
+
+def test_groups_are_looked_up_once_for_many_missing_kinds(api: FakeApi, options: CaptureOptions) -> None:
+    for path in [path for path in api.objects if path.startswith("/apis/resource.k8s.io/")]:
+        del api.objects[path]
+    assert 3 == len(capture(options).problems)
+    assert 1 == len(api.asked("/apis"))
+
+
+def test_a_cluster_without_volcano_is_told_so(api: FakeApi, options: CaptureOptions) -> None:
+    api.scripted[QUEUES] = [ABSENT]
+    error = error_of(options)
+    assert "the server has no queues.scheduling.volcano.sh v1beta1" == error.message
+    assert "is Volcano installed in this cluster?" == error.hint
+
+
+def test_an_optional_kind_that_fails_to_the_end_is_skipped_and_noted(api: FakeApi, options: CaptureOptions) -> None:
+    api.scripted[BUDGETS] = [INTERNAL] * options.attempts
+    assert [
+        (
+            "capture: poddisruptionbudgets.policy: cannot be listed: "
+            "the server answered 500: etcdserver: leader changed; "
+            "the replay may be wrong about which victims the pdb plugin protects"
+        )
+    ] == [problem.line() for problem in capture(options).problems]
+
+
+@pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
+def test_a_busy_server_is_asked_again(code: int, api: FakeApi, options: CaptureOptions) -> None:
+    api.scripted[PODS] = [Reply(code, "try later")] * 2
+    assert 5 == len(capture(options).of("Pod"))
+    assert 3 == len(api.asked(PODS))
+
+
+def test_the_server_says_how_long_to_wait(api: FakeApi, options: CaptureOptions) -> None:
+    waits: list[float] = []
+    api.scripted[PODS] = [Reply(429, "slow", {"Retry-After": "7"}), UNAVAILABLE, Reply(503, "", {"Retry-After": "999"})]
+    capture(options, sleep=waits.append)
+    assert [7.0, 0.02, 30.0] == waits
+
+
+def test_a_server_that_stays_busy_is_given_up(api: FakeApi, options: CaptureOptions) -> None:
+    api.scripted[PODS] = [UNAVAILABLE] * options.attempts
+    error = error_of(options)
+    assert "cannot list pods: the server answered 503: the server is currently unable to handle the request" == (
+        error.message
+    )
+
+
+@pytest.mark.parametrize("text", ["<html>log in here</html>", "{", "", '{"items": [1', "\x00"])
+def test_an_answer_that_is_no_json_is_quoted(text: str, api: FakeApi, options: CaptureOptions) -> None:
+    api.scripted[PODS] = [Reply(200, text)]
+    assert f"cannot list pods: the server answered 200: not JSON: {text!r}" == error_of(options).message
+
+
+@pytest.mark.parametrize("body", [{"kind": "Pod"}, {"items": 3}, {"items": ["pod"]}, [], "null", "3"])
+def test_json_that_is_no_list_is_an_error(body: object, api: FakeApi, options: CaptureOptions) -> None:
+    api.scripted[PODS] = [Reply(200, body)]
+    assert error_of(options).message.startswith("cannot list pods: the server answered 200: JSON, but no ")
+
+
+def test_a_redirect_is_not_followed(api: FakeApi, options: CaptureOptions) -> None:
+    api.scripted[PODS] = [Reply(302, "Found", {"Location": "/login"})]
+    assert "cannot list pods: the server answered 302: Found" == error_of(options).message
+    assert [] == api.asked("/login")
+
+
+def at(address: str, folder: Path) -> CaptureOptions:
+    return CaptureOptions(kubeconfig=str(write_kubeconfig(folder / "at", address)), timeout=0.5)
+
+
+def test_a_server_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    error = error_of(at(address, tmp_path))
+    assert error.message.startswith("no answer from the API server: Failed to establish a new connection: ")
+    assert error.message.endswith("Connection refused")
+    assert f"context 'dev' ({address})" == error.where
+
+
+def test_a_server_that_never_answers_is_one_clear_error(tmp_path: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        error = error_of(at(f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path))
+    assert error.message.startswith("no answer from the API server: Read timed out.")
+
+
+def test_a_certificate_that_is_not_trusted_is_one_clear_error(options: CaptureOptions, tmp_path: Path) -> None:
+    server = json.loads(Path(options.kubeconfig).read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"]
+    message = error_of(at(server.replace("http:", "https:"), tmp_path)).message
+    assert message.startswith("no answer from the API server: [SSL")
+
+
+def test_a_connection_that_breaks_off_later_is_tried_again(options: CaptureOptions) -> None:
+    transport = BreakingTransport(breaks=3)
+    capture(options, transport=transport)
+    assert 0 == transport.breaks
+
+
+def test_a_connection_that_stays_broken_is_one_clear_error(options: CaptureOptions) -> None:
+    transport = BreakingTransport(breaks=1000)
+    with pytest.raises(CaptureError, match="no answer from the API server: reset by peer"):
+        capture(options, transport=transport)
+
+
+class BreakingTransport:
+    """A connection on which the lists of nodes break off some times."""
+
+    context, server = "dev", "context 'dev'"
+
+    def __init__(self, breaks: int) -> None:
+        self.breaks = breaks
+        self._api = small_cluster()
+
+    def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> Answer:
+        if path == "/api/v1/nodes" and self.breaks:
+            self.breaks -= 1
+            raise ConnectionFailed("reset by peer")
+        reply = self._api.reply(Request(method, path, dict(query), {}, body))
+        return Answer(reply.status, {}, reply.content)

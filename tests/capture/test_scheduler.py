@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.capture.fake_server import FakeApi
+from tests.capture.small_cluster import CONF, CONFIG_MAP, SCHEDULER, config_map, deployment, deployments
+from vcdebug.capture import CaptureOptions, capture
+from vcdebug.capture.flags import flags_of
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Flags
+
+ANYWHERE = "/apis/apps/v1/deployments"
+CONF_FLAG = "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf"
+OTHER = 'actions: "allocate"\n'
+
+
+def flags(*args: str, problems: list[Problem] | None = None, **container: Any) -> Flags:
+    return flags_of({"args": [*args], **container}, "Deployment x/y", problems if problems is not None else [])
+
+
+def settings_path(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/configmaps/{name}"
+
+
+@pytest.mark.parametrize(
+    ("args", "field", "expected"),
+    [
+        (["--default-queue=research"], "default_queue", "research"),
+        (["--default-queue", "research"], "default_queue", "research"),
+        (["--default-queue=a", "--default-queue=b"], "default_queue", "b"),
+        (["--scheduler-name=volcano", "--scheduler-name=batch"], "scheduler_names", ("volcano", "batch")),
+        (["--priority-class=false"], "priority_class", False),
+        (["--priority-class", "false"], "priority_class", True),
+        (["--minimum-feasible-nodes=7"], "minimum_feasible_nodes", 7),
+        (["--minimum-percentage-nodes-to-find", "9"], "minimum_percentage_nodes_to_find", 9),
+        (["--percentage-nodes-to-find=100"], "percentage_nodes_to_find", 100),
+        (["--node-selector=a:b,c:d", "--node-selector=e:f"], "node_selector", ("a:b", "c:d", "e:f")),
+        (["--ignored-provisioners=x.io/y"], "ignored_provisioners", ("x.io/y",)),
+        (["--csi-storage=F"], "csi_storage", False),
+        (["--scheduler-sharding-mode=hard"], "sharding_mode", "hard"),
+        (["--scheduler-sharding-name=blue"], "sharding_name", "blue"),
+        (["--feature-gates=A=true,B=false"], "feature_gates", {"A": True, "B": False}),
+        (["--leader-elect", "--default-queue=q", "-v=3", "2>&1"], "default_queue", "q"),
+    ],
+)
+def test_a_flag_is_read_as_the_scheduler_reads_it(args: list[str], field: str, expected: Any) -> None:
+    assert replace(Flags(), **{field: expected}) == flags(*args)
+
+
+def test_flags_may_stand_in_a_shell_line() -> None:
+    line = "/vc-scheduler --logtostderr --default-queue='team a' -v=3 2>&1"
+    assert "team a" == flags(command=["/bin/sh", "-c", line]).default_queue
+
+
+def test_flags_may_name_variables() -> None:
+    env = [{"name": "QUEUE", "value": "night"}, {"name": "POD", "valueFrom": {}}]
+    assert "night" == flags("--default-queue=$(QUEUE)", env=env).default_queue
+
+
+def test_the_environment_can_turn_panics_off() -> None:
+    assert not flags(env=[{"name": "PANIC_ON_ERROR", "value": "false"}]).panic_on_error
+
+
+def test_a_flag_that_makes_no_sense_is_a_problem_and_a_default() -> None:
+    problems: list[Problem] = []
+    assert Flags() == flags("--minimum-feasible-nodes=many", "--priority-class=maybe", problems=problems)
+    assert ["--priority-class", "--minimum-feasible-nodes"] == [problem.field for problem in problems]
+
+
+def test_schedulers_that_share_a_cluster_are_a_problem() -> None:
+    problems: list[Problem] = []
+    flags(env=[{"name": "MULTI_SCHEDULER_ENABLE", "value": "true"}], problems=problems)
+    assert ["MULTI_SCHEDULER_ENABLE"] == [problem.field for problem in problems]
+
+
+def test_the_deployments_flags_are_in_the_snapshot(api: FakeApi, options: CaptureOptions) -> None:
+    api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG, "--default-queue=research"]))
+    assert "research" == capture(options).flags.default_queue
+
+
+def test_the_deployment_may_be_in_another_namespace(api: FakeApi, options: CaptureOptions) -> None:
+    api.objects[SCHEDULER] = deployments()
+    api.objects[ANYWHERE] = deployments(deployment([CONF_FLAG], namespace="batch"))
+    api.objects[settings_path("batch", "volcano-scheduler-configmap")] = config_map(
+        "volcano-scheduler-configmap", {"volcano-scheduler.conf": OTHER}
+    )
+    snapshot = capture(options)
+    assert (OTHER, []) == (snapshot.scheduler_conf, snapshot.problems)
+
+
+def test_a_sidecar_may_stand_before_the_scheduler(api: FakeApi, options: CaptureOptions) -> None:
+    found = deployment([CONF_FLAG, "--default-queue=research"])
+    found["spec"]["template"]["spec"]["containers"].insert(0, {"name": "proxy", "args": ["--default-queue=no"]})
+    api.objects[SCHEDULER] = deployments(found)
+    assert "research" == capture(options).flags.default_queue
+
+
+VOLUMES: dict[str, tuple[str, dict[str, Any], dict[str, Any], str]] = {
+    "a file of a ConfigMap": (
+        "/volcano.scheduler/night.conf",
+        {"mountPath": "/volcano.scheduler"},
+        {"configMap": {"name": "mine"}},
+        "night.conf",
+    ),
+    "a key under another file name": (
+        "/etc/v/conf",
+        {"mountPath": "/etc/v/"},
+        {"configMap": {"name": "mine", "items": [{"key": "day", "path": "day"}, {"key": "night", "path": "conf"}]}},
+        "night",
+    ),
+    "one file mounted by sub path": (
+        "/etc/v.conf",
+        {"mountPath": "/etc/v.conf", "subPath": "night.conf"},
+        {"configMap": {"name": "mine"}},
+        "night.conf",
+    ),
+    "a projected volume": (
+        "/etc/v/night.conf",
+        {"mountPath": "/etc/v"},
+        {"projected": {"sources": [{"secret": {"name": "s"}}, {"configMap": {"name": "mine"}}]}},
+        "night.conf",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", VOLUMES)
+def test_the_configuration_is_found_through_the_volume(case: str, api: FakeApi, options: CaptureOptions) -> None:
+    path, mount, volume, key = VOLUMES[case]
+    mounts = [{"name": "root", "mountPath": "/"}, {"name": "conf", **mount}]
+    found = deployment(["--scheduler-conf", path], volumeMounts=mounts)
+    found["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "emptyDir": {}}, {"name": "conf", **volume}]
+    api.objects[SCHEDULER] = deployments(found)
+    data = {"day": "no", "day.conf": "no", key: OTHER}
+    api.objects[settings_path("volcano-system", "mine")] = config_map("mine", data)
+    snapshot = capture(options)
+    assert (OTHER, []) == (snapshot.scheduler_conf, snapshot.problems)
+
+
+def test_without_a_deployment_the_usual_names_are_tried(api: FakeApi, options: CaptureOptions) -> None:
+    del api.objects[SCHEDULER]
+    snapshot = capture(options)
+    assert CONF == snapshot.scheduler_conf
+    assert Flags(server_version=(1, 34)) == snapshot.flags
+    assert ["scheduler Deployment"] == [problem.object for problem in snapshot.problems]
+
+
+def test_a_forbidden_deployment_is_noted(api: FakeApi, options: CaptureOptions) -> None:
+    api.forbidden = {"deployments.apps"}
+    assert [
+        'capture: scheduler Deployment: missing permission "list deployments.apps"; upstream\'s default flags are used'
+    ] == [problem.line() for problem in capture(options).problems]
+
+
+def test_several_deployments_are_noted(api: FakeApi, options: CaptureOptions) -> None:
+    api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG]), deployment([CONF_FLAG], namespace="b"))
+    assert ["there are 2: volcano-system/volcano-scheduler, b/volcano-scheduler"] == [
+        problem.what for problem in capture(options).problems
+    ]
+
+
+def test_a_configuration_that_is_missing_is_noted(api: FakeApi, options: CaptureOptions) -> None:
+    del api.objects[CONFIG_MAP]
+    snapshot = capture(options)
+    assert snapshot.scheduler_conf is None
+    assert [("ConfigMap volcano-system/volcano-scheduler-configmap", "not found")] == [
+        (problem.object, problem.what) for problem in snapshot.problems
+    ]
+
+
+def test_a_forbidden_configuration_is_noted_with_the_permission(api: FakeApi, options: CaptureOptions) -> None:
+    api.forbidden = {"configmaps"}
+    can_i = "auth can-i get configmaps/volcano-scheduler-configmap --namespace volcano-system"
+    assert [
+        f'missing permission: verb "get", resource "configmaps", API group "" (check with: kubectl --context dev {can_i})'
+    ] == [problem.what for problem in capture(options).problems]
+
+
+def test_the_user_may_name_the_configmap(api: FakeApi, options: CaptureOptions) -> None:
+    api.objects[settings_path("batch", "mine")] = config_map("mine", {"mine.conf": OTHER, "README": "no"})
+    assert OTHER == capture(replace(options, scheduler_configmap="batch/mine")).scheduler_conf
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("batch/nope", "ConfigMap batch/nope: not found"),
+        ("batch/empty", "ConfigMap batch/empty: has no key volcano-scheduler.conf"),
+        ("nope", "--scheduler-configmap takes namespace/name, not 'nope'"),
+    ],
+)
+def test_a_named_configmap_must_be_there(named: str, message: str, api: FakeApi, options: CaptureOptions) -> None:
+    api.objects[settings_path("batch", "empty")] = config_map("empty", {})
+    with pytest.raises(CaptureError) as caught:
+        capture(replace(options, scheduler_configmap=named))
+    assert message == caught.value.message
+
+
+@pytest.mark.parametrize("broken", [{"spec": 3}, {"spec": {"template": {"spec": {"containers": [{"args": 3}]}}}}, {}])
+def test_a_deployment_of_an_odd_shape_is_no_obstacle(
+    broken: dict[str, Any], api: FakeApi, options: CaptureOptions
+) -> None:
+    api.objects[SCHEDULER] = deployments({"metadata": {"namespace": "volcano-system"}} | broken)
+    assert CONF == capture(options).scheduler_conf

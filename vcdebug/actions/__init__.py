@@ -6,4 +6,7 @@ ACTIONS = {
     "backfill": "vcdebug.actions.backfill:Backfill",
     "preempt": "vcdebug.actions.preempt:Preempt",
     "reclaim": "vcdebug.actions.reclaim:Reclaim",
+    "gangpreempt": "vcdebug.actions.gangpreempt:GangPreempt",
+    "gangreclaim": "vcdebug.actions.gangreclaim:GangReclaim",
+    "shuffle": "vcdebug.actions.shuffle:Shuffle",
 }

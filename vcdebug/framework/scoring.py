@@ -5,11 +5,13 @@ Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore, SortNo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER
+from vcdebug.framework.placement import shard_groups
 from vcdebug.framework.plugin import NodeScores, ScoreError
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.framework.session import Session
@@ -99,3 +101,22 @@ def sort_nodes(scored: Scored | None) -> list[NodeInfo]:
     ranked = np.argsort(-scored.total, kind="stable")
     nodes, kept = scored.nodes.nodes, ~np.isnan(scored.total)
     return [nodes[index] for index in ranked.tolist() if kept[index]]
+
+
+def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | None:
+    """Nodes with idle room before nodes with future room; a group of one wins without scores."""
+    for group in _groups(ssn, task, feasible):
+        if len(group) == 1:
+            return group.nodes[0]
+        if len(group) > 1:
+            node = select_best(ssn, task, prioritize_nodes(ssn, task, group))
+            if node is not None:
+                return node
+    return None
+
+
+def _groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[NodeRows]:
+    idle = feasible.fitting(task.init_resreq, "idle")
+    yield from shard_groups(ssn, feasible.select(idle))
+    later = feasible.select(~idle)
+    yield from shard_groups(ssn, later.select(later.fitting(task.init_resreq, "future")))

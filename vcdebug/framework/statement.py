@@ -60,6 +60,10 @@ class Statement:
         self.operations.append(Operation("pipeline", task))
         return None
 
+    def unpipeline(self, task: TaskInfo) -> None:
+        """Take a promise back outside the list of operations."""
+        transitions.unplace(self._ssn, task, "unpipeline")
+
     def allocate(self, task: TaskInfo, host: NodeName) -> str | None:
         """Place a task on idle room; an error means that it was rolled back."""
         task.pod.node_name = host
@@ -117,11 +121,11 @@ class Statement:
         """A detached copy with clones of the tasks as they stand now."""
         saved = Statement(ssn)
         for statement in statements:
+            statement._announce("save", statement.operations)
             for operation in statement.operations:
                 clone = operation.task.clone()
                 clone.eviction_occurred = operation.task.eviction_occurred
                 saved.operations.append(operation._replace(task=clone))
-        saved._announce("save", saved.operations)
         return saved
 
     def recover_operations(self, saved: Statement) -> str | None:

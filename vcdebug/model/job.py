@@ -161,21 +161,21 @@ class JobInfo(TaskSet):
 
     def check_task_valid(self) -> bool:
         """Every role has as many usable tasks as its minimum."""
-        if self._roles_unchecked():
+        if not self.task_min_available or self._roles_unchecked():
             return True
         counts = self._roles((*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING), empty_pending=False)
         return all(counts.get(role, 0) >= least for role, least in self.task_min_available.items() if least)
 
     def check_task_ready(self) -> bool:
         """Every role has as many placed tasks as its minimum."""
-        if self._roles_unchecked():
+        if not self.task_min_available or self._roles_unchecked():
             return True
         counts = self._roles(_PLACED, empty_pending=True)
         return all(counts.get(role, 0) >= least for role, least in self.task_min_available.items())
 
     def check_task_pipelined(self) -> bool:
         """As check_task_ready, with pipelined tasks."""
-        if self._roles_unchecked():
+        if not self.task_min_available or self._roles_unchecked():
             return True
         counts = self._roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=True)
         return all(counts.get(role, 0) >= least for role, least in self.task_min_available.items())

@@ -8,13 +8,13 @@ from __future__ import annotations
 from vcdebug.actions.allocate.domains import DomainSearch
 from vcdebug.actions.allocate.nomination import allocate_from_nomination
 from vcdebug.actions.allocate.tasks import TaskPlacement
-from vcdebug.actions.allocate.worksheet import Worksheet, build_worksheet
 from vcdebug.framework.action import Action, QueuedJobs
 from vcdebug.framework.hooks import JOB_READY, JOB_VALID, OVERUSED
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
+from vcdebug.framework.worksheet import Worksheet, build_worksheet
 from vcdebug.model.hypernode import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
@@ -65,7 +65,7 @@ class Allocate(Action):
                 continue
             if not ssn.hyper_nodes.ready and job.contains_network_topology():
                 continue
-            worksheet = build_worksheet(ssn, job)
+            worksheet = build_worksheet(ssn, job, _placeable)
             if worksheet.empty:
                 continue
             waiting.add_job(ssn.queues[job.queue], job)
@@ -103,3 +103,8 @@ class Allocate(Action):
         statement.commit()
         sub_job.nominated_hyper_node = ""
         return bool(tasks)
+
+
+def _placeable(task: TaskInfo) -> bool:
+    """Not best-effort, and behind no gate but Volcano's own."""
+    return not task.resreq.is_empty() and (not task.sch_gated or task.pod.only_volcano_gate)

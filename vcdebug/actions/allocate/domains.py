@@ -11,7 +11,6 @@ import numpy as np
 
 from vcdebug.actions.allocate.nomination import allocate_from_nomination
 from vcdebug.actions.allocate.tasks import TaskPlacement
-from vcdebug.actions.allocate.worksheet import Worksheet
 from vcdebug.framework.hooks import (
     HYPER_NODE_GRADIENT_FOR_JOB,
     HYPER_NODE_GRADIENT_FOR_SUB_JOB,
@@ -23,6 +22,7 @@ from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.record import BestEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
+from vcdebug.framework.worksheet import Worksheet
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, SubJobId
 from vcdebug.model.subjob import SubJobInfo

@@ -5,14 +5,12 @@ Upstream: actions/allocate (allocateResourcesForTasks, prioritizeNodes, allocate
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from vcdebug.framework.action import pre_predicate_errors
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue
-from vcdebug.framework.placement import PredicateHelper, allocate_judge, shard_groups
+from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.record import Level
-from vcdebug.framework.scoring import prioritize_nodes, select_best
+from vcdebug.framework.scoring import best_node
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.fiterror import FitErrors
@@ -131,22 +129,3 @@ def place_task(statement: Statement, task: TaskInfo, node: NodeInfo) -> str | No
     if task.init_resreq.less_equal(node.future_idle()):
         return statement.pipeline(task, node.name, eviction=False)
     return None
-
-
-def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | None:
-    """Nodes with idle room before nodes with future room; a group of one wins without scores."""
-    for group in _groups(ssn, task, feasible):
-        if len(group) == 1:
-            return group.nodes[0]
-        if len(group) > 1:
-            node = select_best(ssn, task, prioritize_nodes(ssn, task, group))
-            if node is not None:
-                return node
-    return None
-
-
-def _groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[NodeRows]:
-    idle = feasible.fitting(task.init_resreq, "idle")
-    yield from shard_groups(ssn, feasible.select(idle))
-    later = feasible.select(~idle)
-    yield from shard_groups(ssn, later.select(later.fitting(task.init_resreq, "future")))

@@ -1,10 +1,11 @@
 """What is left to place of a job: its sub jobs in order, and the tasks of each.
 
-Upstream: actions/allocate (organizeJobWorksheet).
+Upstream: actions/allocate (organizeJobWorksheet), actions/utils (organizeEvictionWorksheet).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cmp_to_key
 
 from vcdebug.framework.order import PriorityQueue, task_queue
@@ -39,8 +40,8 @@ class Worksheet:
         self.sub_jobs, self.tasks = other.sub_jobs, other.tasks
 
 
-def build_worksheet(ssn: Session, job: JobInfo) -> Worksheet:
-    """Sub jobs that their policy still requires come first."""
+def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], bool]) -> Worksheet:
+    """Pending tasks that are `placeable`; sub jobs that their policy still requires come first."""
     required = _required(ssn, job)
 
     def less(left: SubJobInfo, right: SubJobInfo) -> bool:
@@ -51,16 +52,11 @@ def build_worksheet(ssn: Session, job: JobInfo) -> Worksheet:
     sub_jobs: PriorityQueue[SubJobInfo] = PriorityQueue(less, "subjob", lambda sj: sj.uid, ssn.record)
     tasks: dict[SubJobId, PriorityQueue[TaskInfo]] = {}
     for sub_job in job.sub_jobs_ascending():
-        heap = task_queue(ssn).extend(task for task in sub_job.with_status(TaskStatus.PENDING) if _placeable(task))
+        heap = task_queue(ssn).extend(task for task in sub_job.with_status(TaskStatus.PENDING) if placeable(task))
         if heap:
             tasks[sub_job.uid] = heap
             sub_jobs.push(sub_job)
     return Worksheet(sub_jobs, tasks)
-
-
-def _placeable(task: TaskInfo) -> bool:
-    """Not best-effort, and behind no gate but Volcano's own."""
-    return not task.resreq.is_empty() and (not task.sch_gated or task.pod.only_volcano_gate)
 
 
 def _required(ssn: Session, job: JobInfo) -> dict[SubJobId, None]:

@@ -1,0 +1,39 @@
+"""gangreclaim: makes room for a whole gang at the expense of other queues, domain by domain.
+
+Upstream: actions/gangreclaim.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.evictions import EvictionKind
+from vcdebug.framework.gang_eviction import GangEviction
+from vcdebug.framework.hooks import OVERUSED, PREEMPTIVE
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+
+class GangReclaim(GangEviction):
+    """Victims are running tasks of other reclaimable queues, whatever their priority."""
+
+    name = "gangreclaim"
+    kind = EvictionKind.GANG_RECLAIM
+
+    def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
+        if task.status is not TaskStatus.RUNNING or owner.queue == job.queue:
+            return False
+        return ssn.queues[owner.queue].reclaimable
+
+    def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
+        if left.queue == right.queue:
+            return False
+        queues = ssn.queues
+        return ssn.victim_queue_order_less(queues[left.queue], queues[right.queue], queues[job.queue])
+
+    def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
+        return ssn.ask(PREEMPTIVE, queue, pending)
+
+    def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
+        return ssn.ask(OVERUSED, queue)

@@ -1,0 +1,27 @@
+"""shuffle: evicts running tasks that some plugin wants gone.
+
+Upstream: actions/shuffle.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework import transitions
+from vcdebug.framework.action import Action
+from vcdebug.framework.hooks import VICTIM_TASKS
+from vcdebug.framework.session import Session
+from vcdebug.model.status import TaskStatus
+
+REASON = "shuffle"
+
+
+class Shuffle(Action):
+    """No statement, no gang protection: whoever is named goes, by UID."""
+
+    name = "shuffle"
+
+    def execute(self, ssn: Session) -> None:
+        """Ask about all running tasks, then evict."""
+        running = [task for job in ssn.jobs.values() for task in job.with_status(TaskStatus.RUNNING)]
+        victims = ssn.ask(VICTIM_TASKS, running)
+        for victim in sorted(victims, key=lambda task: task.uid):
+            transitions.evict(ssn, victim, REASON, via="session")

@@ -1,0 +1,190 @@
+"""What gangpreempt and gangreclaim share: domains, bundles of victims, and one plan per job.
+
+Upstream: actions/gangpreempt, actions/gangreclaim.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from vcdebug.framework.action import ERROR_CACHE, Action, QueuedJobs
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.bundles import (
+    Bundle,
+    BundleType,
+    apply_allowed,
+    create_job_bundles,
+    sort_bundles,
+    sum_requests,
+)
+from vcdebug.framework.evictions import EvictionContext, EvictionKind, candidates_on
+from vcdebug.framework.gang_plan import FOR_EVICT, GangPlanner, pending_for_eviction
+from vcdebug.framework.hooks import (
+    HYPER_NODE_GRADIENT_FOR_JOB,
+    JOB_PIPELINED,
+    JOB_STARVING,
+    JOB_VALID,
+    UNIFIED_EVICTABLE,
+)
+from vcdebug.framework.record import Level
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.model.hypernode import TOP_HYPER_NODE
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, SubJobId
+from vcdebug.model.pod import PREEMPTABLE_KEY
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+
+DEFAULT_MAX_DOMAINS = 8
+ALLOCATE = "allocate"
+
+
+class GangEviction(Action):
+    """Evicts bundles in a domain until a starving gang fits there as a whole."""
+
+    kind: ClassVar[EvictionKind]
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.max_domains = arguments.get_int("maxDomains", DEFAULT_MAX_DOMAINS)
+        if self.max_domains <= 0:
+            self.max_domains = DEFAULT_MAX_DOMAINS
+        self.allow_whole_bundle = arguments.get_bool("allowWholeBundle", default=True)
+
+    def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
+        """The action's own filter, for a task of a job in the session that may be evicted at all."""
+        raise NotImplementedError
+
+    def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
+        """Whether bundles of `left` are taken before bundles of `right`."""
+        raise NotImplementedError
+
+    def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
+        """Whether the queue may ask for room at all."""
+        return True
+
+    def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
+        """Whether the queue is dropped without a look at its jobs."""
+        return False
+
+    def execute(self, ssn: Session) -> None:
+        """Drain every queue once; queues are not pushed back."""
+        self.error_cache = ssn.conf.arguments_of(ALLOCATE).get_bool(ERROR_CACHE, default=True)
+        starving = self._collect(ssn)
+        while starving.queues:
+            queue = starving.queues.pop()
+            with ssn.scope(Level.QUEUE, queue.name):
+                if self.passes_over(ssn, queue):
+                    continue
+                jobs = starving.jobs[queue.name]
+                while jobs:
+                    job = jobs.pop()
+                    with ssn.scope(Level.JOB, job.uid):
+                        self._evict_for(ssn, queue, job)
+
+    def _collect(self, ssn: Session) -> QueuedJobs:
+        starving = QueuedJobs(ssn)
+        for job in ssn.jobs.values():
+            if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
+                continue
+            queue = ssn.queues[job.queue]
+            starving.add_queue(queue)
+            if ssn.ask(JOB_STARVING, job):
+                starving.add_job(queue, job)
+        return starving
+
+    def _evict_for(self, ssn: Session, queue: QueueInfo, job: JobInfo) -> None:
+        statement = Statement(ssn)
+        hyper_nodes = self._search(ssn, statement, queue, job)
+        if not ssn.ask(JOB_PIPELINED, job):
+            statement.discard()
+            return
+        statement.commit()
+        for uid, hyper_node in hyper_nodes.items():
+            job.sub_jobs[uid].nominated_hyper_node = hyper_node
+
+    def _search(self, ssn: Session, statement: Statement, queue: QueueInfo, job: JobInfo) -> dict[SubJobId, str]:
+        pending = pending_for_eviction(ssn, job)
+        if not pending or not self.may_start(ssn, queue, pending):
+            return {}
+        need = Resource()
+        for task in pending:
+            need.add(task.init_resreq)
+        planner = GangPlanner(ssn, queue, job, self.name, error_cache=self.error_cache)
+        for domain in self._domains(ssn, job):
+            found = self._search_domain(ssn, statement, planner, job, need, domain)
+            if found is not None:
+                return found
+        return {}
+
+    def _domains(self, ssn: Session, job: JobInfo) -> list[str]:
+        rows = ssn.ask(HYPER_NODE_GRADIENT_FOR_JOB, job, TOP_HYPER_NODE, FOR_EVICT)
+        if rows is None:
+            rows = [[TOP_HYPER_NODE]]
+        domains = list(dict.fromkeys(name for row in rows for name in row))[: self.max_domains]
+        if not domains and not job.contains_hard_topology():
+            return [TOP_HYPER_NODE]
+        return domains
+
+    def _search_domain(
+        self, ssn: Session, statement: Statement, planner: GangPlanner, job: JobInfo, need: Resource, domain: str
+    ) -> dict[SubJobId, str] | None:
+        """Add bundle after bundle; no plan is tried without at least one."""
+        free = _idle_and_releasing(ssn, domain)
+        victims: list[TaskInfo] = []
+        for bundle in self._bundles(ssn, job, need, domain):
+            victims.extend(bundle.tasks)
+            if not need.less_equal(free.clone().add(sum_requests(victims))):
+                continue
+            plan = planner.plan(domain, list(victims))
+            if plan is not None and statement.recover_operations(plan.saved) is None:
+                return plan.hyper_nodes
+        return None
+
+    def _bundles(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
+        by_job = self._candidates(ssn, job, domain)
+        bundles = [b for uid in sorted(by_job) for b in create_job_bundles(ssn.jobs[uid], by_job[uid])]
+        if not bundles:
+            return []
+
+        def less(left: JobInfo, right: JobInfo) -> bool:
+            return self.owner_less(ssn, job, left, right)
+
+        bundles = sort_bundles(bundles, need, less)
+        candidates = [task for bundle in bundles for task in bundle.tasks]
+        allowed = ssn.ask(UNIFIED_EVICTABLE, EvictionContext(self.kind, job, domain), candidates) or []
+        valid = apply_allowed(bundles, dict.fromkeys(task.uid for task in allowed))
+        ordered = sort_bundles(valid, need, less)
+        return [b for b in ordered if b.type is BundleType.SAFE or self.allow_whole_bundle]
+
+    def _candidates(self, ssn: Session, job: JobInfo, domain: str) -> dict[JobId, list[TaskInfo]]:
+        by_job: dict[JobId, list[TaskInfo]] = {}
+        rows = ssn.hyper_node_rows(domain)
+        for node in rows.nodes if rows is not None else ():
+            for task in candidates_on(node, lambda t: self._accepts(ssn, job, t)):
+                by_job.setdefault(task.job, []).append(task)
+        return by_job
+
+    def _accepts(self, ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
+        owner = ssn.jobs.get(task.job)
+        if owner is None or not task.preemptable or not _preemptable_by_gangs(owner):
+            return False
+        return self.is_candidate(ssn, job, owner, task)
+
+
+def _preemptable_by_gangs(job: JobInfo) -> bool:
+    """A PodGroup that says nothing may be evicted."""
+    group = job.pod_group
+    stated = PREEMPTABLE_KEY in group.annotations or PREEMPTABLE_KEY in group.labels
+    return job.preemptable if stated else True
+
+
+def _idle_and_releasing(ssn: Session, domain: str) -> Resource:
+    """Room in the domain's nodes; what is pipelined there is not subtracted."""
+    total = Resource()
+    rows = ssn.hyper_node_rows(domain)
+    for node in rows.nodes if rows is not None else ():
+        total.add(node.idle.clone().add(node.releasing))
+    return total

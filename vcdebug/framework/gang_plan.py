@@ -1,0 +1,163 @@
+"""Dry runs of the gang actions: evict victims in a domain, place the whole gang, keep it only as a plan.
+
+Upstream: actions/utils (simulate.go, util.go).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.framework.hooks import (
+    ALLOCATABLE,
+    HYPER_NODE_GRADIENT_FOR_SUB_JOB,
+    JOB_PIPELINED,
+    JOB_READY,
+    PRE_PREDICATE,
+)
+from vcdebug.framework.placement import PredicateHelper, filter_out_unresolvable, gang_judge
+from vcdebug.framework.record import Level
+from vcdebug.framework.scoring import best_node
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.framework.worksheet import Worksheet, build_worksheet
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import SubJobId
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+
+FOR_EVICT = 1
+
+
+class Plan(NamedTuple):
+    """Saved operations that make the job pipelined, and the hypernode of each sub job."""
+
+    saved: Statement
+    hyper_nodes: dict[SubJobId, str]
+
+
+def eviction_worksheet(ssn: Session, job: JobInfo) -> Worksheet:
+    """What is left to place, without gated and best-effort tasks."""
+    return build_worksheet(ssn, job, lambda task: not task.sch_gated and not task.resreq.is_empty())
+
+
+def pending_for_eviction(ssn: Session, job: JobInfo) -> list[TaskInfo]:
+    """A ready job asks for its first sub job's tasks only, any other job for all."""
+    ready = ssn.ask(JOB_READY, job)
+    worksheet = eviction_worksheet(ssn, job)
+    pending: list[TaskInfo] = []
+    while not worksheet.empty:
+        tasks = worksheet.tasks[worksheet.sub_jobs.pop().uid]
+        while tasks:
+            pending.append(tasks.pop())
+        if ready:
+            break
+    return pending
+
+
+class GangPlanner:
+    """Plans for one job."""
+
+    def __init__(self, ssn: Session, queue: QueueInfo, job: JobInfo, reason: str, *, error_cache: bool) -> None:
+        self._ssn = ssn
+        self._queue = queue
+        self._job = job
+        self._reason = reason
+        self._error_cache = error_cache
+
+    def plan(self, domain: str, victims: list[TaskInfo]) -> Plan | None:
+        """A plan that makes the job pipelined in this domain; the session is as before afterwards."""
+        ssn = self._ssn
+        worksheet = eviction_worksheet(ssn, self._job)
+        if worksheet.empty:
+            return None
+        was_ready = ssn.ask(JOB_READY, self._job)
+        chain: list[Statement] = []
+        if victims:
+            chain.append(Statement(ssn))
+            for victim in victims:
+                chain[0].evict(victim, self._reason)
+        hyper_nodes = self._place_sub_jobs(worksheet, domain, chain, evicting=bool(victims), was_ready=was_ready)
+        plan = None
+        if hyper_nodes is not None:
+            plan = Plan(Statement.save_operations(ssn, *chain), hyper_nodes)
+        for statement in reversed(chain):
+            statement.discard()
+        return plan
+
+    def _place_sub_jobs(
+        self, worksheet: Worksheet, domain: str, chain: list[Statement], *, evicting: bool, was_ready: bool
+    ) -> dict[SubJobId, str] | None:
+        """The hypernode of each placed sub job, or None where the job does not become pipelined."""
+        hyper_nodes: dict[SubJobId, str] = {}
+        pipelined = False
+        while not worksheet.empty:
+            sub_job = worksheet.sub_jobs.pop()
+            found = self._place_sub_job(sub_job, worksheet, domain, evicting=evicting)
+            if found is None:
+                return None
+            trial, hyper_nodes[sub_job.uid] = found
+            chain.append(trial)
+            pipelined = self._ssn.ask(JOB_PIPELINED, self._job)
+            if was_ready or pipelined:
+                break
+        return hyper_nodes if pipelined else None
+
+    def _place_sub_job(
+        self, sub_job: SubJobInfo, worksheet: Worksheet, domain: str, *, evicting: bool
+    ) -> tuple[Statement, str] | None:
+        rows: list[list[str]] = [[domain]]
+        if self._job.contains_hard_topology():
+            gradients = self._ssn.ask(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, domain, FOR_EVICT)
+            rows = rows if gradients is None else gradients
+        for row in rows:
+            for hyper_node in row:
+                trial = self._try(sub_job, worksheet, hyper_node, evicting=evicting)
+                if trial is not None:
+                    return trial, hyper_node
+        return None
+
+    def _try(self, sub_job: SubJobInfo, worksheet: Worksheet, hyper_node: str, *, evicting: bool) -> Statement | None:
+        """Pipeline every pending task of the sub job, or nothing."""
+        ssn = self._ssn
+        candidates = ssn.hyper_node_rows(hyper_node)
+        if candidates is None or not len(candidates):
+            return None
+        trial = Statement(ssn)
+        helper = PredicateHelper(ssn, cache_on=self._error_cache)
+        tasks = worksheet.tasks[sub_job.uid].clone()
+        complete = True
+        while tasks and complete:
+            task = tasks.pop()
+            with ssn.scope(Level.TASK, task.key):
+                complete = self._pipeline(trial, helper, task, candidates, evicting=evicting)
+        if complete and len(trial) and self._satisfied(sub_job):
+            return trial
+        trial.discard()
+        return None
+
+    def _satisfied(self, sub_job: SubJobInfo) -> bool:
+        ssn, job = self._ssn, self._job
+        return ssn.sub_job_ready(job, sub_job) or ssn.sub_job_pipelined(job, sub_job)
+
+    def _pipeline(
+        self, trial: Statement, helper: PredicateHelper, task: TaskInfo, candidates: NodeRows, *, evicting: bool
+    ) -> bool:
+        ssn = self._ssn
+        if not ssn.ask(ALLOCATABLE, self._queue, task):
+            return False
+        schedulable = filter_out_unresolvable(ssn, task)
+        nodes = candidates.select(np.isin(candidates.rows, schedulable.rows)) if len(schedulable) else candidates
+        if not len(nodes) or ssn.ask(PRE_PREDICATE, task) is not None:
+            return False
+        feasible, _ = helper.predicate_nodes(task, nodes, gang_judge)
+        node = best_node(ssn, task, feasible)
+        if node is None or not task.init_resreq.less_equal(node.future_idle()):
+            return False
+        if trial.pipeline(task, node.name, eviction=evicting) is not None:
+            trial.unpipeline(task)
+            return False
+        return True

@@ -44,8 +44,8 @@ def is_supported(case: Path) -> bool:
 
 
 def corpus() -> list[Path]:
-    random = [case for case in cases(CORPUS / "random") if case.name.rpartition("-")[0] in FAMILIES]
-    return [case for case in [*random, *cases(CORPUS / "causes")] if is_supported(case)]
+    folders = [CORPUS / name for name in ("random", "causes", "upstream")]
+    return [case for folder in folders for case in cases(folder) if is_supported(case)]
 
 
 def replayed(case: Path) -> list[Event]:

@@ -113,12 +113,12 @@ class PredicateHelper:
         if not len(nodes):
             return nodes, errors
         group = f"{task.job}/{task.task_role}"
-        start = ssn.node_search_start % len(nodes)
+        start = ssn.node_search_start % len(nodes)  # exact: ints
         order = np.concatenate((nodes.rows[start:], nodes.rows[:start]))
         want = num_feasible_nodes_to_find(ssn.flags, len(nodes))
         feasible, codes = self._search(task, order, want, judge, group)
         visited = order[: len(codes)]
-        ssn.node_search_start = (ssn.node_search_start + len(visited)) % len(nodes)
+        ssn.node_search_start = (ssn.node_search_start + len(visited)) % len(nodes)  # exact: ints
         failed, failed_codes = visited[codes != 0], codes[codes != 0]
         if len(failed):
             self._cached(group)[failed] = failed_codes

@@ -56,7 +56,7 @@ def balanced_allocation(view: NodeView, pod: Scored, rows: IntArray) -> IntArray
     if not any(pod):
         return None
     before, after = _balance(view, Scored(0, 0, 0), rows, pod), _balance(view, pod, rows, pod)
-    half = MAX_SCORE // 2
+    half = MAX_SCORE // 2  # exact: ints
     return half + div_rows(half + after - before, np.full(len(rows), 2, dtype=np.int64))
 
 

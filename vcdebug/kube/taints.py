@@ -77,4 +77,4 @@ def untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> bool:
 def intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerations) -> int:
     """How many PreferNoSchedule taints the pod does not tolerate."""
     relevant = tuple(t for t in tolerations if t.effect in ("", PREFER_NO_SCHEDULE))
-    return sum(1 for taint in taints if taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, relevant))
+    return len([taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, relevant)])

@@ -117,7 +117,7 @@ def _constraint_verdicts(
     constraint: SpreadConstraint, column: LabelColumn, participating: BoolArray, counts: IntArray, group: LabelGroup
 ) -> IntArray:
     per_value, known = domain_counts(column, participating, counts)
-    domains = int(known.sum())
+    domains = int(known.sum())  # exact: ints
     lowest = int(per_value[known].min()) if domains and domains >= constraint.min_domains else 0
     itself = 1 if constraint.selector.matches(group.labels) else 0
     skew = column.spread(per_value) + itself - lowest

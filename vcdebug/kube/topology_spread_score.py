@@ -59,7 +59,7 @@ class SpreadScore:
         column = self._view.labels.column(constraint.topology_key)
         per_row = self._view.counts.per_row(SpreadQuestion(self._group.namespace, constraint.selector))
         if constraint.topology_key == HOSTNAME:
-            counts, size = per_row[rows], int((~ignored).sum())
+            counts, size = per_row[rows], int((~ignored).sum())  # exact: ints
         else:
             counts, size = self._domain_counts(constraint, column, rows[~ignored], counted, per_row, rows)
         weight = math.log(float(size + 2))
@@ -85,7 +85,7 @@ class SpreadScore:
         domains[ids[kept]] = True
         counting = counted & including_rows(self._view, constraint, self._placement)
         per_value = np.bincount(ids[counting], weights=per_row[counting], minlength=size + 1).astype(np.int64)
-        return per_value[ids[rows]], int(domains.sum())
+        return per_value[ids[rows]], int(domains.sum())  # exact: ints
 
 
 def _normalized(raw: IntArray, ignored: BoolArray) -> IntArray:

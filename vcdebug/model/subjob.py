@@ -94,4 +94,4 @@ def _joined(values: list[str]) -> str:
     number = 0x811C9DC5
     for byte in text.encode():
         number = ((number ^ byte) * 0x01000193) & 0xFFFFFFFF
-    return "".join(_SAFE[ord(digit) % len(_SAFE)] for digit in str(number))
+    return "".join(_SAFE[ord(digit) % len(_SAFE)] for digit in str(number))  # exact: ints

@@ -60,8 +60,9 @@ class Chain:
         distinct, inverse = np.unique(pairs, return_inverse=True)
         codes, ends = [], []
         for pair in distinct.tolist():
-            status = verdict.statuses[pair % width - 1]
-            codes.append(self._reasons.code((*self._reasons.statuses(pair // width), status)))
+            code, number = divmod(pair, width)
+            status = verdict.statuses[number - 1]
+            codes.append(self._reasons.code((*self._reasons.statuses(code), status)))
             ends.append(aborts(status))
         self._codes[failing] = np.array(codes, dtype=INDEX)[inverse]
         self._alive[failing] = ~np.array(ends, dtype=np.bool_)[inverse]

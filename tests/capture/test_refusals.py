@@ -79,7 +79,7 @@ def test_a_forbidden_optional_kind_is_skipped_and_noted(api: FakeApi, options: C
     assert [
         (
             'capture: poddisruptionbudgets.policy: missing permission "list poddisruptionbudgets.policy" '
-            "(check with: kubectl --context dev auth can-i list poddisruptionbudgets.policy --all-namespaces); "
+            "(check with: kubectl auth can-i list poddisruptionbudgets.policy --all-namespaces); "
             "the replay may be wrong about which victims the pdb plugin protects"
         )
     ] == [problem.line() for problem in snapshot.problems]

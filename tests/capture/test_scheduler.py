@@ -8,9 +8,7 @@ import pytest
 from tests.capture.fake_server import FakeApi
 from tests.capture.small_cluster import CONF, CONFIG_MAP, SCHEDULER, config_map, deployment, deployments
 from vcdebug.capture import CaptureOptions, capture
-from vcdebug.capture.flags import flags_of
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Flags
 
 ANYWHERE = "/apis/apps/v1/deployments"
@@ -18,63 +16,8 @@ CONF_FLAG = "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf"
 OTHER = 'actions: "allocate"\n'
 
 
-def flags(*args: str, problems: list[Problem] | None = None, **container: Any) -> Flags:
-    return flags_of({"args": [*args], **container}, "Deployment x/y", problems if problems is not None else [])
-
-
 def settings_path(namespace: str, name: str) -> str:
     return f"/api/v1/namespaces/{namespace}/configmaps/{name}"
-
-
-@pytest.mark.parametrize(
-    ("args", "field", "expected"),
-    [
-        (["--default-queue=research"], "default_queue", "research"),
-        (["--default-queue", "research"], "default_queue", "research"),
-        (["--default-queue=a", "--default-queue=b"], "default_queue", "b"),
-        (["--scheduler-name=volcano", "--scheduler-name=batch"], "scheduler_names", ("volcano", "batch")),
-        (["--priority-class=false"], "priority_class", False),
-        (["--priority-class", "false"], "priority_class", True),
-        (["--minimum-feasible-nodes=7"], "minimum_feasible_nodes", 7),
-        (["--minimum-percentage-nodes-to-find", "9"], "minimum_percentage_nodes_to_find", 9),
-        (["--percentage-nodes-to-find=100"], "percentage_nodes_to_find", 100),
-        (["--node-selector=a:b,c:d", "--node-selector=e:f"], "node_selector", ("a:b", "c:d", "e:f")),
-        (["--ignored-provisioners=x.io/y"], "ignored_provisioners", ("x.io/y",)),
-        (["--csi-storage=F"], "csi_storage", False),
-        (["--scheduler-sharding-mode=hard"], "sharding_mode", "hard"),
-        (["--scheduler-sharding-name=blue"], "sharding_name", "blue"),
-        (["--feature-gates=A=true,B=false"], "feature_gates", {"A": True, "B": False}),
-        (["--leader-elect", "--default-queue=q", "-v=3", "2>&1"], "default_queue", "q"),
-    ],
-)
-def test_a_flag_is_read_as_the_scheduler_reads_it(args: list[str], field: str, expected: Any) -> None:
-    assert replace(Flags(), **{field: expected}) == flags(*args)
-
-
-def test_flags_may_stand_in_a_shell_line() -> None:
-    line = "/vc-scheduler --logtostderr --default-queue='team a' -v=3 2>&1"
-    assert "team a" == flags(command=["/bin/sh", "-c", line]).default_queue
-
-
-def test_flags_may_name_variables() -> None:
-    env = [{"name": "QUEUE", "value": "night"}, {"name": "POD", "valueFrom": {}}]
-    assert "night" == flags("--default-queue=$(QUEUE)", env=env).default_queue
-
-
-def test_the_environment_can_turn_panics_off() -> None:
-    assert not flags(env=[{"name": "PANIC_ON_ERROR", "value": "false"}]).panic_on_error
-
-
-def test_a_flag_that_makes_no_sense_is_a_problem_and_a_default() -> None:
-    problems: list[Problem] = []
-    assert Flags() == flags("--minimum-feasible-nodes=many", "--priority-class=maybe", problems=problems)
-    assert ["--priority-class", "--minimum-feasible-nodes"] == [problem.field for problem in problems]
-
-
-def test_schedulers_that_share_a_cluster_are_a_problem() -> None:
-    problems: list[Problem] = []
-    flags(env=[{"name": "MULTI_SCHEDULER_ENABLE", "value": "true"}], problems=problems)
-    assert ["MULTI_SCHEDULER_ENABLE"] == [problem.field for problem in problems]
 
 
 def test_the_deployments_flags_are_in_the_snapshot(api: FakeApi, options: CaptureOptions) -> None:
@@ -155,6 +98,21 @@ def test_a_forbidden_deployment_is_noted(api: FakeApi, options: CaptureOptions) 
     ] == [problem.line() for problem in capture(options).problems]
 
 
+def test_a_flag_that_makes_no_sense_is_a_problem_and_a_default(api: FakeApi, options: CaptureOptions) -> None:
+    api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG, "--minimum-feasible-nodes=many"]))
+    snapshot = capture(options)
+    assert 100 == snapshot.flags.minimum_feasible_nodes
+    assert ["Deployment volcano-system/volcano-scheduler: scheduler flag minimum_feasible_nodes"] == [
+        problem.line().partition(": 'many'")[0] for problem in snapshot.problems
+    ]
+
+
+def test_schedulers_that_share_a_cluster_are_a_problem(api: FakeApi, options: CaptureOptions) -> None:
+    env = [{"name": "MULTI_SCHEDULER_ENABLE", "value": "true"}]
+    api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG], env=env))
+    assert ["MULTI_SCHEDULER_ENABLE"] == [problem.object for problem in capture(options).problems]
+
+
 def test_several_deployments_are_noted(api: FakeApi, options: CaptureOptions) -> None:
     api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG]), deployment([CONF_FLAG], namespace="b"))
     assert ["there are 2: volcano-system/volcano-scheduler, b/volcano-scheduler"] == [
@@ -174,9 +132,9 @@ def test_a_configuration_that_is_missing_is_noted(api: FakeApi, options: Capture
 def test_a_forbidden_configuration_is_noted_with_the_permission(api: FakeApi, options: CaptureOptions) -> None:
     api.forbidden = {"configmaps"}
     can_i = "auth can-i get configmaps/volcano-scheduler-configmap --namespace volcano-system"
-    assert [
-        f'missing permission: verb "get", resource "configmaps", API group "" (check with: kubectl --context dev {can_i})'
-    ] == [problem.what for problem in capture(options).problems]
+    assert [f'missing permission: verb "get", resource "configmaps", API group "" (check with: kubectl {can_i})'] == [
+        problem.what for problem in capture(options).problems
+    ]
 
 
 def test_the_user_may_name_the_configmap(api: FakeApi, options: CaptureOptions) -> None:

@@ -15,8 +15,10 @@ from vcdebug.capture.scheduler import read_settings
 from vcdebug.capture.transport import Api, ApiRefusal, Transport
 from vcdebug.snapshot.kinds import KINDS, Kind
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.redact import redact
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest, Snapshot
 
+QUOTED = re.compile(r"(the server answered \d+): .*", re.DOTALL)
 IN_CLUSTER = "in-cluster"
 LATER_STATE = "the list expired twice while it was read: its later pages show a later state"
 
@@ -56,9 +58,9 @@ def _connect(options: CaptureOptions) -> Transport:
 
 
 def _redacted(snapshot: Snapshot) -> Snapshot:
-    from vcdebug.snapshot.redact import redact
-
-    return redact(snapshot)
+    """Redacted, with Problems that no longer quote the server."""
+    problems = [replace(problem, what=QUOTED.sub(r"\1", problem.what)) for problem in snapshot.problems]
+    return replace(redact(snapshot), problems=problems)
 
 
 def _server_version(api: Api, problems: list[Problem]) -> tuple[int, int]:
@@ -95,7 +97,7 @@ def _read_objects(
             if kind.required:
                 raise required_failed(api, kind, refusal) from refusal
             groups = served_groups(api) if groups is None and refusal.status == NOT_FOUND else groups
-            problems.append(optional_skipped(api, kind, refusal, groups or {}))
+            problems.append(optional_skipped(kind, refusal, groups or {}))
         if listing.inconsistent:
             problems.append(_inconsistent(kind))
     return objects

@@ -18,10 +18,10 @@ def resource(kind: Kind) -> str:
     return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
 
 
-def can_i(api: Api, kind: Kind) -> str:
+def can_i(kind: Kind, context_flag: str = "") -> str:
     """The kubectl line that shows whether a kind may be listed."""
     everywhere = " --all-namespaces" if kind.namespaced else ""
-    return f"kubectl {api.context_flag}auth can-i {kind.permission}{everywhere}"
+    return f"kubectl {context_flag}auth can-i {kind.permission}{everywhere}"
 
 
 def required_failed(api: Api, kind: Kind, refusal: ApiRefusal) -> CaptureError:
@@ -42,7 +42,7 @@ def _forbidden(api: Api, kind: Kind, refusal: ApiRefusal) -> CaptureError:
         f"{' in all namespaces' if kind.namespaced else ''} ({refusal.message})"
     )
     also = f"; also missing: {', '.join(other.permission for other in others)}" if others else ""
-    return CaptureError(message + also, hint=f"check with: {can_i(api, kind)}", where=api.server)
+    return CaptureError(message + also, hint=f"check with: {can_i(kind, api.context_flag)}", where=api.server)
 
 
 def _also_missing(api: Api, known: Kind) -> list[Kind]:
@@ -58,13 +58,13 @@ def _also_missing(api: Api, known: Kind) -> list[Kind]:
     return missing
 
 
-def optional_skipped(api: Api, kind: Kind, refusal: ApiRefusal, groups: dict[str, list[str]]) -> Problem:
-    """What it means that an optional kind could not be read."""
+def optional_skipped(kind: Kind, refusal: ApiRefusal, groups: dict[str, list[str]]) -> Problem:
+    """What it means that an optional kind could not be read; as it travels with the snapshot, it names no cluster."""
     if refusal.status == NOT_FOUND:
         return _absent(kind, groups)
     effect = f"the replay may be wrong about {kind.falsifies}"
     if refusal.status == FORBIDDEN:
-        what = f'missing permission "{kind.permission}" (check with: {can_i(api, kind)})'
+        what = f'missing permission "{kind.permission}" (check with: {can_i(kind)})'
         return Problem(FILE, resource(kind), "", what, effect)
     return Problem(FILE, resource(kind), "", f"cannot be listed: {refusal}", effect)
 

@@ -6,20 +6,22 @@ import posixpath
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vcdebug.capture.flags import command_line, flags_of
 from vcdebug.capture.listing import items_of
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
 from vcdebug.capture.transport import Api, ApiRefusal
 from vcdebug.errors import CaptureError
+from vcdebug.snapshot.command_line import conf_path, environment, flag_values, scheduler_container
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.settings import CONF_KEY, with_flags
 from vcdebug.snapshot.snapshot import Flags, Manifest
 
 NAMESPACE = "volcano-system"
 SELECTOR = [("labelSelector", "app=volcano-scheduler")]
 CONFIG_MAP = "volcano-scheduler-configmap"
-CONF_KEY = "volcano-scheduler.conf"
+SHARED = "MULTI_SCHEDULER_ENABLE"
 NO_CONF = "the replay uses upstream's built-in configuration; name the right one with --scheduler-configmap"
 NO_FLAGS = "upstream's default flags are used"
 
@@ -46,13 +48,24 @@ def read_settings(api: Api, options: CaptureOptions) -> SchedulerSettings:
     """Flags and configuration, with a problem for what could not be found."""
     settings = SchedulerSettings()
     deployment = _find_deployment(api, settings.problems)
-    container = _container(deployment)
+    container = scheduler_container(deployment) if deployment is not None else {}
     if deployment is not None:
-        settings.flags = flags_of(container, f"Deployment {_key(deployment)}", settings.problems)
+        settings.flags = _flags(container, f"Deployment {_key(deployment)}", settings.problems)
         settings.image = str(container.get("image") or "")
     source = _named_source(options, api) or _mounted_source(deployment, container)
     settings.conf = _read_conf(api, source, bool(options.scheduler_configmap), settings.problems)
     return settings
+
+
+def _flags(container: Manifest, where: str, problems: list[Problem]) -> Flags:
+    """Upstream's defaults, changed by the container's command line and environment."""
+    report = Report()
+    flags = with_flags(Flags(), flag_values(container), where, report, "scheduler flag ")
+    problems.extend(report.problems())
+    if environment(container).get(SHARED) == "true":
+        effect = "the real scheduler sees only its part of the pods and nodes, the replay sees all"
+        problems.append(Problem(where, SHARED, "", "the cluster is shared among several schedulers", effect))
+    return flags
 
 
 def _find_deployment(api: Api, problems: list[Problem]) -> Manifest | None:
@@ -93,13 +106,6 @@ def _pod_spec(deployment: Manifest | None) -> Manifest:
     return _object(_object(spec.get("template")).get("spec"))
 
 
-def _container(deployment: Manifest | None) -> Manifest:
-    """The container that is given a configuration; a sidecar may stand before it."""
-    containers = _objects(_pod_spec(deployment).get("containers"))
-    configured = [container for container in containers if "scheduler-conf" in command_line(container)]
-    return next(iter(configured or containers), {})
-
-
 def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
     if not options.scheduler_configmap:
         return None
@@ -113,7 +119,7 @@ def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
 def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSource:
     """Where the file of --scheduler-conf comes from; the usual ConfigMap when the Deployment does not tell."""
     namespace = str(_object(_object(deployment).get("metadata")).get("namespace") or NAMESPACE)
-    path = (command_line(container).get("scheduler-conf") or [""])[-1]
+    path = conf_path(container)
     mount = _mount_of(path, container)
     file = mount.get("subPath") or posixpath.relpath(path, str(mount["mountPath"])) if mount else ""
     volumes = _objects(_pod_spec(deployment).get("volumes"))
@@ -158,7 +164,7 @@ def _read_conf(api: Api, source: ConfSource, named: bool, problems: list[Problem
         what = f"has no key {source.key}"
         text = _conf_text(_object(data), source.key)
     except ApiRefusal as refusal:
-        what, text = _refused(api, source, refusal), None
+        what, text = _refused(source, refusal), None
     if text is None and named:
         raise CaptureError(f"{where}: {what}", where=api.server)
     if text is None:
@@ -166,12 +172,12 @@ def _read_conf(api: Api, source: ConfSource, named: bool, problems: list[Problem
     return text
 
 
-def _refused(api: Api, source: ConfSource, refusal: ApiRefusal) -> str:
+def _refused(source: ConfSource, refusal: ApiRefusal) -> str:
     if refusal.status == NOT_FOUND:
         return "not found"
     if refusal.status != FORBIDDEN:
         return str(refusal)
-    can_i = f"kubectl {api.context_flag}auth can-i get configmaps/{source.name} --namespace {source.namespace}"
+    can_i = f"kubectl auth can-i get configmaps/{source.name} --namespace {source.namespace}"
     return f'missing permission: verb "get", resource "configmaps", API group "" (check with: {can_i})'
 
 

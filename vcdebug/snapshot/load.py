@@ -5,9 +5,12 @@ from __future__ import annotations
 import copy
 import marshal
 from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.absent import note_missing_fields
+from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.complete import complete_objects
 from vcdebug.snapshot.gather import Gathered
 from vcdebug.snapshot.identity import drop_duplicates, note_missing_namespaces, note_pod_uids
@@ -16,14 +19,14 @@ from vcdebug.snapshot.references import note_dangling
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.settings import (
     BUILT_IN,
+    CONF_KEY,
     Meta,
-    command_line_flags,
     conf_of,
     read_meta,
     read_usage,
-    scheduler_conf_key,
     with_flags,
 )
+from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 from vcdebug.snapshot.sources import Progress, Source, open_source, source_name
 
@@ -38,11 +41,15 @@ def load(source: Source, *, complete: bool | None = None, progress: Progress | N
     for file in open_source(source, report, progress):
         found.add_file(file)
     if not found.objects:
-        raise _nothing_found(report.problems(), str(source) if isinstance(source, str) else source_name(source))
+        raise _nothing_found(report.problems(), _origin(source))
     snapshot = _build(found, complete)
     snapshot.name = snapshot.name or source_name(source)
-    snapshot.origin = source_name(source) if not isinstance(source, str) else source
+    snapshot.origin = _origin(source)
     return snapshot
+
+
+def _origin(source: Source) -> str:
+    return str(source) if isinstance(source, str | Path) and source != "-" else source_name(source)
 
 
 def snapshot_from_objects(
@@ -84,6 +91,7 @@ def _build(found: Gathered, complete: bool | None) -> Snapshot:
     drop_duplicates(found)
     note_missing_namespaces(found)
     note_pod_uids(found)
+    note_missing_fields(found)
     note_dangling(found, flags)
     return Snapshot(
         name=meta.name,
@@ -107,18 +115,21 @@ def _flags(found: Gathered, meta: Meta) -> Flags:
     """Upstream's defaults, then the scheduler Deployment's command line, then meta.json."""
     flags = Flags()
     for file, deployment in found.settings.get("Deployment", ()):
-        flags = with_flags(flags, command_line_flags(deployment), file, found.report, "scheduler flag ")
+        flags = with_flags(flags, flag_values(scheduler_container(deployment)), file, found.report, "scheduler flag ")
     return with_flags(flags, meta.flags, found.meta[0], found.report)
 
 
 def _conf(found: Gathered) -> str | None:
     """The configuration: a file, else the scheduler's ConfigMap, else None."""
-    keys = [scheduler_conf_key(deployment) for _, deployment in found.settings.get("Deployment", ())]
+    deployments = [deployment for _, deployment in found.settings.get("Deployment", ())]
+    keys = [PurePosixPath(conf_path(scheduler_container(deployment))).name for deployment in deployments]
     texts = list(found.confs)
     for file, config_map in found.settings.get("ConfigMap", ()):
-        text = next((text for key in (*keys, "") if (text := conf_of(config_map, key))), None)
-        if text is not None:
+        text = next((text for key in (*keys, CONF_KEY) if (text := conf_of(config_map, key))), None)
+        if isinstance(text, str):
             texts.append((file, text))
+        elif text is not None:
+            found.report.add(f"is {shown_value(text)}, not text", "it is left out", file=file, field=f"data.{CONF_KEY}")
     if not texts:
         found.report.add("there is no scheduler configuration", BUILT_IN)
         return None

@@ -22,22 +22,6 @@ _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.ASCII)
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
-COMMAND_LINE = {
-    "default-queue": "default_queue",
-    "scheduler-name": "scheduler_names",
-    "priority-class": "priority_class",
-    "minimum-feasible-nodes": "minimum_feasible_nodes",
-    "minimum-percentage-nodes-to-find": "minimum_percentage_nodes_to_find",
-    "percentage-nodes-to-find": "percentage_nodes_to_find",
-    "node-selector": "node_selector",
-    "ignored-provisioners": "ignored_provisioners",
-    "csi-storage": "csi_storage",
-    "scheduler-sharding-mode": "sharding_mode",
-    "scheduler-sharding-name": "sharding_name",
-    "feature-gates": "feature_gates",
-}
-"""The scheduler's flags and the field of Flags each one sets."""
-
 
 @dataclass(frozen=True, slots=True)
 class Meta:
@@ -89,44 +73,10 @@ def with_flags(flags: Flags, values: Mapping[str, Any], file: str, report: Repor
     return replace(flags, **changes)
 
 
-def command_line_flags(deployment: Manifest) -> dict[str, Any]:
-    """The flags that the scheduler's container is started with, by field of Flags; empty if it is another program."""
-    values: dict[str, Any] = {}
-    container = _scheduler_container(deployment)
-    words = [str(word) for key in ("command", "args") for word in _list(container.get(key))]
-    position = 0
-    while position < len(words):
-        name, equals, value = words[position].partition("=")
-        position += 1
-        flag = COMMAND_LINE.get(name.lstrip("-")) if name.startswith("-") else None
-        if flag is None:
-            continue
-        is_switch = flag in ("priority_class", "csi_storage")
-        if not equals and not is_switch and position < len(words):
-            value, position = words[position], position + 1
-        _set_flag(values, flag, value if equals or not is_switch else "true")
-    for variable in _list(container.get("env")):
-        if isinstance(variable, dict) and variable.get("name") == "PANIC_ON_ERROR":
-            values["panic_on_error"] = variable.get("value") != "false"
-    return values
-
-
-def scheduler_conf_key(deployment: Manifest) -> str:
-    """The file name in the scheduler's --scheduler-conf flag, which is the key in its ConfigMap."""
-    container = _scheduler_container(deployment)
-    for word in (str(word) for key in ("command", "args") for word in _list(container.get(key))):
-        if word.startswith("--scheduler-conf="):
-            return word.rpartition("/")[2].removeprefix("--scheduler-conf=")
-    return CONF_KEY
-
-
-def conf_of(config_map: Manifest, key: str = CONF_KEY) -> str | None:
-    """The scheduler configuration in a ConfigMap, or None if it holds none."""
+def conf_of(config_map: Manifest, key: str = CONF_KEY) -> object:
+    """What a ConfigMap has under the configuration's key, or None."""
     data = config_map.get("data")
-    if not isinstance(data, dict):
-        return None
-    text = data.get(key) or data.get(CONF_KEY)
-    return text if isinstance(text, str) else None
+    return data.get(key) if isinstance(data, dict) else None
 
 
 def read_usage(file: str, document: Manifest, report: Report) -> dict[str, Any]:
@@ -155,45 +105,8 @@ def _metric(value: Any, file: str, path: str, report: Report) -> Any:
     return kept
 
 
-def _scheduler_container(deployment: Manifest) -> Manifest:
-    """The container that runs Volcano's scheduler, or an empty one."""
-    spec = deployment
-    for key in ("spec", "template", "spec"):
-        inner = spec.get(key)
-        spec = inner if isinstance(inner, dict) else {}
-    for container in _list(spec.get("containers")):
-        if isinstance(container, dict) and _runs_scheduler(container):
-            return container
-    return {}
-
-
-def _runs_scheduler(container: Manifest) -> bool:
-    words = [
-        container.get("image"),
-        container.get("name"),
-        *_list(container.get("command")),
-        *_list(container.get("args")),
-    ]
-    return any(
-        isinstance(word, str) and ("vc-scheduler" in word or word == "volcano-scheduler" or "--scheduler-conf" in word)
-        for word in words
-    )
-
-
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _set_flag(values: dict[str, Any], flag: str, value: str) -> None:
-    if flag == "scheduler_names":
-        values.setdefault(flag, []).append(value)
-    elif flag in ("node_selector", "ignored_provisioners"):
-        values.setdefault(flag, []).extend(part.strip() for part in value.split(",") if part.strip())
-    elif flag == "feature_gates":
-        pairs = (part.partition("=") for part in value.split(",") if part.strip())
-        values.setdefault(flag, {}).update({name.strip(): setting.strip() for name, _, setting in pairs})
-    else:
-        values[flag] = value
 
 
 def _text(value: Any) -> str | None:

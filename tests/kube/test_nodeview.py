@@ -1,0 +1,103 @@
+"""The Kubernetes picture of nodes and pods, kept in columns."""
+
+from typing import Any
+
+from tests.builders import amounts, cluster, node, open_session, pod, pod_group, task
+from vcdebug.kube.affinity_terms import LabelGroup
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.images import ImageState, PodImages, image_score, image_states, normalized
+from vcdebug.kube.node_labels import NodeLabels
+from vcdebug.kube.ports import HostPort, UsedPorts
+
+
+class Everyone:
+    """A question that every pod answers."""
+
+    def matches(self, group: LabelGroup) -> bool:
+        return True
+
+
+def test_every_pod_of_a_node_counts_at_session_open_and_changes_follow() -> None:
+    affinity: dict[str, Any] = {"podAntiAffinity": {}}
+    running = pod("r-0", "r", on="n1", requests=amounts("500m", "1Gi", gpu="2"), affinity=affinity)
+    leaving = pod("r-1", "r", on="n2", deleting=True)
+    ssn = open_session(cluster(node("n1"), node("n2"), pod_group("r"), running, leaving))
+    view, question = ssn.view, Everyone()
+    assert [1, 1] == view.pod_count.tolist() == view.counts.per_row(question).tolist()
+    assert [[500, 0], [2**30, 0], [2, 0]] == [
+        column.tolist() for column in (view.requested.milli_cpu, view.requested.memory, view.requested.gpu)
+    ]
+    assert [500, 100] == view.non_zero_requested.milli_cpu.tolist()
+    assert [True, False] == view.rows_with_affinity().tolist()
+    assert [False, False] == view.rows_with_required_anti_affinity().tolist()
+    assert view.remove_pod(0, "uid-r-0")
+    assert not view.remove_pod(0, "uid-r-0")
+    view.add_pod(1, task(ssn, "r-0").pod)
+    assert [0, 2] == view.pod_count.tolist() == view.counts.per_row(question).tolist()
+    assert [0, 500] == view.requested.milli_cpu.tolist()
+    assert [0, 600] == view.non_zero_requested.milli_cpu.tolist()
+    assert [False, True] == view.rows_with_affinity().tolist()
+
+
+def test_a_pod_without_uid_cannot_be_removed() -> None:
+    nameless = pod("r-0", "r", on="n1")
+    nameless["metadata"]["uid"] = ""
+    ssn = open_session(cluster(node("n1"), pod_group("r"), nameless))
+    assert not ssn.view.remove_pod(0, "")
+    assert [1] == ssn.view.pod_count.tolist()
+
+
+def test_freeing_a_port_does_not_look_whether_another_pod_uses_it() -> None:
+    ports, port = UsedPorts(), (HostPort("0.0.0.0", "TCP", 80),)
+    ports.add(0, port)
+    ports.add(0, port)
+    assert [0] == list(ports.conflicts(port))
+    ports.remove(0, port)
+    assert [] == list(ports.conflicts(port))
+
+
+def test_a_clone_of_a_state_has_its_own_entries_and_shares_the_skips() -> None:
+    class Counter:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def clone(self) -> "Counter":
+            return Counter(self.number)
+
+    state, counter = CycleState(), Counter(1)
+    state.data["a"] = counter
+    copy = state.clone()
+    counter.number = 2
+    state.skip["NodePorts"] = None
+    copied: Any = copy.data["a"]
+    assert (1, ["NodePorts"]) == (copied.number, list(copy.skip))
+
+
+def test_a_label_column_sums_by_value_and_spreads_back() -> None:
+    labels = NodeLabels(["a", "b", "c"], [{"z": "1"}, {}, {"z": "1"}])
+    column = labels.column("z")
+    counts = column.counts(labels.column("z").ids + 5)
+    assert [10] == counts.tolist()
+    assert [10, -1, 10] == column.spread(counts, absent=-1).tolist()
+    assert [True, False, True] == column.present.tolist()
+
+
+def test_image_states_take_the_first_size_and_the_final_number_of_nodes() -> None:
+    def holding(*images: tuple[str, int]) -> dict[str, Any]:
+        return {"status": {"images": [{"names": [name], "sizeBytes": size} for name, size in images]}}
+
+    states = image_states({"a": holding(("x:1", 10)), "b": holding(("x:1", 99), ("y:1", 5)), "c": {}})
+    assert {"a": {"x:1": ImageState(10, 2)}, "b": {"x:1": ImageState(10, 2), "y:1": ImageState(5, 1)}} == states
+
+
+def test_images_below_the_threshold_score_zero_and_huge_ones_a_hundred() -> None:
+    def score(size: int, containers: int = 1) -> int:
+        return image_score(PodImages(("x:1",), containers), {"x:1": ImageState(size, 1)}, 1)
+
+    assert [0, 0, 50, 100] == [score(n * 2**20) for n in (5, 23, 512, 4000)]
+    assert 24 == score(512 * 2**20, containers=2)
+
+
+def test_an_image_name_without_a_tag_means_latest() -> None:
+    names = ["host:5000/train", "train:1", "train@sha256:ab"]
+    assert ["host:5000/train:latest", "train:1", "train@sha256:ab"] == [normalized(name) for name in names]

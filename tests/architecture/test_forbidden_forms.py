@@ -37,6 +37,8 @@ def unordered_sums(source: Source) -> Iterator[str]:
 
 def floored(source: Source) -> Iterator[str]:
     for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and called_name(node) == "divmod" and not source.excused(node, EXACT):
+            yield f"{source.where(node)} divmod()"
         operator = node.op if isinstance(node, ast.BinOp | ast.AugAssign) else None
         if not isinstance(operator, ast.FloorDiv | ast.Mod) or source.excused(node, EXACT):
             continue
@@ -169,7 +171,7 @@ def test_the_pins_name_no_index_and_no_folder() -> None:
 BAD = """
 def decide(values, seen: set[str]):
     total = sum(values) + np.sum(values) + values.mean() + np.add.reduce(values)
-    half = 7 // 2 + 7 % 2
+    half = 7 // 2 + 7 % 2 + divmod(7, 2)[0]
     name = "%s" % half
     fine = sum(values)  # exact: ints
     left = {1, 2} | seen
@@ -182,5 +184,5 @@ def decide(values, seen: set[str]):
 def test_the_checks_see_what_they_are_for() -> None:
     source = Source(ROOT / "bad.py", BAD.splitlines(), ast.parse(BAD))
     assert 4 == len(list(unordered_sums(source)))
-    assert 2 == len(list(floored(source)))
+    assert 3 == len(list(floored(source)))
     assert ["left", "set(values)", "{3, 4}"] == sorted(found.split(" ", 1)[1] for found in set_iterations(source))

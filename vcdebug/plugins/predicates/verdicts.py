@@ -60,7 +60,7 @@ class Chain:
         distinct, inverse = np.unique(pairs, return_inverse=True)
         codes, ends = [], []
         for pair in distinct.tolist():
-            code, number = divmod(pair, width)
+            code, number = divmod(pair, width)  # exact: ints
             status = verdict.statuses[number - 1]
             codes.append(self._reasons.code((*self._reasons.statuses(code), status)))
             ends.append(aborts(status))

@@ -22,7 +22,7 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.framework.session import Session
-from vcdebug.model.names import JobId, NodeName, QueueName, Seq, SubJobId, TaskKey
+from vcdebug.model.names import JobId, QueueName, Seq, SubJobId, TaskKey
 
 Seqs = Sequence[Seq]
 """Ascending event numbers."""
@@ -132,7 +132,7 @@ def _hook(event: HookEvent, owners: Owners) -> Iterator[Key]:
             for task in value:
                 yield from _task(task, owners)
         elif field == "subjob":
-            yield JOB, owners.sub_jobs.get(value, "")
+            yield from _sub_job(value, owners)
     if event.point == "VictimTasks":
         for task in event.result:
             yield from _task(task, owners)
@@ -145,11 +145,17 @@ def _task(task: TaskKey, owners: Owners) -> Iterator[Key]:
         yield JOB, job
 
 
+def _sub_job(sub_job: SubJobId, owners: Owners) -> Iterator[Key]:
+    job = owners.sub_jobs.get(sub_job)
+    if job is not None:
+        yield JOB, job
+
+
 def _pop(event: PopEvent, owners: Owners) -> Iterator[Key]:
     if event.kind == TASK:
         yield from _task(event.name, owners)
     elif event.kind == "subjob":
-        yield JOB, owners.sub_jobs.get(event.name, "")
+        yield from _sub_job(event.name, owners)
     else:
         yield event.kind, event.name
 
@@ -201,8 +207,3 @@ def before(seqs: Seqs, seq: Seq) -> Seq | None:
     """The last of ascending numbers below `seq`."""
     position = bisect_left(seqs, seq)
     return seqs[position - 1] if position else None
-
-
-def nodes_named(rows: Sequence[int], names: Sequence[NodeName]) -> tuple[NodeName, ...]:
-    """Node names of rows."""
-    return tuple(names[row] for row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.record import Event, Note, Record, Span
@@ -10,6 +11,9 @@ from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.index import Index, Owners
+from vcdebug.trace.spans import SpanTree
+from vcdebug.trace.timeline import Timeline
 
 
 class Recording:
@@ -59,3 +63,34 @@ class Recording:
     def reasons(self) -> ReasonTable:
         """What the codes of predicate events mean."""
         return self.record.reasons
+
+    @cached_property
+    def _notes_by_seq(self) -> Mapping[Seq, Sequence[Note]]:
+        found: dict[Seq, list[Note]] = {}
+        for note in self.record.notes:
+            found.setdefault(note.seq, []).append(note)
+        return found
+
+    def notes_at(self, seq: Seq) -> Sequence[Note]:
+        """Quirks that acted at one event."""
+        return self._notes_by_seq.get(seq, ())
+
+    @cached_property
+    def owners(self) -> Owners:
+        """Which job a task belongs to, which queue a job."""
+        return Owners.of(self.session)
+
+    @cached_property
+    def tree(self) -> SpanTree:
+        """The spans as a tree."""
+        return SpanTree(self.record.spans, len(self.record.events))
+
+    @cached_property
+    def index(self) -> Index:
+        """Where something is spoken of."""
+        return Index(self.record, self.owners)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The state after any event."""
+        return Timeline(self.record, self.session)

@@ -1,0 +1,1 @@
+"""Moving through a recording: position, steps in both directions, breakpoints."""

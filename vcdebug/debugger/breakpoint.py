@@ -1,0 +1,240 @@
+"""A breakpoint: a kind, a condition, a count of hits, and what happens there."""
+
+from __future__ import annotations
+
+import operator
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from vcdebug.debugger.breakpoints import KINDS
+from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
+from vcdebug.debugger.cursor import FORWARD, Step
+from vcdebug.debugger.expression import Expression, Reader, Value, parse_expression, read_expression, required
+from vcdebug.debugger.fields import FIELD_NAMES, FIELDS, fields_of
+from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
+from vcdebug.framework.registry import resolve
+from vcdebug.model.names import Seq
+from vcdebug.trace.index import JOB, NODE, PLUGIN, TASK, Seqs
+from vcdebug.trace.recording import Recording
+
+COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+OPTIONS: Final = ("if", "hits", "once", "log", "disabled")
+LEVELS: Final = {"action": Level.ACTION, JOB: Level.JOB, TASK: Level.TASK, NODE: Level.NODE}
+"""Fields that an event states itself or has from the span around it."""
+_FIELD_IN_TEXT: Final = re.compile(r"\{([a-z_]+)\}")
+
+
+class HitCount(NamedTuple):
+    """Which of the hits stop: `== 3`, `> 2`, or every fifth (`% 5 == 0`)."""
+
+    sign: str
+    number: int
+    every: int = 0
+
+    def holds(self, hit: int) -> bool:
+        """For the hit of this number, from 1."""
+        return COMPARE[self.sign](hit % self.every if self.every else hit, self.number)
+
+    def __str__(self) -> str:
+        return f"hits % {self.every} {self.sign} {self.number}" if self.every else f"hits {self.sign} {self.number}"
+
+
+@dataclass(slots=True)
+class Breakpoint:
+    """Where to stop. Hits are counted from the start of the recording, and only where the condition holds."""
+
+    number: int
+    kind: Kind
+    condition: Expression | None = None
+    condition_text: str = ""
+    hit_count: HitCount | None = None
+    log: str | None = None
+    """Text with {fields}: instead of stopping, say this."""
+    once: bool = False
+    enabled: bool = True
+
+    def line(self) -> str:
+        """The words that set this breakpoint."""
+        parts = [f"break {self.kind}"]
+        if self.condition is not None:
+            parts.append(f"if {self.condition_text}")
+        if self.hit_count is not None:
+            parts.append(str(self.hit_count))
+        if self.once:
+            parts.append("once")
+        if self.log is not None:
+            parts.append("log " + _quoted(self.log))
+        if not self.enabled:
+            parts.append("disabled")
+        return " ".join(parts)
+
+    def next_hit(self, recording: Recording, seq: Seq, step: Step) -> Seq | None:
+        """The nearest hit beyond an event, in either direction."""
+        if self.hit_count is not None:
+            return _nearest(self.hits(recording), seq, step)
+        return next(self._matches(recording, seq, step), None)
+
+    def hits(self, recording: Recording) -> Seqs:
+        """All events at which it stops or speaks."""
+        matches = self._matches(recording, 0, FORWARD)
+        if self.hit_count is None:
+            return list(matches)
+        return [match for number, match in enumerate(matches, start=1) if self.hit_count.holds(number)]
+
+    def message(self, recording: Recording, seq: Seq) -> str:
+        """Its log text at an event."""
+        fields = fields_of(recording, seq)
+        return _FIELD_IN_TEXT.sub(lambda found: _shown(fields(found[1])), self.log or "")
+
+    def _matches(self, recording: Recording, seq: Seq, step: Step) -> Iterator[Seq]:
+        for candidate in _beyond(self._candidates(recording), seq, step):
+            if self._matches_at(recording, candidate) and self._is_first(recording, candidate):
+                yield candidate
+
+    def _matches_at(self, recording: Recording, seq: Seq) -> bool:
+        if not self.kind.means(recording, seq):
+            return False
+        return self.condition is None or bool(self.condition.value(fields_of(recording, seq)))
+
+    def _is_first(self, recording: Recording, seq: Seq) -> bool:
+        first = self.kind.first_of_group(recording, seq)
+        return not any(self._matches_at(recording, earlier) for earlier in range(first, seq))
+
+    def _candidates(self, recording: Recording) -> Seqs:
+        """The kind's own, or fewer where the condition asks for one action, job, task, node or plugin."""
+        candidates = self.kind.candidates(recording)
+        searches = PredicateEvent in self.kind.WATCHES or ScoreEvent in self.kind.WATCHES
+        for field, name in required(self.condition).items():
+            if field in LEVELS or (field == PLUGIN and not searches):
+                candidates = _narrowed(recording, candidates, field, name, searches=searches)
+        return candidates
+
+
+def _narrowed(recording: Recording, candidates: Seqs, field: str, name: str, *, searches: bool) -> Seqs:
+    """Candidates that state the name, or lie in a span of it; passes over nodes name too many nodes to be listed."""
+    if field == NODE and searches:
+        return candidates
+    about = recording.index.about(field, name)
+    if len(about) > len(candidates):
+        return candidates
+    kept = dict.fromkeys(_common(about, candidates))
+    level = LEVELS.get(field)
+    for span in recording.index.spans_of(level, name) if level is not None else ():
+        kept.update(
+            dict.fromkeys(candidates[bisect_left(candidates, span.first) : bisect_right(candidates, span.last)])
+        )
+    return sorted(kept)
+
+
+def _beyond(seqs: Seqs, seq: Seq, step: Step) -> Iterator[Seq]:
+    positions = (
+        range(bisect_right(seqs, seq), len(seqs)) if step == FORWARD else range(bisect_left(seqs, seq) - 1, -1, -1)
+    )
+    return (seqs[position] for position in positions)
+
+
+def _nearest(seqs: Seqs, seq: Seq, step: Step) -> Seq | None:
+    return next(_beyond(seqs, seq, step), None)
+
+
+def _common(few: Seqs, many: Seqs) -> Seqs:
+    kept: list[Seq] = []
+    for seq in few:
+        position = bisect_left(many, seq)
+        if position < len(many) and many[position] == seq:
+            kept.append(seq)
+    return kept
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return "-" if value is None else str(value)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def parse_breakpoint(line: str, number: int) -> Breakpoint:
+    """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`."""
+    reader = Reader(line)
+    reader.accept("break")
+    kind = _kind(reader)
+    point = Breakpoint(number, kind)
+    while reader.token.kind != "end":
+        _option(reader, point)
+    return point
+
+
+def _kind(reader: Reader) -> Kind:
+    token = reader.take()
+    if token.text not in KINDS:
+        raise BreakpointError(f"no kind of breakpoint {token.text!r}", hint=f"kinds are {', '.join(KINDS)}")
+    words: list[str] = []
+    while reader.token.kind == "name" and reader.token.text not in OPTIONS:
+        words.append(reader.take().text)
+    kind: type[Kind] = resolve(KINDS[token.text])
+    return kind.parse(words)
+
+
+def _option(reader: Reader, point: Breakpoint) -> None:
+    token = reader.take()
+    if token.text == "if":
+        start = reader.token.position
+        point.condition = read_expression(reader, FIELD_NAMES)
+        point.condition_text = reader.line[start : reader.token.position].strip()
+    elif token.text == "hits":
+        point.hit_count = _hit_count(reader)
+    elif token.text == "log":
+        point.log = _log(reader)
+    elif token.text == "once":
+        point.once = True
+    elif token.text == "disabled":
+        point.enabled = False
+    else:
+        raise reader.error(f"expected one of {', '.join(OPTIONS)}, found {token.text!r}", token)
+
+
+def _hit_count(reader: Reader) -> HitCount:
+    every = 0
+    if reader.accept("%"):
+        every = _whole(reader)
+        if every < 1:
+            raise reader.error("hits are counted in steps of at least 1")
+    sign = reader.accept(*COMPARE)
+    if sign is None:
+        raise reader.error(f"expected one of {' '.join(COMPARE)}")
+    return HitCount(sign.text, _whole(reader), every)
+
+
+def _whole(reader: Reader) -> int:
+    token = reader.take()
+    if token.kind != "number" or not token.text.isdigit():
+        raise reader.error("expected a whole number", token)
+    return int(token.text)
+
+
+def _log(reader: Reader) -> str:
+    token = reader.take()
+    if token.kind != "text":
+        raise reader.error("log needs a text in quotes", token)
+    unknown = [name for name in _FIELD_IN_TEXT.findall(token.content) if name not in FIELDS]
+    if unknown:
+        raise reader.error(f"no field {unknown[0]!r}; fields are {', '.join(FIELD_NAMES)}", token)
+    return token.content
+
+
+def parse_condition(text: str) -> Expression:
+    """A condition alone."""
+    return parse_expression(text, FIELD_NAMES)

@@ -1,0 +1,108 @@
+"""The breakpoints of a debugging session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint, parse_condition
+from vcdebug.debugger.breakpoints.base import BreakpointError
+from vcdebug.debugger.cursor import FORWARD, Step
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+
+
+class Hit(NamedTuple):
+    """A breakpoint at an event."""
+
+    seq: Seq
+    breakpoint: Breakpoint
+
+
+class LogLine(NamedTuple):
+    """What a breakpoint with a log text said."""
+
+    seq: Seq
+    number: int
+    text: str
+
+
+class BreakpointList:
+    """Breakpoints by number; numbers are never used twice."""
+
+    def __init__(self) -> None:
+        self._points: dict[int, Breakpoint] = {}
+        self._last = 0
+
+    def __iter__(self) -> Iterator[Breakpoint]:
+        return iter(self._points.values())
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __getitem__(self, number: int) -> Breakpoint:
+        if number not in self._points:
+            raise BreakpointError(f"no breakpoint {number}")
+        return self._points[number]
+
+    def add(self, line: str) -> Breakpoint:
+        """Set one: `victim if plugin == "gang"`, with or without `break` before it."""
+        point = parse_breakpoint(line, self._last + 1)
+        self._last += 1
+        self._points[point.number] = point
+        return point
+
+    def remove(self, number: int) -> None:
+        """Forget one."""
+        del self._points[self[number].number]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._points.clear()
+
+    def toggle(self, number: int) -> Breakpoint:
+        """Switch one off, or on again."""
+        point = self[number]
+        point.enabled = not point.enabled
+        return point
+
+    def set_condition(self, number: int, text: str) -> Breakpoint:
+        """Replace a condition; an empty text removes it."""
+        point = self[number]
+        point.condition = parse_condition(text) if text.strip() else None
+        point.condition_text = text.strip()
+        return point
+
+    def lines(self) -> list[str]:
+        """The words that set all of them, for a file."""
+        return [point.line() for point in self]
+
+    def load(self, lines: Iterable[str]) -> None:
+        """Set those of a file in addition; empty lines and `#` comments are skipped."""
+        for line in lines:
+            if line.strip() and not line.lstrip().startswith("#"):
+                self.add(line.strip())
+
+    def next_stop(self, recording: Recording, seq: Seq, step: Step) -> Hit | None:
+        """The nearest enabled breakpoint beyond an event; the lower number where two meet."""
+        nearest: Hit | None = None
+        for point in self:
+            if not point.enabled or point.log is not None:
+                continue
+            found = point.next_hit(recording, seq, step)
+            if found is not None and (nearest is None or (found - nearest.seq) * step < 0):
+                nearest = Hit(found, point)
+        return nearest
+
+    def spoken(self, recording: Recording, seq: Seq, target: Seq, step: Step) -> list[LogLine]:
+        """What breakpoints with a log text say on the way from an event to a target, the target included."""
+        lines: list[LogLine] = []
+        for point in self:
+            if point.enabled and point.log is not None:
+                passed = (hit for hit in point.hits(recording) if _between(seq, hit, target, step))
+                lines.extend(LogLine(hit, point.number, point.message(recording, hit)) for hit in passed)
+        return sorted(lines, key=lambda line: (line.seq * step, line.number))
+
+
+def _between(seq: Seq, hit: Seq, target: Seq, step: Step) -> bool:
+    return seq < hit <= target if step == FORWARD else target <= hit < seq

@@ -1,0 +1,15 @@
+"""The kinds of breakpoints: one line per kind, imported when a breakpoint of it is set."""
+
+KINDS: dict[str, str] = {
+    "action": "vcdebug.debugger.breakpoints.action:Action",
+    "enqueue": "vcdebug.debugger.breakpoints.enqueue:Enqueue",
+    "overused": "vcdebug.debugger.breakpoints.overused:Overused",
+    "predicate": "vcdebug.debugger.breakpoints.predicate:Predicate",
+    "quirk": "vcdebug.debugger.breakpoints.quirk:Quirk",
+    "score": "vcdebug.debugger.breakpoints.score:Score",
+    "starving": "vcdebug.debugger.breakpoints.starving:Starving",
+    "statement": "vcdebug.debugger.breakpoints.statement:Statement",
+    "tie": "vcdebug.debugger.breakpoints.tie:Tie",
+    "victim": "vcdebug.debugger.breakpoints.victim:Victim",
+    "vote": "vcdebug.debugger.breakpoints.vote:Vote",
+}

@@ -1,0 +1,60 @@
+"""What a kind of breakpoint is: which events it looks at, and which of them it means."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.record import Event
+from vcdebug.model.names import Seq
+from vcdebug.trace.index import Seqs
+from vcdebug.trace.recording import Recording
+
+
+class BreakpointError(VcdebugError):
+    """A breakpoint that cannot be set."""
+
+
+class Kind(ABC):
+    """One kind of breakpoint, with the words that narrow it; pure, so that it works in both directions."""
+
+    KIND: ClassVar[str]
+    HELP: ClassVar[str]
+    WORDS: ClassVar[tuple[str, ...]] = ()
+    """Words that may follow the kind; empty where none may."""
+    WATCHES: ClassVar[tuple[type[Event], ...]]
+    """Event types that it can mean."""
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        self.words = tuple(words)
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> Self:
+        """From the words after the kind."""
+        for word in words:
+            if word not in cls.WORDS:
+                known = f"it takes {', '.join(cls.WORDS)}" if cls.WORDS else "it takes no further words"
+                raise BreakpointError(f"break {cls.KIND} does not know {word!r}", hint=known)
+        return cls(words)
+
+    @abstractmethod
+    def candidates(self, recording: Recording) -> Seqs:
+        """Events among which its own lie."""
+
+    def means(self, recording: Recording, seq: Seq) -> bool:
+        """Whether a candidate is one of its own."""
+        return True
+
+    def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
+        """Of events that belong together only the first that fulfils the condition stops."""
+        return seq
+
+    def __str__(self) -> str:
+        return " ".join((self.KIND, *self.words))
+
+
+def merged(parts: Sequence[Seqs]) -> Seqs:
+    """Ascending numbers of several ascending lists."""
+    return parts[0] if len(parts) == 1 else sorted(seq for part in parts for seq in part)

@@ -1,0 +1,194 @@
+"""Debugger: the facade for every front end. It keeps a position and breakpoints, and no state of any screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vcdebug.debugger.breakpoint_list import BreakpointList, LogLine
+from vcdebug.debugger.cursor import BACKWARD, MOVES, NOTHING, Position, Selection, Step, Verb, direction, is_subject
+from vcdebug.debugger.fields import fields_of
+from vcdebug.framework.record import Event, Note, Span
+from vcdebug.model.names import Seq
+from vcdebug.trace.index import Seqs, after, before
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.timeline import ClusterState
+
+
+class Stop(NamedTuple):
+    """Where a movement ended, and why."""
+
+    position: Position
+    reason: str
+    """step, breakpoint 2 (victim), goto, last position, about job ns/a, start, end, or why there is nowhere to go."""
+    breakpoint: int | None = None
+
+
+class Moment(NamedTuple):
+    """One event with its surroundings."""
+
+    seq: Seq
+    event: Event
+    selection: Selection
+    path: tuple[Span, ...]
+    """Spans around it, the cycle first."""
+    action: str | None
+    queue: str | None
+    job: str | None
+    task: str | None
+    node: str | None
+    plugin: str | None
+    notes: Sequence[Note]
+    """Quirks of upstream that acted here."""
+
+
+class _Taken(NamedTuple):
+    """A step that its own opposite undoes exactly."""
+
+    verb: Verb
+    step: Step
+    origin: Seq
+    target: Seq
+
+
+class Debugger:
+    """Moves through one recording."""
+
+    def __init__(self, recording: Recording, breakpoints: BreakpointList | None = None) -> None:
+        self.recording = recording
+        self.position = Position(1)
+        self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
+        self.log: list[LogLine] = []
+        """What breakpoints with a log text have said."""
+        self._trail: list[_Taken] = []
+        self._last = Position(1)
+
+    # Where one stands
+
+    @property
+    def seq(self) -> Seq:
+        """The current event's number."""
+        return self.position.seq
+
+    @property
+    def last_seq(self) -> Seq:
+        """The number of the last event."""
+        return len(self.recording)
+
+    def event(self) -> Event:
+        """The current event."""
+        return self.recording.event(self.seq)
+
+    def path(self) -> tuple[Span, ...]:
+        """The spans around the current event: cycle, action, queue, job, task, node, as far as it lies in them."""
+        return self.recording.tree.path(self.seq)
+
+    def state(self) -> ClusterState:
+        """The cluster after the current event."""
+        return self.recording.timeline.state_at(self.seq)
+
+    def moment(self, seq: Seq | None = None) -> Moment:
+        """The current event, or another one, with its surroundings."""
+        seq = self.seq if seq is None else seq
+        fields = fields_of(self.recording, seq)
+        names = {field: fields(field) for field in ("action", "queue", "job", "task", "node", "plugin")}
+        single = {field: name if isinstance(name, str) else None for field, name in names.items()}
+        recording = self.recording
+        path, notes = recording.tree.path(seq), recording.notes_at(seq)
+        return Moment(seq, recording.event(seq), self.position.selection, path, **single, notes=notes)
+
+    def select(self, selection: Selection = NOTHING) -> None:
+        """Look at a task, job, node, queue or plugin; the event stays."""
+        self.position = Position(self.seq, selection)
+
+    # Steps
+
+    def into(self, *, back: bool = False) -> Stop:
+        """The next event, however deep."""
+        return self._step("into", direction(back=back))
+
+    def over(self, *, back: bool = False) -> Stop:
+        """The next event or span on the same level; what lies deeper is passed."""
+        return self._step("over", direction(back=back))
+
+    def out(self, *, back: bool = False) -> Stop:
+        """What follows the enclosing span; backward, its beginning."""
+        return self._step("out", direction(back=back))
+
+    def _step(self, verb: Verb, step: Step) -> Stop:
+        if self._trail and self._trail[-1] == (verb, -step, self._trail[-1].origin, self.seq):
+            return self._at(self._trail.pop().origin, "step")
+        target = MOVES[verb](self.recording.tree, self.seq, step)
+        if target is None:
+            return self._end(step)
+        self._trail.append(_Taken(verb, step, self.seq, target))
+        return self._at(target, "step")
+
+    # Jumps
+
+    def continue_(self, *, back: bool = False) -> Stop:
+        """To the nearest enabled breakpoint, else to the end (backward: to the start)."""
+        step = direction(back=back)
+        hit = self.breakpoints.next_stop(self.recording, self.seq, step)
+        end = 1 if step == BACKWARD else self.last_seq
+        target = end if hit is None else hit.seq
+        self.log.extend(self.breakpoints.spoken(self.recording, self.seq, target, step))
+        if hit is None:
+            return self._jump(end, "start" if step == BACKWARD else "end")
+        point = hit.breakpoint
+        if point.once:
+            point.enabled = False
+        self._jump(target, "breakpoint")
+        return Stop(self.position, f"breakpoint {point.number} ({point.kind.KIND})", point.number)
+
+    def goto(self, seq: Seq) -> Stop:
+        """To an event by number; beyond the ends to the first or last one."""
+        return self._jump(min(max(seq, 1), self.last_seq), "goto")
+
+    def next_about(self, selection: Selection | None = None, *, back: bool = False) -> Stop:
+        """The next event that concerns a task, job, node, queue or plugin, by default the selected one."""
+        selection = self.position.selection if selection is None else selection
+        if not is_subject(selection):
+            return Stop(self.position, "nothing is selected")
+        about = self.recording.index.about(selection.kind, selection.name)
+        target = before(about, self.seq) if back else after(about, self.seq)
+        if target is None:
+            side = "earlier" if back else "later"
+            return Stop(self.position, f"no {side} event about {selection}")
+        self.select(selection)
+        return self._jump(target, f"about {selection}")
+
+    def last_position(self) -> Stop:
+        """Where the last jump began; again, back to where it led."""
+        target = self._last
+        stop = self._jump(target.seq, "last position")
+        self.position = target
+        return stop._replace(position=target)
+
+    def last_change(self, kind: str, key: str | tuple[str, str, str]) -> Stop:
+        """To the event that wrote a figure (task, node, phase, book) as it stands now, or before it if one is there."""
+        timeline = self.recording.timeline
+        target = timeline.last_change(kind, key, self.seq)
+        if target == self.seq:
+            target = timeline.last_change(kind, key, self.seq - 1)
+        if target is None:
+            return Stop(self.position, "as it was when the session opened")
+        return self._jump(target, "last change")
+
+    def hits(self, number: int) -> Seqs:
+        """All events at which a breakpoint stops."""
+        return self.breakpoints[number].hits(self.recording)
+
+    def _jump(self, seq: Seq, reason: str) -> Stop:
+        self._trail.clear()
+        self._last = self.position
+        return self._at(seq, reason)
+
+    def _at(self, seq: Seq, reason: str) -> Stop:
+        self.position = Position(seq, self.position.selection)
+        return Stop(self.position, reason)
+
+    def _end(self, step: Step) -> Stop:
+        """A step beyond what there is goes to the end that lies in its direction."""
+        end = 1 if step == BACKWARD else self.last_seq
+        return self._at(end, "start" if step == BACKWARD else "end")

@@ -1,0 +1,364 @@
+"""Conditions of breakpoints: a small expression language over named fields, without access to anything else.
+
+plugin == "gang" and job matches "^ml/" and not ("ml/a-0" in victims or count(candidates) < 3)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from vcdebug.errors import VcdebugError
+
+
+class AnyOf(tuple[str, ...]):
+    """Several names of which each one answers: `==`, `in` and `matches` ask whether some name does."""
+
+    __slots__ = ()
+
+
+Value = None | bool | int | float | str | tuple[str, ...]
+Fields = Callable[[str], Value]
+"""The value of a named field; None where an event has no such field."""
+
+CONSTANTS: Final[dict[str, Value]] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "permit": 1,
+    "abstain": 0,
+    "reject": -1,
+}
+ORDERED: Final = ("<", "<=", ">", ">=")
+WORDS: Final = ("and", "or", "not", "in", "matches")
+LONGEST_PATTERN: Final = 200
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    |(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<sign>==|!=|<=|>=|[<>(),%\[\]]))""",
+    re.VERBOSE,
+)
+
+
+class ExpressionError(VcdebugError):
+    """A condition that cannot be read; `position` is the character where it went wrong."""
+
+    def __init__(self, message: str, text: str, position: int) -> None:
+        super().__init__(message, hint=f"at character {position + 1} of: {text}")
+        self.text = text
+        self.position = position
+
+
+class Token(NamedTuple):
+    """A piece of a line: kind is text, number, name, sign or end."""
+
+    kind: str
+    text: str
+    position: int
+
+    @property
+    def content(self) -> str:
+        """What stands between the quotes of a text."""
+        return re.sub(r"\\(.)", r"\1", self.text[1:-1]) if self.kind == "text" else self.text
+
+
+def tokens_of(line: str) -> list[Token]:
+    """All pieces of a line and an `end`."""
+    tokens: list[Token] = []
+    position = 0
+    while line[position:].strip():
+        match = _TOKEN.match(line, position)
+        if match is None or match.lastgroup is None:
+            start = position + len(line[position:]) - len(line[position:].lstrip())
+            raise ExpressionError(f"unexpected {line[start]!r}", line, start)
+        tokens.append(Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
+        position = match.end()
+    return [*tokens, Token("end", "", len(line))]
+
+
+class Reader:
+    """Tokens from left to right."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        self._tokens = tokens_of(line)
+        self._next = 0
+
+    @property
+    def token(self) -> Token:
+        """The token that comes next."""
+        return self._tokens[self._next]
+
+    def take(self) -> Token:
+        """Move past the next token."""
+        token = self.token
+        if token.kind != "end":
+            self._next += 1
+        return token
+
+    def accept(self, *texts: str) -> Token | None:
+        """Move past the next token if it is one of these words or signs."""
+        return self.take() if self.token.kind in ("name", "sign") and self.token.text in texts else None
+
+    def expect(self, text: str) -> None:
+        """As accept, or fail."""
+        if self.accept(text) is None:
+            raise self.error(f"expected {text!r}, found {self.token.text or 'the end'!r}")
+
+    def error(self, message: str, token: Token | None = None) -> ExpressionError:
+        """A fault at a token, by default at the next one."""
+        return ExpressionError(message, self.line, (token or self.token).position)
+
+
+class Expression(Protocol):
+    """A condition or a part of one."""
+
+    def value(self, fields: Fields) -> Value:
+        """What it comes to for one event."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number, a text, a list, or a word such as `true`."""
+
+    constant: Value
+
+    def value(self, fields: Fields) -> Value:
+        return self.constant
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A named field of the event."""
+
+    name: str
+
+    def value(self, fields: Fields) -> Value:
+        return fields(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many names a list has."""
+
+    operand: Expression
+
+    def value(self, fields: Fields) -> Value:
+        counted = self.operand.value(fields)
+        return len(counted) if isinstance(counted, tuple) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite."""
+
+    operand: Expression
+
+    def value(self, fields: Fields) -> Value:
+        return not self.operand.value(fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """`and`: the right side is looked at only if the left one holds."""
+
+    left: Expression
+    right: Expression
+
+    def value(self, fields: Fields) -> Value:
+        return bool(self.left.value(fields)) and bool(self.right.value(fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """`or`: the right side is looked at only if the left one does not hold."""
+
+    left: Expression
+    right: Expression
+
+    def value(self, fields: Fields) -> Value:
+        return bool(self.left.value(fields)) or bool(self.right.value(fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two operands and a sign; values of different kinds are unequal, and neither is the smaller."""
+
+    left: Expression
+    sign: str
+    right: Expression
+
+    def value(self, fields: Fields) -> Value:
+        left, right = self.left.value(fields), self.right.value(fields)
+        if self.sign in ORDERED:
+            return _ordered(left, self.sign, right)
+        if self.sign == "in":
+            return _contained(left, right)
+        return _equal(left, right) == (self.sign == "==")
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """A regular expression found somewhere in a text."""
+
+    operand: Expression
+    pattern: re.Pattern[str]
+
+    def value(self, fields: Fields) -> Value:
+        operand = self.operand.value(fields)
+        if isinstance(operand, str):
+            return self.pattern.search(operand) is not None
+        return isinstance(operand, tuple) and any(self.pattern.search(name) for name in operand)
+
+
+def _equal(left: Value, right: Value) -> bool:
+    if isinstance(left, AnyOf) and isinstance(right, str):
+        return right in left
+    if isinstance(right, AnyOf) and isinstance(left, str):
+        return left in right
+    if isinstance(left, bool) != isinstance(right, bool):
+        return False
+    return left == right
+
+
+def _ordered(left: Value, sign: str, right: Value) -> bool:
+    if isinstance(left, str) and isinstance(right, str):
+        return _holds((left > right) - (left < right), sign)
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return _holds((left > right) - (left < right), sign)
+    return False
+
+
+def _holds(order: int, sign: str) -> bool:
+    if order == 0:
+        return sign in ("<=", ">=")
+    return sign.startswith("<" if order < 0 else ">")
+
+
+def _contained(left: Value, right: Value) -> bool:
+    if isinstance(right, str):
+        return isinstance(left, str) and left in right
+    if not isinstance(right, Container):
+        return False
+    if isinstance(left, AnyOf):
+        return any(name in right for name in left)
+    return left in right
+
+
+def parse_expression(line: str, known: Sequence[str]) -> Expression:
+    """Read a whole line as one condition over the known fields."""
+    reader = Reader(line)
+    expression = read_expression(reader, known)
+    if reader.token.kind != "end":
+        raise reader.error(f"unexpected {reader.token.text!r}")
+    return expression
+
+
+def read_expression(reader: Reader, known: Sequence[str]) -> Expression:
+    """Read a condition from where the reader stands; what follows it is left."""
+    return _Parser(reader, known).either()
+
+
+class _Parser:
+    """One method per level of binding, loosest first."""
+
+    def __init__(self, reader: Reader, known: Sequence[str]) -> None:
+        self.reader = reader
+        self.known = known
+        self.depth = 0
+
+    def either(self) -> Expression:
+        left = self.both()
+        while self.reader.accept("or"):
+            left = Either(left, self.both())
+        return left
+
+    def both(self) -> Expression:
+        left = self.negated()
+        while self.reader.accept("and"):
+            left = Both(left, self.negated())
+        return left
+
+    def negated(self) -> Expression:
+        self.depth += 1
+        if self.depth > 50:
+            raise self.reader.error("nested too deeply")
+        result: Expression = Not(self.negated()) if self.reader.accept("not") else self.compared()
+        self.depth -= 1
+        return result
+
+    def compared(self) -> Expression:
+        left = self.operand()
+        sign = self.reader.accept("==", "!=", *ORDERED, "in", "matches", "not")
+        if sign is None:
+            return left
+        if sign.text == "matches":
+            return self.pattern(left)
+        if sign.text == "not":
+            self.reader.expect("in")
+            return Not(Comparison(left, "in", self.operand()))
+        return Comparison(left, sign.text, self.operand())
+
+    def pattern(self, left: Expression) -> Expression:
+        token = self.reader.take()
+        if token.kind != "text":
+            raise self.reader.error("matches needs a pattern in quotes", token)
+        if len(token.content) > LONGEST_PATTERN:
+            raise self.reader.error(f"a pattern has at most {LONGEST_PATTERN} characters", token)
+        try:
+            return Matches(left, re.compile(token.content))
+        except re.error as error:
+            raise self.reader.error(f"not a pattern: {error.msg}", token) from error
+
+    def operand(self) -> Expression:
+        token = self.reader.take()
+        if token.kind == "text":
+            return Constant(token.content)
+        if token.kind == "number":
+            return Constant(float(token.text) if re.search(r"[.eE]", token.text) else int(token.text))
+        if token.kind == "name":
+            return self.named(token)
+        if token.text == "(":
+            inner = self.either()
+            self.reader.expect(")")
+            return inner
+        if token.text == "[":
+            return Constant(tuple(self.listed()))
+        raise self.reader.error(f"expected a field or a value, found {token.text or 'the end'!r}", token)
+
+    def named(self, token: Token) -> Expression:
+        if token.text == "count":
+            self.reader.expect("(")
+            counted = self.operand()
+            self.reader.expect(")")
+            return Count(counted)
+        if token.text in CONSTANTS:
+            return Constant(CONSTANTS[token.text])
+        if token.text in self.known:
+            return Field(token.text)
+        raise self.reader.error(f"no field {token.text!r}; fields are {', '.join(self.known)}", token)
+
+    def listed(self) -> Iterator[str]:
+        while self.reader.token.kind == "text":
+            yield self.reader.take().content
+            if self.reader.accept(",") is None:
+                break
+        self.reader.expect("]")
+
+
+def required(expression: Expression | None) -> dict[str, str]:
+    """Fields that must equal a text for the condition to hold: what an index can narrow a search by."""
+    if isinstance(expression, Both):
+        return {**required(expression.left), **required(expression.right)}
+    if isinstance(expression, Comparison) and expression.sign == "==":
+        left, right = expression.left, expression.right
+        if isinstance(left, Constant):
+            left, right = right, left
+        if isinstance(left, Field) and isinstance(right, Constant) and isinstance(right.constant, str):
+            return {left.name: right.constant}
+    return {}

@@ -1,0 +1,276 @@
+"""One question to the plugins: who was asked, what each answered, who was not asked and why, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from vcdebug.framework import combine
+from vcdebug.framework.combine import Ballot, Tiers
+from vcdebug.framework.hooks import HOOKS, PREDICATE, Hook
+from vcdebug.framework.plugin import ValidateResult
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.names import Seq, TaskKey
+from vcdebug.trace.recording import Recording
+
+Rule = Callable[[Tiers, tuple[Any, ...]], Any]
+SeatState = Literal["answered", "abstained", "not asked", "switched off"]
+Subject = tuple[tuple[str, Any], ...]
+
+HOOK_AT: Final[dict[str, Hook[Any, Any]]] = {hook.upstream: hook for hook in HOOKS}
+"""The hook of a point's name in a trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A plugin that has this hook, at its place in the configuration."""
+
+    tier: int
+    """From 1."""
+    plugin: str
+    state: SeatState
+    seq: Seq | None
+    """The event with its answer."""
+    result: Any
+    why: str
+    """Why it was not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """All calls that one question led to."""
+
+    point: str
+    subject: Subject
+    first: Seq
+    last: Seq
+    seats: tuple[Seat, ...]
+    outcome: Any
+    """The combined answer as the action got it, tasks as names; None also where a panic cut the question short."""
+    deciding_tier: int | None
+    """The tier after which nobody else needed to be asked; None where the outcome is what silence means."""
+    deciding_plugin: str | None
+    """The plugin whose answer ended the question, where one did."""
+
+    def tier(self, number: int) -> tuple[Seat, ...]:
+        """The seats of one tier."""
+        return tuple(seat for seat in self.seats if seat.tier == number)
+
+    @property
+    def tiers(self) -> tuple[int, ...]:
+        """Numbers of the tiers that have a seat."""
+        return tuple(dict.fromkeys(seat.tier for seat in self.seats))
+
+
+class NamedTask:
+    """A task of which a recording keeps the name only; combining rules compare the UID."""
+
+    __slots__ = ("uid",)
+
+    def __init__(self, uid: TaskKey) -> None:
+        self.uid = uid
+
+
+class _CutShortError(Exception):
+    """The recording ends inside the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    tier: int
+    place: int
+    plugin: str
+    seq: Seq
+    result: Any
+    vote: Any
+
+
+def subject_of(event: HookEvent) -> Subject:
+    """What is asked about: without the plugin's own vote."""
+    return tuple(pair for pair in event.subject if pair[0] != "vote")
+
+
+def question(recording: Recording, seq: Seq) -> Question | None:
+    """The question that a hook event belongs to; None for other events."""
+    event = recording.event(seq)
+    if not isinstance(event, HookEvent) or event.point not in HOOK_AT:
+        return None
+    for asked in _questions(recording, _run_start(recording, seq)):
+        if asked.last >= seq:
+            return asked
+    return None
+
+
+def _run_start(recording: Recording, seq: Seq) -> Seq:
+    """The first of the unbroken calls about the same subject."""
+    event = recording.event(seq)
+    while seq > 1 and _same(recording.event(seq - 1), event):
+        seq -= 1
+    return seq
+
+
+def _same(one: object, other: object) -> bool:
+    return (
+        isinstance(one, HookEvent)
+        and isinstance(other, HookEvent)
+        and one.point == other.point
+        and subject_of(one) == subject_of(other)
+    )
+
+
+def _questions(recording: Recording, seq: Seq) -> Iterator[Question]:
+    """The same question may be asked several times in a row."""
+    start = recording.event(seq)
+    while seq <= len(recording) and _same(recording.event(seq), start):
+        replayed = _Replay(recording, seq)
+        asked = replayed.run()
+        yield asked
+        seq = asked.last + 1
+
+
+class _Replay:
+    """Asks again with the recorded answers, by the very rule that combined them."""
+
+    def __init__(self, recording: Recording, first: Seq) -> None:
+        event = recording.event(first)
+        assert isinstance(event, HookEvent)
+        self.recording = recording
+        self.event = event
+        self.hook = HOOK_AT[event.point]
+        self.first = first
+        self.next = first
+        self.calls: list[_Call] = []
+        self.tasks: dict[TaskKey, NamedTask] = {}
+
+    def run(self) -> Question:
+        """Ask, and tell who had a say."""
+        finished, outcome = True, None
+        try:
+            outcome = rule_of(self.hook)(self._tiers(), ())
+        except _CutShortError:
+            finished = False
+        if not self.calls:
+            self._call(0, 0, self.event.plugin)
+        tier, plugin = _decided(self.hook, self.calls, outcome) if finished else (None, None)
+        seats = tuple(_seats(self.recording, self.hook, self.calls))
+        subject = subject_of(self.event)
+        shown = tuple(task.uid for task in outcome) if isinstance(outcome, list) else outcome
+        return Question(self.event.point, subject, self.first, self.next - 1, seats, shown, tier, plugin)
+
+    def _tiers(self) -> Tiers:
+        ballots = self.recording.session.ballots.get(self.hook.method, [])
+        return [
+            [Ballot(ballot.plugin, self._asker(tier, place, ballot.plugin)) for place, ballot in enumerate(ballots_of)]
+            for tier, ballots_of in enumerate(ballots, start=1)
+        ]
+
+    def _asker(self, tier: int, place: int, plugin: str) -> Callable[..., Any]:
+        return lambda *_: self._call(tier, place, plugin)
+
+    def _call(self, tier: int, place: int, plugin: str) -> Any:
+        event = self.recording.event(self.next) if self.next <= len(self.recording) else None
+        if not isinstance(event, HookEvent) or event.plugin != plugin or not _same(event, self.event):
+            raise _CutShortError
+        vote = dict(event.subject).get("vote")
+        self.calls.append(_Call(tier, place, plugin, self.next, event.result, vote))
+        self.next += 1
+        return self._native(event.result, vote)
+
+    def _native(self, result: Any, vote: Any) -> Any:
+        """The answer in the form in which the rule takes it."""
+        if self.hook.rule is combine.tier_intersection:
+            return [self._task(key) for key in result], vote
+        if self.hook.rule is combine.first_union:
+            return [self._task(key) for key in result]
+        if self.hook.rule is combine.first_failure and result is not None:
+            return ValidateResult(result["pass"], result["reason"], result["message"])
+        return result
+
+    def _task(self, key: TaskKey) -> NamedTask:
+        return self.tasks.setdefault(key, NamedTask(key))
+
+
+def rule_of(hook: Hook[Any, Any]) -> Rule:
+    """How answers combine; Predicate is recorded only where one node is asked about, and stops at the first error."""
+    return combine.first_text if hook is PREDICATE else hook.rule
+
+
+def _is_last_word(hook: Hook[Any, Any], call: _Call, outcome: Any) -> bool:
+    """Whether this answer alone made the rest of the question needless."""
+    rule = rule_of(hook)
+    if rule in (combine.all_true, combine.first_tier_all):
+        return not call.result
+    if rule is combine.any_true:
+        return bool(call.result)
+    if rule is combine.vote:
+        return bool(call.result < 0)
+    if rule is combine.first_failure:
+        return outcome is not None
+    if rule in (combine.first_error, combine.first_text, combine.first_not_none):
+        return call.result is not None
+    return rule is combine.first_answer
+
+
+def _decided(hook: Hook[Any, Any], calls: Sequence[_Call], outcome: Any) -> tuple[int | None, str | None]:
+    """(tier, plugin) that decided."""
+    last = calls[-1]
+    if _is_last_word(hook, last, outcome):
+        return last.tier, last.plugin
+    rule = rule_of(hook)
+    if rule is combine.first_tier_all:
+        return last.tier, None
+    if rule is combine.tier_intersection:
+        return (last.tier, None) if outcome is not None else (None, None)
+    if rule is combine.first_union:
+        return (last.tier, None) if outcome else (None, None)
+    if rule is combine.vote:
+        permitted = any(call.result > 0 for call in calls if call.tier == last.tier)
+        return (last.tier, None) if permitted else (None, None)
+    return None, None
+
+
+def _seats(recording: Recording, hook: Hook[Any, Any], calls: Sequence[_Call]) -> Iterator[Seat]:
+    """Every plugin that has this hook, in configuration order."""
+    functions = recording.session.functions
+    for tier, options in enumerate(recording.conf.tiers, start=1):
+        place = 0
+        for option in options:
+            if (hook.method, option.name) not in functions:
+                continue
+            if not option.enabled(hook.switches):
+                off = " and ".join(hook.switches)
+                yield Seat(tier, option.name, "switched off", None, None, f"{off} is false")
+                continue
+            call = next((c for c in calls if (c.tier, c.place) == (tier, place)), None)
+            place += 1
+            if call is None:
+                yield Seat(tier, option.name, "not asked", None, None, _why_not(hook, tier, calls))
+            else:
+                yield Seat(tier, option.name, _state(hook, call), call.seq, call.result, "")
+
+
+def _state(hook: Hook[Any, Any], call: _Call) -> SeatState:
+    if hook.rule is combine.tier_intersection:
+        return "abstained" if call.vote == 0 else "answered"
+    if hook.rule is combine.vote:
+        return "abstained" if call.result == 0 else "answered"
+    return "answered"
+
+
+def _why_not(hook: Hook[Any, Any], tier: int, calls: Sequence[_Call]) -> str:
+    """Why a plugin of this tier had no say."""
+    here = [call for call in calls if call.tier == tier]
+    last = here[-1] if here else calls[-1]
+    rule = rule_of(hook)
+    if rule is combine.tier_intersection:
+        return f"{last.plugin} offered nobody, which ends the tier" if here else f"tier {last.tier} decided"
+    if rule is combine.vote:
+        return f"{last.plugin} rejected" if last.result < 0 else f"tier {last.tier} permitted"
+    if rule is combine.first_tier_all:
+        return f"{last.plugin} said no" if here else f"tier {last.tier} decides alone"
+    if rule in (combine.all_true, combine.any_true):
+        return f"{last.plugin} said {'yes' if last.result else 'no'}"
+    if rule in (combine.first_failure, combine.first_error, combine.first_text):
+        return f"{last.plugin} objected"
+    return f"{last.plugin} answered first"

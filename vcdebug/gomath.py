@@ -56,8 +56,11 @@ def ordered_sum(values: Iterable[float]) -> float:
     return total
 
 
-def div_rows(a: IntArray, b: IntArray) -> IntArray:
+def div_rows(a: IntArray, b: IntArray | int) -> IntArray:
     """`div` for every row; where `b` is 0 the answer is 0."""
+    b = np.asarray(b, dtype=np.int64)
+    if a.size and a.min() >= 0 and b.min() > 0:
+        return a // b
     safe = np.where(b == 0, 1, b)
     quotient = np.abs(a) // np.abs(safe)
     signed = np.where((a >= 0) == (safe >= 0), quotient, -quotient)

@@ -51,7 +51,7 @@ def normalized(raw: IntArray) -> IntArray:
     highest = max(0, int(raw.max())) if len(raw) else 0
     if highest == 0:
         return raw
-    return div_rows(MAX_SCORE * raw, np.full(len(raw), highest, dtype=np.int64))
+    return div_rows(MAX_SCORE * raw, highest)
 
 
 def reversed_normalized(raw: IntArray) -> IntArray:

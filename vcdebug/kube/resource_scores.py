@@ -57,7 +57,7 @@ def balanced_allocation(view: NodeView, pod: Scored, rows: IntArray) -> IntArray
         return None
     before, after = _balance(view, Scored(0, 0, 0), rows, pod), _balance(view, pod, rows, pod)
     half = MAX_SCORE // 2  # exact: ints
-    return half + div_rows(half + after - before, np.full(len(rows), 2, dtype=np.int64))
+    return half + div_rows(half + after - before, 2)
 
 
 def _balance(view: NodeView, added: Scored, rows: IntArray, pod: Scored) -> IntArray:
@@ -82,6 +82,8 @@ def _column(columns: Columns, name: str) -> IntArray:
 
 def _deviation(shares: list[FloatArray], present: list[BoolArray]) -> FloatArray:
     """Standard deviation of the present shares per row: for two half their distance, for fewer 0."""
+    if len(shares) == 2 and present[0].all() and present[1].all():
+        return np.abs((shares[0] - shares[1]) / 2.0)
     size = len(shares[0])
     number, total = np.zeros(size, dtype=np.int64), np.zeros(size)
     for share, has in zip(shares, present, strict=True):

@@ -93,5 +93,5 @@ def _normalized(raw: IntArray, ignored: BoolArray) -> IntArray:
     highest = max(0, int(kept.max())) if len(kept) else 0
     if highest == 0:
         return np.where(ignored, 0, MAX_SCORE).astype(np.int64)
-    scores = div_rows(MAX_SCORE * (highest + kept.min() - raw), np.full(len(raw), highest, dtype=np.int64))
+    scores = div_rows(MAX_SCORE * (highest + kept.min() - raw), highest)
     return np.where(ignored, 0, scores).astype(np.int64)

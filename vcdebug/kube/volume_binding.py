@@ -108,7 +108,12 @@ class VolumeBinding:
 
     def _delayed(self, claim: Manifest) -> bool:
         storage_class = self._listers.storage_classes.get(class_name(claim))
-        return storage_class is not None and storage_class.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
+        if storage_class is None:
+            return False
+        mode = storage_class.get("volumeBindingMode")
+        if mode is None:
+            raise VolumeBindingError(f'VolumeBindingMode not set for StorageClass "{class_name(claim)}"')
+        return bool(mode == WAIT_FOR_FIRST_CONSUMER)
 
     def _volumes_of(self, storage_class: str) -> list[Manifest]:
         return [self._assumed(v) for v in self._listers.volumes.values() if class_name(v) == storage_class]

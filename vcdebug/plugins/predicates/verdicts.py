@@ -57,15 +57,18 @@ class Chain:
             return
         width = len(verdict.statuses) + 1
         pairs = self._codes[failing] * width + verdict.failing[failing]
+        if (pairs == pairs[0]).all():
+            self._codes[failing], self._alive[failing] = self._extend(int(pairs[0]), width, verdict)
+            return
         distinct, inverse = np.unique(pairs, return_inverse=True)
-        codes, ends = [], []
-        for pair in distinct.tolist():
-            code, number = divmod(pair, width)  # exact: ints
-            status = verdict.statuses[number - 1]
-            codes.append(self._reasons.code((*self._reasons.statuses(code), status)))
-            ends.append(aborts(status))
-        self._codes[failing] = np.array(codes, dtype=INDEX)[inverse]
-        self._alive[failing] = ~np.array(ends, dtype=np.bool_)[inverse]
+        extended = [self._extend(pair, width, verdict) for pair in distinct.tolist()]
+        self._codes[failing] = np.array([code for code, _ in extended], dtype=INDEX)[inverse]
+        self._alive[failing] = np.array([alive for _, alive in extended], dtype=np.bool_)[inverse]
+
+    def _extend(self, pair: int, width: int, verdict: Verdict) -> tuple[int, bool]:
+        """(code with the new status appended, whether the row goes on)."""
+        status = verdict.statuses[pair % width - 1]
+        return self._reasons.code((*self._reasons.statuses(pair // width), status)), not aborts(status)
 
     def codes(self) -> Codes:
         """One code of the session's ReasonTable per row."""

@@ -142,7 +142,7 @@ def _handler(api: Any) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it so)
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
         def _any(self) -> None:

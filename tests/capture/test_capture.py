@@ -5,14 +5,17 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from tests.capture.fake_server import FakeApi
-from tests.capture.small_cluster import CONF, small_cluster
+from tests.capture.fake_server import FakeApi, Reply
+from tests.capture.small_cluster import CONF, HYPERNODES, small_cluster
 from vcdebug.capture import CaptureOptions, capture
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KINDS
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.save import save, saved_files
 
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
@@ -104,8 +107,38 @@ def test_importing_the_room_does_not_import_the_client() -> None:
     assert "[]" == done.stdout.strip()
 
 
-def test_the_same_answers_give_the_same_snapshot(options: CaptureOptions) -> None:
-    assert capture(options) == capture(options)
+def test_the_same_answers_give_the_same_bytes(options: CaptureOptions, tmp_path: Path) -> None:
+    files = [tmp_path / "first.tar.gz", tmp_path / "second.tar.gz"]
+    for file in files:
+        save(capture(options), file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_saved_capture_opens_with_everything_that_was_captured(
+    api: FakeApi, options: CaptureOptions, tmp_path: Path
+) -> None:
+    api.forbidden = {"poddisruptionbudgets.policy"}
+    before = capture(options)
+    save(before, tmp_path / "dev.tar.gz")
+    after = load(tmp_path / "dev.tar.gz")
+    assert before.problems == after.problems
+    assert (before.name, before.now, before.flags) == (after.name, after.now, after.flags)
+    assert {kind: len(items) for kind, items in before.objects.items() if items} == {
+        kind: len(items) for kind, items in after.objects.items()
+    }
+
+
+def test_a_redacted_capture_tells_neither_secrets_nor_the_cluster(
+    api: FakeApi, options: CaptureOptions, tmp_path: Path
+) -> None:
+    api.forbidden = {"poddisruptionbudgets.policy", "configmaps"}
+    api.scripted[HYPERNODES] = [Reply(400, "ask prod.example.com instead")]
+    snapshot = capture(replace(options, redact=True))
+    text = b"".join(data for _, data in saved_files(snapshot)).decode()
+    told = ("hunter2", "TOKEN", "127.0.0.1", "prod.example.com", "dev ", "managedFields")
+    assert [] == [word for word in told if word in text]
+    assert 5 == len(snapshot.of("Pod"))
+    assert "cannot be listed: the server answered 400" in [problem.what for problem in snapshot.problems]
 
 
 def test_capturing_leaves_the_servers_objects_as_they_are(api: FakeApi, options: CaptureOptions) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.capture.fake_server import ABSENT, Reply, Request, serving, write_kubeconfig
+from tests.golden.compare import first_difference, read_trace
 from vcdebug.capture import CaptureOptions, capture
 from vcdebug.errors import CaptureError
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.save import save
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.replay import replay
 
 SHARED = Path(__file__).parents[3] / "shared" / "api"
 PODS = "/api/v1/pods"
@@ -47,10 +53,10 @@ class RecordedApi:
         return self.answers.get(key, ABSENT)
 
 
-def captured(api: RecordedApi, folder: Path) -> Snapshot:
+def captured(api: RecordedApi, folder: Path, *, redact: bool = False) -> Snapshot:
     with serving(api) as address:
         kubeconfig = write_kubeconfig(folder / "config", address)
-        return capture(CaptureOptions(kubeconfig=str(kubeconfig), first_wait=0.01))
+        return capture(CaptureOptions(kubeconfig=str(kubeconfig), redact=redact, first_wait=0.01))
 
 
 def without_managed_fields(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -67,6 +73,16 @@ def test_the_recorded_cluster_is_captured_whole(tmp_path: Path) -> None:
     assert (SHARED / "expected" / "scheduler.conf").read_text(encoding="utf-8") == snapshot.scheduler_conf
     assert "2026-11-21T13:00:00+00:00" == snapshot.now.isoformat()
     assert (1, 36) == snapshot.flags.server_version
+
+
+@pytest.mark.parametrize("redact", [False, True], ids=["as it is", "redacted"])
+def test_the_captured_file_replays_as_the_real_scheduler_ran(redact: bool, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.tar.gz"
+    save(captured(RecordedApi(), tmp_path, redact=redact), file)
+    lines = io.StringIO()
+    write_jsonl(replay(load(file)), lines)
+    events = [json.loads(line) for line in lines.getvalue().splitlines()]
+    assert first_difference(read_trace(SHARED / "expected" / "trace.jsonl.gz"), events) is None
 
 
 def test_only_get_is_sent_to_the_recorded_server(tmp_path: Path) -> None:

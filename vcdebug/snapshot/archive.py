@@ -10,7 +10,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, Self
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.report import Report
@@ -113,10 +113,23 @@ def is_tar(head: bytes) -> bool:
     return head[257:262] == b"ustar"
 
 
+class _StrictTarInfo(tarfile.TarInfo):
+    """A header that is not one is a damage, where the standard library takes it for the end of the archive."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        try:
+            return super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if bytes(buf).strip(b"\0"):
+                raise tarfile.ReadError(str(error)) from error
+            raise
+
+
 def tar_files(stream: IO[bytes] | Unpacked, where: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
     """The regular files of a tar stream, in archive order; what was read before a damage is kept."""
     try:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
+        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_StrictTarInfo) as archive:
             for member in archive:
                 budget.take_file(where)
                 if member.isdir() or not _plain_member(member, report):

@@ -50,6 +50,8 @@ class Gathered:
         name = file.name
         try:
             text = decode(file.data)
+            if "\ufffd" in text and "\ufffd".encode() not in file.data:
+                self.report.add("holds bytes that are not UTF-8", "they count as the character U+FFFD", file=name)
             if PurePosixPath(name).name in SETTINGS_FILES:
                 self._add_settings(name, text)
             elif name.endswith(".conf"):

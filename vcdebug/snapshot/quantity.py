@@ -55,6 +55,14 @@ def milli_value(text: object) -> int:
     return _scaled(_quantity_text(text), 3)
 
 
+def nano_value(text: object) -> int:
+    """The amount in 10^-9 units, the finest that a quantity has, of any size; raises QuantityError."""
+    amount = _amount(_parts(_quantity_text(text)))
+    if isinstance(amount, _Int64Amount):
+        return amount.mantissa * _ten_to(min(amount.scale + _NANO, _BEYOND_INT64))
+    return amount.unscaled * _ten_to(_NANO - amount.scale)
+
+
 def overflows(text: object, power: int = 0) -> bool:
     """Whether the amount times 10^`power` does not fit int64, so that the scheduler reads another number."""
     negative, integer, fraction, suffix = _parts(_quantity_text(text))

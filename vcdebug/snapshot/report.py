@@ -19,7 +19,7 @@ class Report:
         self._problems: list[Problem] = []
         self._alike: dict[tuple[str, str, str, str, str], int] = {}
 
-    def add(self, what: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:  # noqa: A002
+    def add(self, what: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:
         """Note a Problem; past `ALIKE` of the same sort they are only counted."""
         kind, _, name = object.partition(" ")
         sort = (file, kind, _INDEX.sub("[]", field), effect, "" if name else what)

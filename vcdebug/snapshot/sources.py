@@ -110,6 +110,8 @@ def _data_files(data: bytes, name: str, budget: Budget, report: Report) -> Itera
         yield from _gzip_files(data, name, budget, report)
     elif is_tar(data[:_TAR_BLOCK]):
         yield from _wanted(tar_files(io.BytesIO(data), name, budget, report), budget, report)
+    elif _is_recording(data):
+        raise SnapshotError("is a recording, not a snapshot", where=name)
     else:
         budget.take(len(data), name)
         yield SourceFile(name, data)
@@ -118,6 +120,8 @@ def _data_files(data: bytes, name: str, budget: Budget, report: Report) -> Itera
 def _gzip_files(data: bytes, name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
     try:
         head = Unpacked(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
+        if _is_recording(head):
+            raise SnapshotError("is a recording, not a snapshot", where=name)
         if not is_tar(head):
             yield SourceFile(name.removesuffix(".gz"), gunzip(data, budget, name))
             return

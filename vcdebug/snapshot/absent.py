@@ -1,0 +1,45 @@
+"""Fields that every object from a cluster has; without them an object means something else than its author thinks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vcdebug.snapshot.gather import Gathered, object_name
+from vcdebug.snapshot.snapshot import Manifest
+
+
+class _Expected(NamedTuple):
+    kind: str
+    part: str
+    field: str
+    effect: str
+
+
+EXPECTED = (
+    _Expected("Node", "status", "allocatable", "the node offers nothing; completing manifests would take its capacity"),
+    _Expected("Pod", "status", "phase", "the pod counts as Unknown; completing manifests would make it Pending"),
+    _Expected("Pod", "spec", "containers", "the pod asks for nothing"),
+    _Expected("Queue", "spec", "weight", "the queue weighs nothing; completing manifests would make it 1"),
+    _Expected("PriorityClass", "", "value", "the class is worth 0"),
+)
+
+_NO_SCHEDULER = "the scheduler does not see this pod"
+
+
+def note_missing_fields(found: Gathered) -> None:
+    """Add a Problem for each expected field that is not there."""
+    for expected in EXPECTED:
+        for index, manifest in enumerate(found.objects.get(expected.kind, ())):
+            part = (manifest.get(expected.part) or {}) if expected.part else manifest
+            if part.get(expected.field) is None:
+                _note(found, expected, index, manifest)
+    for index, manifest in enumerate(found.objects.get("Pod", ())):
+        spec = manifest.get("spec") or {}
+        if not spec.get("schedulerName") and not spec.get("nodeName"):
+            _note(found, _Expected("Pod", "spec", "schedulerName", _NO_SCHEDULER), index, manifest)
+
+
+def _note(found: Gathered, expected: _Expected, index: int, manifest: Manifest) -> None:
+    field = ".".join(part for part in (expected.part, expected.field) if part)
+    name = f"{expected.kind} {object_name(manifest)}"
+    found.report.add("is missing", expected.effect, file=found.files[expected.kind][index], object=name, field=field)

@@ -67,8 +67,9 @@ class Chain:
 
     def _extend(self, pair: int, width: int, verdict: Verdict) -> tuple[int, bool]:
         """(code with the new status appended, whether the row goes on)."""
-        status = verdict.statuses[pair % width - 1]
-        return self._reasons.code((*self._reasons.statuses(pair // width), status)), not aborts(status)
+        code, position = divmod(pair, width)
+        status = verdict.statuses[position - 1]
+        return self._reasons.code((*self._reasons.statuses(code), status)), not aborts(status)
 
     def codes(self) -> Codes:
         """One code of the session's ReasonTable per row."""

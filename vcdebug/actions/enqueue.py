@@ -6,7 +6,7 @@ Upstream: actions/enqueue.
 from __future__ import annotations
 
 from vcdebug.framework.action import Action, QueuedJobs
-from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
@@ -44,5 +44,5 @@ class Enqueue(Action):
     def _consider(self, ssn: Session, job: JobInfo) -> None:
         """A PodGroup without minResources passes unasked; a refused one is gone for this session."""
         if job.pod_group.min_resources is None or ssn.ask(JOB_ENQUEUEABLE, job):
-            ssn.ask(JOB_ENQUEUED, job)
+            ssn.enqueued(job)
             ssn.set_phase(job, INQUEUE)

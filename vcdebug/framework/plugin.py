@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.model.fiterror import Status
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import BoolArray, FloatArray
 from vcdebug.model.task import TaskInfo
 
@@ -83,6 +84,10 @@ class Plugin:
 
     def ledger(self, task: TaskInfo) -> Mapping[str, Any] | None:
         """This plugin's figures that an operation on the task changes, as copies; None when it keeps none."""
+        return None
+
+    def reservation(self, job: JobInfo) -> tuple[str, Mapping[str, Any]] | None:
+        """(job, queue or nothing, its figures that JobEnqueued changes, as copies); None when it keeps none."""
         return None
 
     def books(self) -> Mapping[str, Any] | None:

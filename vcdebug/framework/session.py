@@ -182,6 +182,14 @@ class Session:
         figures = ((name, self.plugins[name].books()) for name in sorted(self.plugins))
         return tuple((name, figure) for name, figure in figures if figure is not None)
 
+    def enqueued(self, job: JobInfo) -> None:
+        """Tell every plugin that the job is admitted; what they reserve holds from the next event on."""
+        self.ask(hooks.JOB_ENQUEUED, job)
+        for name in sorted(self.plugins):
+            reserved = self.plugins[name].reservation(job)
+            if reserved is not None:
+                self.record.change("book", (name, reserved[0]), reserved[1])
+
     # PodGroups
 
     def set_phase(self, job: JobInfo, phase: str) -> None:

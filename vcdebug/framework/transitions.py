@@ -124,6 +124,7 @@ def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
     node = ssn.nodes.get(host)
     error = f"failed to find node {host}" if node is None else node.add_task(task)
     if error is not None:
+        ssn.record.change("task", task.key, (task.status, task.node_name))
         return error
     ssn.allocated(task)
     record_op(ssn, "allocate", task, node=host, via="session")

@@ -67,6 +67,9 @@ class Overcommit(Plugin):
         if job.pod_group.min_resources is not None:
             self.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
 
+    def reservation(self, job: JobInfo) -> tuple[str, Mapping[str, object]]:
+        return "", {"inqueue": self.inqueue.clone()}
+
     def books(self) -> Mapping[str, object]:
         return {
             "total": self.total.clone(),

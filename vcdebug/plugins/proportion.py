@@ -224,6 +224,10 @@ class Proportion(Plugin):
             return None
         return {"queue": job.queue, "allocated": attr.allocated.clone(), "share": attr.share}
 
+    def reservation(self, job: JobInfo) -> tuple[str, Mapping[str, object]] | None:
+        attr = self.queues.get(job.queue)
+        return None if attr is None else (job.queue, {"inqueue": attr.inqueue.clone()})
+
     def books(self) -> Mapping[str, object]:
         return {"total": self.total.clone(), "queues": {name: shown(attr) for name, attr in self.queues.items()}}
 

@@ -32,6 +32,9 @@ from vcdebug.trace.recording import Recording
 
 Json = dict[str, Any]
 
+UNWRITTEN = (("drf", "allocated"),)
+"""(plugin, figure) of operations that time travel needs and the schema does not have."""
+
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
@@ -87,6 +90,13 @@ def _nodes(names: Sequence[NodeName], amounts: Iterable[NodeAmounts]) -> Json:
 
 def _books(books: Books) -> Json:
     return {plugin: plain(figures) for plugin, figures in books}
+
+
+def _ledgers(books: Books) -> Json:
+    return {
+        plugin: {name: plain(value) for name, value in figures.items() if (plugin, name) not in UNWRITTEN}
+        for plugin, figures in books
+    }
 
 
 def _scores(names: list[NodeName], scores: list[float]) -> Json:
@@ -182,7 +192,7 @@ class EventEncoder:
             "op": event.op,
             "task": event.task,
             "node": event.node,
-            "plugins": _books(event.books),
+            "plugins": _ledgers(event.books),
         }
         if event.after is not None:
             body["after"] = _amounts(event.after)

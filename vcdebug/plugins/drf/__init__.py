@@ -100,7 +100,8 @@ class Drf(Plugin):
         share = self.shares.get(task.job)
         if share is None:
             return None
-        return {"job": task.job, "share": share.value, "dominant": share.dominant}
+        allocated = share.allocated.clone()
+        return {"job": task.job, "share": share.value, "dominant": share.dominant, "allocated": allocated}
 
     def books(self) -> Mapping[str, object]:
         jobs = {

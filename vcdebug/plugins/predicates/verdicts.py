@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vcdebug.gomath import div, mod
 from vcdebug.model.fiterror import ReasonTable, Status, aborts
 from vcdebug.model.names import BoolArray, Codes, IntArray
 
@@ -67,9 +68,8 @@ class Chain:
 
     def _extend(self, pair: int, width: int, verdict: Verdict) -> tuple[int, bool]:
         """(code with the new status appended, whether the row goes on)."""
-        code, position = divmod(pair, width)
-        status = verdict.statuses[position - 1]
-        return self._reasons.code((*self._reasons.statuses(code), status)), not aborts(status)
+        status = verdict.statuses[mod(pair, width) - 1]
+        return self._reasons.code((*self._reasons.statuses(div(pair, width)), status)), not aborts(status)
 
     def codes(self) -> Codes:
         """One code of the session's ReasonTable per row."""

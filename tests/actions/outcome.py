@@ -1,0 +1,67 @@
+"""Replaying a small cluster and reading what came of it."""
+
+from typing import Any
+
+from tests.builders import cluster, conf_of
+from vcdebug.framework.record import CloseEvent, HookEvent, OpEvent, PopEvent, StatementEvent
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+DEFAULT_TIERS = ("priority gang conformance", "overcommit drf predicates proportion nodeorder")
+
+
+def ran(*objects: Any, actions: str, tiers: tuple[str, ...] = DEFAULT_TIERS, extra: str = "") -> Recording:
+    """A replay of these objects under the given actions."""
+    return replay(cluster(*objects, conf=conf_of(*tiers, actions=actions) + extra))
+
+
+def closed(recording: Recording) -> CloseEvent:
+    """The last event of a cycle that did not panic."""
+    event = recording.events[-1]
+    assert isinstance(event, CloseEvent), event
+    return event
+
+
+def tasks(recording: Recording) -> dict[str, str]:
+    """pod name → `Status@node`, of all jobs."""
+    return {
+        key.partition("/")[2]: f"{task.status.label}@{task.node}"
+        for job in closed(recording).jobs.values()
+        for key, task in job.tasks.items()
+    }
+
+
+def messages(recording: Recording) -> dict[str, str | None]:
+    """pod name → message, of tasks that wait."""
+    return {
+        key.partition("/")[2]: task.message
+        for job in closed(recording).jobs.values()
+        for key, task in job.tasks.items()
+        if task.reason is not None
+    }
+
+
+def phases(recording: Recording) -> dict[str, str]:
+    """PodGroup name → phase at close."""
+    return {uid.partition("/")[2]: job.phase for uid, job in closed(recording).jobs.items()}
+
+
+def ops(recording: Recording) -> list[str]:
+    """`op pod@node`, in order."""
+    events = (event for event in recording.events if isinstance(event, OpEvent))
+    return [f"{event.op} {event.task.partition('/')[2]}@{event.node}" for event in events]
+
+
+def statements(recording: Recording) -> list[str]:
+    """What became of the statements, with their number of operations."""
+    return [f"{event.what} {len(event.ops)}" for event in recording.events if isinstance(event, StatementEvent)]
+
+
+def pops(recording: Recording, kind: str) -> list[str]:
+    """What left the queues of one kind."""
+    return [event.name for event in recording.events if isinstance(event, PopEvent) and event.kind == kind]
+
+
+def asked(recording: Recording, point: str) -> list[object]:
+    """Answers to one hook, in order."""
+    return [event.result for event in recording.events if isinstance(event, HookEvent) and event.point == point]

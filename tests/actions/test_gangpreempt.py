@@ -1,0 +1,80 @@
+"""gangpreempt and gangreclaim: bundles, and one plan for the whole gang."""
+
+from typing import Any
+
+import pytest
+
+from tests.actions.outcome import ops, ran, statements
+from tests.builders import cluster, node, open_session, pod_group, pods, priority_class, queue, tasks
+from vcdebug.framework.bundles import Bundle, BundleType, create_job_bundles
+
+TIERS = ("priority gang", "predicates nodeorder")
+CLASSES = (priority_class("high", 100), priority_class("low", 1))
+
+
+def bundles(min_member: int, running: int, **group: Any) -> list[tuple[str, list[str]]]:
+    objects = cluster(node("n1"), pod_group("j", min_member=min_member, **group), pods("j", running, on="n1"))
+    ssn = open_session(objects, "gang")
+    made: list[Bundle] = create_job_bundles(
+        ssn.jobs["default/j"], tasks(ssn, *(f"j-{index}" for index in range(running)))
+    )
+    return [(bundle.type.name, [task.name for task in bundle.tasks]) for bundle in made]
+
+
+def test_a_surplus_of_one_is_one_safe_task_and_the_rest_whole() -> None:
+    assert [("SAFE", ["j-0"]), ("WHOLE", ["j-1", "j-2"])] == bundles(2, 3)
+
+
+def test_a_broken_gang_is_safe_as_a_whole() -> None:
+    assert [("SAFE", ["j-0", "j-1"])] == bundles(3, 2)
+
+
+def test_a_role_at_its_minimum_is_whole_in_spite_of_a_surplus() -> None:
+    assert [("WHOLE", ["j-0", "j-1"])] == bundles(2, 2, min_task_member={"": 2})
+    assert BundleType.SAFE < BundleType.WHOLE
+
+
+def gangpreempt(*objects: Any, extra: str = "") -> Any:
+    return ran(CLASSES, *objects, actions="gangpreempt", tiers=TIERS, extra=extra)
+
+
+def low(count: int, min_member: int = 0) -> list[Any]:
+    return [pod_group("l", priority_class="low", min_member=min_member), *pods("l", count, on="n1")]
+
+
+def high(count: int) -> list[Any]:
+    return [pod_group("h", priority_class="high", min_member=count), *pods("h", count)]
+
+
+def test_bundles_are_added_until_the_gang_fits_and_the_plan_is_recovered() -> None:
+    recording = gangpreempt(node("n1", cpu="2"), low(2), high(1))
+    assert ["evict", "evict", "pipeline"] == [op.split()[0] for op in ops(recording)][-3:]
+    assert "commit 3" == statements(recording)[-1]
+
+
+def test_the_first_bundle_goes_even_where_there_is_idle_room() -> None:
+    recording = gangpreempt(node("n1", cpu="8"), low(1), high(1))
+    assert ["evict l-0@n1", "pipeline h-0@n1"] == ops(recording)[-2:]
+
+
+def test_a_job_of_equal_priority_is_no_candidate() -> None:
+    equal = [pod_group("l", priority_class="high", min_member=0), *pods("l", 2, on="n1")]
+    assert [] == ops(gangpreempt(node("n1", cpu="2"), equal, high(1)))
+
+
+@pytest.mark.parametrize(("allowed", "evictions"), [("true", 2), ("false", 0)])
+def test_whole_bundles_can_be_forbidden(allowed: str, evictions: int) -> None:
+    extra = f"configurations:\n- name: gangpreempt\n  arguments:\n    allowWholeBundle: {allowed}\n"
+    recording = gangpreempt(node("n1", cpu="2"), low(2, min_member=2), high(2), extra=extra)
+    last = [op for op in ops(recording) if op.startswith("evict")][-2:]
+    assert evictions == len(last)
+
+
+def test_gangreclaim_takes_running_tasks_of_other_reclaimable_queues() -> None:
+    rich = [queue("rich"), pod_group("r", queue="rich", min_member=0), *pods("r", 2, on="n1")]
+    poor = [queue("poor"), pod_group("p", queue="poor", min_member=1), *pods("p", 1)]
+    recording = ran(
+        node("n1", cpu="2"), rich, poor, actions="gangreclaim", tiers=("gang", "predicates proportion nodeorder")
+    )
+    assert "pipeline p-0@n1" == ops(recording)[-1]
+    assert "commit 3" == statements(recording)[-1]

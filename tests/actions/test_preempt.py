@@ -1,0 +1,120 @@
+"""preempt: victims within a queue and within a job, in both modes."""
+
+from typing import Any
+
+import pytest
+
+from tests.actions.outcome import asked, messages, ops, ran, statements, tasks
+from tests.builders import node, pod, pod_group, pods, priority_class
+from vcdebug.actions.preempt.topology import TopologyAwarePreemption
+from vcdebug.framework.arguments import Arguments
+
+TIERS = ("priority gang", "predicates nodeorder")
+TOPOLOGY = "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"
+CLASSES = (priority_class("high", 100), priority_class("low", 1))
+
+
+def preempt(*objects: Any, extra: str = "", tiers: tuple[str, ...] = TIERS, actions: str = "preempt") -> Any:
+    return ran(CLASSES, *objects, actions=actions, tiers=tiers, extra=extra)
+
+
+def low(name: str, count: int, on: str, cpu: str = "1", **more: Any) -> list[Any]:
+    return [pod_group(name, priority_class="low", phase="Running", **more), *pods(name, count, cpu=cpu, on=on)]
+
+
+def high(name: str, count: int, cpu: str = "1", min_member: int = 1, **more: Any) -> list[Any]:
+    return [pod_group(name, priority_class="high", min_member=min_member), *pods(name, count, cpu=cpu, **more)]
+
+
+@pytest.mark.parametrize("extra", ["", TOPOLOGY], ids=["normal", "topology-aware"])
+def test_the_least_number_of_low_tasks_goes(extra: str) -> None:
+    recording = preempt(node("n1", cpu="2"), low("l", 2, "n1", min_member=0), high("h", 1), extra=extra)
+    assert ["evict l-1@n1", "pipeline h-0@n1"] == ops(recording)
+    assert ["merge 2", "commit 2"] == statements(recording)[:2]
+
+
+def test_a_gang_that_gets_only_part_is_discarded_and_says_what_it_waited_for() -> None:
+    recording = preempt(node("n1", cpu="2"), low("l", 2, "n1", min_member=0), high("h", 3, min_member=3))
+    assert "discard" == statements(recording)[2].split()[0]
+    assert {"l-0": "Running@n1", "l-1": "Running@n1"} == {k: v for k, v in tasks(recording).items() if k[0] == "l"}
+    said = messages(recording)["h-0"]
+    assert said is not None
+    assert said.endswith("once resource is released and minAvailable is satisfied")
+
+
+def test_a_policy_of_never_evicts_nobody() -> None:
+    recording = preempt(node("n1", cpu="1"), low("l", 1, "n1", min_member=0), high("h", 1, preemptionPolicy="Never"))
+    assert [] == ops(recording)
+    assert [] == asked(recording, "Preemptable")
+
+
+def test_a_nominated_node_that_already_fits_makes_the_task_ineligible() -> None:
+    waiting = pod("h-0", "h", requests={"cpu": "1"})
+    waiting["status"]["nominatedNodeName"] = "n2"
+    recording = preempt(
+        node("n1", cpu="1"),
+        node("n2", cpu="1"),
+        low("l", 1, "n1", min_member=0),
+        pod_group("h", priority_class="high"),
+        waiting,
+        actions="allocate, preempt",
+        tiers=TIERS,
+    )
+    assert ["allocate h-0@n2"] == ops(recording)
+
+
+def test_victims_outside_the_preemptors_queue_or_with_preemptable_false_are_no_candidates() -> None:
+    protected = pods("l", 1, on="n1", annotations={"volcano.sh/preemptable": "false"})
+    recording = preempt(
+        node("n1", cpu="1"), pod_group("l", priority_class="low", min_member=0), protected, high("h", 1)
+    )
+    assert [()] == asked(recording, "Preemptable")[:1]
+    assert [] == ops(recording)
+
+
+def test_within_a_job_lower_tasks_go_and_the_first_failure_ends_it() -> None:
+    recording = preempt(
+        node("n1", cpu="1"),
+        pod_group("j", min_member=2),
+        pods("j", 1, on="n1", prefix="a", priority=1),
+        pods("j", 1, prefix="b", priority=10),
+        pods("j", 1, prefix="c", priority=5),
+        tiers=("priority", "predicates nodeorder"),
+    )
+    assert ["evict a-0@n1", "pipeline b-0@n1"] == ops(recording)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "percentage", "least", "most", "expected"),
+    [(10, 10, 1, 100, 1), (10, 10, 5, 3, 3), (2, 10, 5, 100, 2), (1000, 10, 1, 100, 100), (10, 0, 0, 100, 0)],
+)
+def test_how_many_candidates_end_a_dry_run(nodes: int, percentage: int, least: int, most: int, expected: int) -> None:
+    arguments: dict[object, object] = {
+        "minCandidateNodesPercentage": percentage,
+        "minCandidateNodesAbsolute": least,
+        "maxCandidateNodesAbsolute": most,
+    }
+    assert expected == TopologyAwarePreemption(Arguments(arguments)).wanted(nodes)
+
+
+def test_a_dry_run_picks_the_node_with_the_lowest_sum_of_priorities() -> None:
+    extra = TOPOLOGY + "    minCandidateNodesAbsolute: 2\n"
+
+    def two(name: str, on: str, *priorities: int) -> list[Any]:
+        members = [pods(name, 1, prefix=f"{name}{p}", on=on, priority=p)[0] for p in priorities]
+        return [pod_group(name, priority_class="low", min_member=0), *members]
+
+    recording = preempt(
+        node("n1", cpu="2"),
+        node("n2", cpu="2"),
+        two("a", "n1", 5, 2),
+        two("b", "n2", 5, 1),
+        high("h", 1, cpu="2"),
+        extra=extra,
+    )
+    assert "pipeline h-0@n2" == ops(recording)[-1]
+
+
+def test_a_dry_run_on_a_node_that_fits_without_victims_finds_no_candidate() -> None:
+    recording = preempt(node("n1", cpu="3"), low("l", 1, "n1", min_member=0), high("h", 1), extra=TOPOLOGY)
+    assert [] == ops(recording)

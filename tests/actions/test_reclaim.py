@@ -1,0 +1,64 @@
+"""reclaim: room taken back from other queues, in search order and without a second look."""
+
+from typing import Any
+
+from tests.actions.outcome import asked, ops, pops, ran, statements, tasks
+from tests.builders import node, pod_group, pods, queue
+
+TIERS = ("gang", "predicates proportion nodeorder")
+
+
+def reclaim(*objects: Any, tiers: tuple[str, ...] = TIERS) -> Any:
+    return ran(*objects, actions="reclaim", tiers=tiers)
+
+
+def victim_queue(count: int, on: str, **more: Any) -> list[Any]:
+    return [
+        queue("rich", **more),
+        pod_group("r", queue="rich", phase="Running", min_member=0),
+        *pods("r", count, on=on),
+    ]
+
+
+def poor(count: int, min_member: int = 1, name: str = "p") -> list[Any]:
+    return [pod_group(name, queue="poor", min_member=min_member), *pods(name, count)]
+
+
+def test_a_queue_below_its_share_takes_one_task_from_a_queue_above() -> None:
+    recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(1))
+    assert ["evict r-1@n1", "pipeline p-0@n1"] == ops(recording)
+    assert ["merge 2", "commit 2"] == statements(recording)
+
+
+def test_a_queue_that_is_not_reclaimable_offers_nobody() -> None:
+    recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1", reclaimable=False), poor(1))
+    assert ([], []) == (ops(recording), asked(recording, "Reclaimable"))
+
+
+def test_a_node_without_a_reclaimee_is_passed_over_though_it_has_room() -> None:
+    recording = reclaim(node("n1", cpu="8"), node("n2", cpu="2"), queue("poor"), victim_queue(2, "n2"), poor(1))
+    assert "pipeline p-0@n2" == ops(recording)[-1]
+
+
+def test_each_further_starving_job_pops_the_queue_once_more() -> None:
+    recording = reclaim(
+        node("n1", cpu="8"),
+        queue("poor"),
+        victim_queue(8, "n1"),
+        poor(1, name="p"),
+        poor(1, name="q"),
+        poor(1, name="s"),
+    )
+    assert 3 == pops(recording, "queue").count("poor")
+    assert ["default/p", "default/q", "default/s"] == pops(recording, "job")
+
+
+def test_a_half_served_gang_is_discarded() -> None:
+    recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(2, min_member=2))
+    assert "discard 2" == statements(recording)[-1]
+    assert {"r-0": "Running@n1", "r-1": "Running@n1"} == {k: v for k, v in tasks(recording).items() if k[0] == "r"}
+
+
+def test_bound_tasks_are_no_reclaimees() -> None:
+    rich = [queue("rich"), pod_group("r", queue="rich", min_member=0), *pods("r", 2, on="n1", phase="Pending")]
+    assert [] == ops(reclaim(node("n1", cpu="2"), queue("poor"), rich, poor(1)))

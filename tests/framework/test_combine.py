@@ -1,0 +1,109 @@
+"""The combining rules: who is heard, who is not asked, and how victims intersect."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.builders import pod
+from vcdebug.framework import combine
+from vcdebug.framework.combine import Ballot, Tiers
+from vcdebug.framework.plugin import ValidateResult
+from vcdebug.model.pod import Pod
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.snapshot import Flags
+
+TASKS = {name: TaskInfo.from_pod(Pod(pod(name, "g")), Flags()) for name in "abc"}
+
+
+class Panel:
+    """Tiers of plugins that answer what they are told to, and remember having been asked."""
+
+    def __init__(self, *tiers: list[Any]) -> None:
+        self.asked: list[str] = []
+        self.tiers: Tiers = [
+            [Ballot(f"{t}{p}", self._voter(f"{t}{p}", answer)) for p, answer in enumerate(answers)]
+            for t, answers in enumerate(tiers)
+        ]
+
+    def _voter(self, name: str, answer: Any) -> Callable[..., Any]:
+        def say(*_: object) -> Any:
+            self.asked.append(name)
+            return answer
+
+        return say
+
+
+def victims(names: str, vote: int = 1) -> tuple[list[TaskInfo], int]:
+    return [TASKS[name] for name in names], vote
+
+
+@pytest.mark.parametrize(
+    ("tiers", "expected", "asked"),
+    [
+        ([[1], [-1]], True, ["00"]),
+        ([[0], [-1]], False, ["00", "10"]),
+        ([[1, -1]], False, ["00", "01"]),
+        ([[0, 0], [0]], True, ["00", "01", "10"]),
+        ([], True, []),
+    ],
+)
+def test_a_vote_ends_at_a_rejection_or_after_a_tier_that_permits(
+    tiers: list[list[int]], expected: bool, asked: list[str]
+) -> None:
+    panel = Panel(*tiers)
+    assert expected is combine.vote(panel.tiers, ())
+    assert asked == panel.asked
+
+
+def test_starving_is_decided_by_the_first_tier_with_a_voter_and_false_without_any() -> None:
+    panel = Panel([], [True, False, True], [True])
+    assert not combine.first_tier_all(panel.tiers, ())
+    assert ["10", "11"] == panel.asked
+    assert not combine.first_tier_all([[], []], ())
+
+
+def test_nobody_asked_means_true_for_and_and_false_for_or() -> None:
+    assert combine.all_true([], ())
+    assert not combine.any_true([], ())
+
+
+def test_the_first_failed_check_is_returned() -> None:
+    failed = ValidateResult(False, "NotEnoughTasks", "too few")
+    panel = Panel([None, ValidateResult(True, "", ""), failed], [failed])
+    assert failed == combine.first_failure(panel.tiers, ())
+    assert ["00", "01", "02"] == panel.asked
+
+
+@pytest.mark.parametrize(
+    ("tiers", "expected", "asked"),
+    [
+        ([[victims("a"), victims("b"), victims("", 0)], [victims("c")]], "c", ["00", "01", "02", "10"]),
+        ([[victims(""), victims("b")]], None, ["00"]),
+        ([[victims("a"), victims("b"), victims("c")]], "c", ["00", "01", "02"]),
+        ([[victims("abc"), victims("cb")]], "bc", ["00", "01"]),
+        ([[victims("", 0)], [victims("b")]], "b", ["00", "10"]),
+        ([[victims("a", -1)]], "a", ["00"]),
+        ([[victims("ab"), victims("bb")]], "bb", ["00", "01"]),
+    ],
+    ids=[
+        "a disjoint tier passes on",
+        "an empty answer ends its tier",
+        "a disjoint answer lets the next plugin start over",
+        "the first answer keeps its order",
+        "abstaining everywhere passes on",
+        "a rejection still offers",
+        "duplicates multiply",
+    ],
+)
+def test_victims_intersect_tier_by_tier(tiers: list[list[Any]], expected: str | None, asked: list[str]) -> None:
+    panel = Panel(*tiers)
+    answer = combine.tier_intersection(panel.tiers, ())
+    assert expected == (None if answer is None else "".join(task.name for task in answer))
+    assert asked == panel.asked
+
+
+def test_shuffles_victims_are_the_first_productive_tiers_union() -> None:
+    panel = Panel([[]], [[TASKS["a"], TASKS["b"]], [TASKS["b"], TASKS["c"]]], [[TASKS["c"]]])
+    assert ["a", "b", "c"] == [task.name for task in combine.first_union(panel.tiers, ())]
+    assert ["00", "10", "11"] == panel.asked

@@ -1,0 +1,97 @@
+"""The configuration file: what upstream accepts, refuses and silently ignores."""
+
+import pytest
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.conf import SchedulerConf, parse_conf
+from vcdebug.framework.hooks import HOOKS, JOB_ORDER
+from vcdebug.framework.yaml_v2 import load_yaml
+
+
+def one_plugin(*lines: str, name: str = "gang") -> SchedulerConf:
+    text = "\n".join(["actions: allocate", "tiers:", "- plugins:", f"  - name: {name}", *(f"    {x}" for x in lines)])
+    return parse_conf(text)
+
+
+def test_an_unstated_switch_is_on_except_hierarchy_and_cluster_order() -> None:
+    option = one_plugin().tiers[0][0]
+    on = {hook.method: option.enabled(hook.switches) for hook in HOOKS}
+    assert ["cluster_order"] == [method for method, enabled in on.items() if not enabled]
+    assert not one_plugin().hierarchy_enabled("gang")
+
+
+def test_a_misspelt_switch_is_ignored_and_named_with_the_right_spelling() -> None:
+    conf = one_plugin("enabledJobOrder: false")
+    assert conf.tiers[0][0].enabled(JOB_ORDER.switches)
+    assert ["did you mean enableJobOrder? no such switch"] == [problem.what for problem in conf.problems]
+
+
+def test_go_yaml_words_are_booleans_and_quoted_ones_reject_the_file() -> None:
+    assert not one_plugin("enableJobOrder: no").tiers[0][0].enabled(JOB_ORDER.switches)
+    assert not one_plugin("enableJobOrder: n").tiers[0][0].enabled(JOB_ORDER.switches)
+    rejected = one_plugin('enableJobOrder: "false"')
+    assert rejected.built_in
+    assert ("enqueue", "allocate", "backfill") == rejected.actions
+
+
+@pytest.mark.parametrize(
+    "text", ["actions: 'allocate,'", "actions: [allocate]", "actions: dance", "tiers: 5", "actions: 'allocate'\n  x: ["]
+)
+def test_a_rejected_file_leaves_the_built_in_configuration_in_force_with_a_problem(text: str) -> None:
+    conf = parse_conf(text)
+    assert conf.built_in
+    assert [True] == [problem.what.startswith("rejected: ") for problem in conf.problems]
+
+
+def test_an_action_listed_twice_runs_twice() -> None:
+    assert ("allocate", "allocate") == parse_conf("actions: 'allocate, allocate'").actions
+
+
+def test_proportion_and_hierarchical_drf_conflict_only_in_one_tier() -> None:
+    drf = "  - name: drf\n    enableHierarchy: true\n"
+    together = f"actions: allocate\ntiers:\n- plugins:\n{drf}  - name: proportion\n"
+    apart = f"actions: allocate\ntiers:\n- plugins:\n{drf}- plugins:\n  - name: proportion\n"
+    assert (True, False) == (parse_conf(together).built_in, parse_conf(apart).built_in)
+
+
+def test_the_first_entry_of_an_action_has_its_arguments() -> None:
+    text = (
+        "actions: preempt\nconfigurations:\n"
+        "- name: preempt\n  arguments: {enableTopologyAwarePreemption: y}\n"
+        "- name: preempt\n  arguments: {enableTopologyAwarePreemption: n}\n"
+    )
+    assert parse_conf(text).arguments_of("preempt").get_bool("enableTopologyAwarePreemption", default=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("010", 8),
+        ("0x10", 16),
+        ("0b11", 3),
+        ("0o17", 15),
+        ("1_000", 1000),
+        ("1e3", 1000.0),
+        ("1.", 1.0),
+        (".5", 0.5),
+        ("1:30", "1:30"),
+        ("2024-01-01", "2024-01-01"),
+        ("~", None),
+        ("on", True),
+        ("Off", False),
+        ("yEs", "yEs"),
+        ("'010'", "010"),
+    ],
+)
+def test_scalars_resolve_as_in_gos_yaml(text: str, expected: object) -> None:
+    value = load_yaml(f"x: {text}")["x"]
+    assert (type(expected), expected) == (type(value), value)
+
+
+def test_getters_take_only_their_own_types_and_warn_otherwise() -> None:
+    arguments = Arguments({"i": 10, "f": 10.0, "s": "10", "t": "t", "b": True})
+    assert (10, 1, 1, 1) == tuple(arguments.get_int(key, 1) for key in ("i", "f", "s", "b"))
+    assert (10.0, 10.0, 1.0) == tuple(arguments.get_float64(key, 1.0) for key in ("i", "f", "s"))
+    assert (True, False) == (arguments.get_bool("t", default=False), arguments.get_bool("i", default=False))
+    assert ("10", "x") == (arguments.get_string("s", "x"), arguments.get_string("i", "x"))
+    assert "Could not parse argument: 10.0 for key f to int" == arguments.warnings[0]

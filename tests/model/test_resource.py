@@ -1,0 +1,115 @@
+"""Amounts: conversion, tolerance, and where a missing dimension differs from a zero one."""
+
+import pytest
+
+from vcdebug.model.resource import (
+    INFINITY,
+    MAX_FLOAT64,
+    ZERO,
+    AssertPanic,
+    Resource,
+    exceeded_part,
+    is_scalar_resource_name,
+    resource_max,
+    resource_min,
+    share,
+)
+
+GPU = "nvidia.com/gpu"
+
+
+def of(cpu: float = 0.0, memory: float = 0.0, **scalars: float) -> Resource:
+    return Resource(cpu, memory, dict(scalars) if scalars else None)
+
+
+def test_a_list_becomes_milli_cores_bytes_milli_units_and_whole_pods() -> None:
+    resource = Resource.from_list(
+        {"cpu": "1500m", "memory": "1Ki", "pods": "110", GPU: "2", "ephemeral-storage": "1Ki", "hugepages-2Mi": "4Mi"}
+    )
+    assert (1500.0, 1024.0, 110) == (resource.milli_cpu, resource.memory, resource.max_task_num)
+    assert {"pods": 110.0, GPU: 2000.0, "ephemeral-storage": 1024000.0, "hugepages-2Mi": 4194304000.0} == (
+        resource.scalars
+    )
+
+
+def test_names_that_are_no_resource_are_dropped() -> None:
+    dropped = {"requests.nvidia.com/gpu": "1", "count/pods": "1", "storage": "1", "limits.cpu": "1", "bare": "1"}
+    assert Resource.from_list(dropped).scalars is None
+    assert is_scalar_resource_name("deviceclass/gpu")
+    assert not is_scalar_resource_name("example.com/" + "x" * 64)
+
+
+@pytest.mark.parametrize(("cpu", "fits"), [(1000.09, True), (1000.1, False), (999.0, True)])
+def test_less_equal_has_a_tolerance_of_a_tenth(cpu: float, fits: bool) -> None:
+    assert fits is of(cpu).less_equal(of(1000.0))
+
+
+def test_less_has_no_tolerance() -> None:
+    assert not of(1000.0, 1.0).less(of(1000.0, 2.0))
+    assert of(999.99, 1.0).less(of(1000.0, 2.0))
+
+
+def test_a_dimension_only_on_the_right_matters_to_infinity_and_to_partly() -> None:
+    assert not of().less_equal(of(gpu=0.0), INFINITY)
+    assert (True, []) == of().less_equal_with_resources_name(of(gpu=0.0), INFINITY)
+    assert of().less_partly(of(gpu=0.0), ZERO)
+    assert of().equal(of(gpu=5.0))
+    assert not of(gpu=5.0).equal(of())
+
+
+def test_subtracting_from_a_nil_map_ignores_scalars_and_from_a_map_creates_them() -> None:
+    assert of(5.0).scalars == of(10.0).sub(of(5.0, gpu=0.05)).scalars
+    held = Resource(10.0, 0.0, {})
+    held.sub_without_assert(of(0.0, gpu=3.0))
+    assert {"gpu": -3.0} == held.scalars
+
+
+def test_an_insufficient_subtraction_panics_with_upstreams_message() -> None:
+    with pytest.raises(AssertPanic) as panic:
+        of(0.0, 0.0).sub(of(500.0, 6442450944.0))
+    text = "resource is not sufficient to do operation: <cpu 0.00, memory 0.00> sub <cpu 500.00, memory 6442450944.00>"
+    assert text == panic.value.message
+
+
+def test_diff_takes_minus_one_for_infinity() -> None:
+    inc, dec = of(3.0, a=5.0, b=1.0).diff(of(3.0, b=1.0), ZERO)
+    assert ({"a": 5.0}, {"b": 0.0}) == (inc.scalars, dec.scalars)
+    inc, dec = of(a=5.0).diff(of(b=1.0), INFINITY)
+    assert ({"b": -1.0}, {"a": -1.0}) == (inc.scalars, dec.scalars)
+
+
+def test_what_does_not_exceed_disappears_from_the_exceeded_part() -> None:
+    part = exceeded_part(of(5.0, 1.0, a=1.0, b=3.0), of(2.0, 4.0, a=1.0, b=1.0))
+    assert (3.0, 0.0, {"b": 2.0}) == (part.milli_cpu, part.memory, part.scalars)
+
+
+def test_minimum_in_place_never_adds_dimensions() -> None:
+    left = of(5.0, 5.0, a=5.0, b=5.0)
+    assert {"a": 1.0, "b": 0.0} == left.clone().min_dimension_resource(of(9.0, 9.0, a=1.0, c=1.0), ZERO).scalars
+    assert {"a": 1.0, "b": 5.0} == left.clone().min_dimension_resource(of(9.0, 9.0, a=1.0, c=1.0), INFINITY).scalars
+
+
+def test_maximum_drops_negative_scalars_and_minimum_needs_both_maps() -> None:
+    assert {"b": 2.0} == resource_max(of(a=-1.0, b=2.0), of(b=1.0)).scalars
+    assert resource_min(of(a=1.0), of()).scalars is None
+
+
+def test_dimension_aware_comparison_is_strict_and_skips_pods() -> None:
+    request = of(1.0, 0.0, pods=1.0)
+    assert (False, ["cpu"]) == of(10.05, 9.0, pods=9.0).less_equal_with_dimension_and_resources_name(of(10.0), request)
+    assert (True, []) == of(10.0, 9.0, pods=9.0).less_equal_with_dimension_and_resources_name(of(10.0), request)
+
+
+def test_is_empty_ignores_pods_and_names_do_not() -> None:
+    assert of(pods=1.0).is_empty()
+    assert ["pods"] == of(pods=1.0).resource_names()
+
+
+def test_text_sorts_scalars_and_names_the_largest_numbers() -> None:
+    assert "cpu 1.00, memory 2.00, a 1.00, b 2.50" == str(of(1.0, 2.0, b=2.5, a=1.0))
+    assert "cpu maxFloat, memory maxInt" == str(of(MAX_FLOAT64, float(2**63 - 1)))
+
+
+@pytest.mark.parametrize(("part", "whole", "expected"), [(0, 0, 0.0), (1, 0, 1.0), (1, 4, 0.25)])
+def test_share_of_nothing(part: float, whole: float, expected: float) -> None:
+    assert expected == share(part, whole)

@@ -141,6 +141,7 @@ def serving(api: Any) -> Iterator[str]:
 def _handler(api: Any) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1
 
         def log_message(self, format: str, *args: object) -> None:
             pass

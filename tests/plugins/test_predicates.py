@@ -14,6 +14,7 @@ from vcdebug.framework.hooks import (
     SIMULATE_PREDICATE,
     SIMULATE_REMOVE_TASK,
 )
+from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.plugin import ScoreError
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import Status
@@ -444,3 +445,16 @@ def test_a_simulation_without_a_state_says_so() -> None:
     assert answer == f"failed to remove pod from node n1: {missing}"
     answer = ssn.ask(SIMULATE_ADD_TASK, state, waiting, victim, ssn.nodes["n1"])
     assert answer == f"failed to add pod to node n1: {missing}"
+
+
+def test_the_equivalence_cache_knows_nothing_of_nodes_that_a_search_did_not_reach() -> None:
+    template = {"volcano.sh/template-uid": "t"}
+    nodes = [*(node(f"n{index}") for index in range(3)), node("n3", taints=[TAINT])]
+    pending = [pod(f"j-{index}", "j", annotations=template) for index in range(2)]
+    flags = Flags(minimum_feasible_nodes=2, percentage_nodes_to_find=1)
+    ssn = opened(*nodes, *pending, flags=flags, arguments={"predicate.CacheEnable": "true"})
+    helper = PredicateHelper(ssn, cache_on=False)
+    prepare(ssn)
+    found, _ = helper.predicate_nodes(task(ssn, "j-0"), ssn.all_rows(), allocate_judge)
+    assert ["n0", "n1"] == found.names
+    assert [[], [], [], [TAINTED]] == reasons(ssn, "j-1")

@@ -129,11 +129,13 @@ class PredicateHelper:
     def _search(self, task: TaskInfo, order: IntArray, want: int, judge: Judge, group: str) -> tuple[IntArray, Codes]:
         """(first `want` feasible rows, codes of all visited rows): the next feasible one stops the search."""
         known = self._cache.get(group) if self._cache_on and task.task_role else None
-        chunk = max(SMALLEST_CHUNK, 2 * want)
+        exact = any(plugin.remembers_rows for plugin in self._ssn.plugins.values())
         parts: list[Codes] = []
-        found = 0
-        for begin in range(0, len(order), chunk):
+        found = begin = 0
+        while begin < len(order):
+            chunk = want - found + 1 if exact else max(SMALLEST_CHUNK, 2 * want)
             codes = self._judge(task, order[begin : begin + chunk], judge, known)
+            begin += chunk
             passed = np.flatnonzero(codes == 0)
             if found + len(passed) > want:
                 parts.append(codes[: int(passed[want - found]) + 1])

@@ -72,6 +72,8 @@ class Plugin:
     """
 
     name: ClassVar[str]
+    remembers_rows = False
+    """Whether `predicate` remembers the rows it was asked about, so that a search must not look ahead."""
 
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments

@@ -58,7 +58,7 @@ class Predicates(Plugin):
         super().__init__(arguments)
         self._affinity_on = self._on("NodeAffinity")
         self._taints_on = self._on("TaintToleration")
-        self._cache_on = arguments.get_bool("predicate.CacheEnable", default=False)
+        self.remembers_rows = arguments.get_bool("predicate.CacheEnable", default=False)
 
     def _on(self, filter_name: str) -> bool:
         return self.arguments.get_bool(f"predicate.{filter_name}Enable", default=True)
@@ -68,7 +68,7 @@ class Predicates(Plugin):
         self._ssn = ssn
         self._view: NodeView = ssn.view
         self._stable = StableFilters(self._view, affinity_on=self._affinity_on, taints_on=self._taints_on)
-        self._cache = EquivalenceCache(len(self._view)) if self._cache_on else None
+        self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
         self._max_pods: IntArray = np.array(
             [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
         )

@@ -18,7 +18,6 @@ from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.references import note_dangling
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.settings import (
-    BUILT_IN,
     CONF_KEY,
     Meta,
     conf_of,
@@ -29,6 +28,8 @@ from vcdebug.snapshot.settings import (
 from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 from vcdebug.snapshot.sources import Progress, Source, open_source, source_name
+
+NO_CONF = Problem("", "", "", "there is no scheduler configuration", "the scheduler's built-in one is used")
 
 
 def load(source: Source, *, complete: bool | None = None, progress: Progress | None = None) -> Snapshot:
@@ -45,6 +46,8 @@ def load(source: Source, *, complete: bool | None = None, progress: Progress | N
     snapshot = _build(found, complete)
     snapshot.name = snapshot.name or source_name(source)
     snapshot.origin = _origin(source)
+    if snapshot.scheduler_conf is None and NO_CONF not in snapshot.problems:
+        snapshot.problems.append(NO_CONF)
     return snapshot
 
 
@@ -131,7 +134,6 @@ def _conf(found: Gathered) -> str | None:
         elif text is not None:
             found.report.add(f"is {shown_value(text)}, not text", "it is left out", file=file, field=f"data.{CONF_KEY}")
     if not texts:
-        found.report.add("there is no scheduler configuration", BUILT_IN)
         return None
     file, conf = texts[0]
     for other, text in texts[1:]:

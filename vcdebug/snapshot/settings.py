@@ -15,7 +15,6 @@ from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest
 
 CONF_KEY = "volcano-scheduler.conf"
-BUILT_IN = "the scheduler's built-in configuration is used"
 
 _DEFAULT_STANDS = "the default is used"
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.ASCII)

@@ -1,0 +1,93 @@
+"""Completing gives hand-written manifests what the API server and Volcano's webhooks would have given them."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.snapshot.manifests import cluster
+from vcdebug.snapshot.load import load, snapshot_from_objects
+from vcdebug.snapshot.snapshot import Manifest
+
+CLASSES: list[Manifest] = [
+    {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000, "preemptionPolicy": "Never"},
+    {"kind": "PriorityClass", "metadata": {"name": "usual"}, "value": 5, "globalDefault": True},
+]
+
+
+def completed(*objects: Manifest, **meta: Any) -> dict[str, list[Manifest]]:
+    snapshot = snapshot_from_objects(objects, complete=True, **meta)
+    assert [] == [problem.line() for problem in snapshot.problems]
+    return snapshot.objects
+
+
+def test_it_is_off_unless_asked_for() -> None:
+    bare: Manifest = {"kind": "Node", "metadata": {"name": "a"}, "status": {"capacity": {"cpu": "1"}}}
+    assert {"cpu": "1"} == completed(bare)["Node"][0]["status"]["allocatable"]
+    assert "allocatable" not in snapshot_from_objects([bare]).of("Node")[0]["status"]
+
+
+def test_meta_json_asks_for_it_and_the_argument_has_the_last_word(tmp_path: Path) -> None:
+    (tmp_path / "meta.json").write_text('{"complete": true}', encoding="utf-8")
+    (tmp_path / "pods.yaml").write_text("kind: Pod\nmetadata: {name: a}\nspec: {containers: [{}]}\n", encoding="utf-8")
+    namespaces = [
+        [manifest["metadata"].get("namespace") for manifest in snapshot.of("Pod")]
+        for snapshot in (load(tmp_path), load(tmp_path, complete=False))
+    ]
+    assert [["default"], [None]] == namespaces
+
+
+def test_a_bare_pod_gets_namespace_uid_phase_scheduler_priority_and_requests() -> None:
+    container = {"name": "c", "resources": {"limits": {"cpu": "2", "memory": "1Gi"}, "requests": {"cpu": "1"}}}
+    bare = {"kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [container]}}
+    pod = completed(bare, *CLASSES)["Pod"][0]
+    assert {"name": "a", "namespace": "default", "uid": "default-a"} == pod["metadata"]
+    assert "Pending" == pod["status"]["phase"]
+    spec = pod["spec"]
+    assert ("default-scheduler", 5, "usual") == (spec["schedulerName"], spec["priority"], spec["priorityClassName"])
+    assert {"cpu": "1", "memory": "1Gi"} == spec["containers"][0]["resources"]["requests"]
+
+
+def test_a_pods_priority_and_policy_come_from_its_class() -> None:
+    bare = {"kind": "Pod", "metadata": {"name": "a"}, "spec": {"priorityClassName": "high", "containers": [{}]}}
+    spec = completed(bare, *CLASSES)["Pod"][0]["spec"]
+    assert (1000, "Never") == (spec["priority"], spec["preemptionPolicy"])
+
+
+def test_the_schedulers_own_queues_are_there() -> None:
+    queues = completed({"kind": "Queue", "metadata": {"name": "q"}}, flags={"default_queue": "main"})["Queue"]
+    shown = [
+        (q["metadata"]["name"], q["spec"]["weight"], q["spec"]["reclaimable"], q["status"]["state"]) for q in queues
+    ]
+    assert [("q", 1, True, "Open"), ("root", 1, False, "Open"), ("main", 1, True, "Open")] == shown
+
+
+def test_a_hierarchy_gets_its_root() -> None:
+    annotations = {"volcano.sh/hierarchy": "a/b", "volcano.sh/hierarchy-weights": "2/3"}
+    queue = completed({"kind": "Queue", "metadata": {"name": "q", "annotations": annotations}})["Queue"][0]
+    expected = {"volcano.sh/hierarchy": "root/a/b", "volcano.sh/hierarchy-weights": "1/2/3"}
+    assert expected == queue["metadata"]["annotations"]
+
+
+def test_a_pod_group_gets_queue_phase_and_topology_defaults() -> None:
+    spec = {"networkTopology": {"highestTierAllowed": 1}, "subGroupPolicy": [{"name": "p", "networkTopology": {}}]}
+    namespace = {
+        "kind": "Namespace",
+        "metadata": {"name": "ns", "annotations": {"scheduling.volcano.sh/queue-name": "q"}},
+    }
+    queue = {"kind": "Queue", "metadata": {"name": "q"}}
+    groups = [
+        {"kind": "PodGroup", "metadata": {"name": "a"}, "spec": {}},
+        {"kind": "PodGroup", "metadata": {"name": "b", "namespace": "ns"}, "spec": spec},
+    ]
+    first, second = completed(namespace, queue, *groups)["PodGroup"]
+    assert ("default", "Pending") == (first["spec"]["queue"], first["status"]["phase"])
+    assert ("q", "hard") == (second["spec"]["queue"], second["spec"]["networkTopology"]["mode"])
+    policy = {"name": "p", "networkTopology": {"mode": "hard"}, "subGroupSize": 1, "minSubGroups": 0}
+    assert [policy] == second["spec"]["subGroupPolicy"]
+
+
+def test_what_a_cluster_returns_is_left_alone_but_for_the_root_queue_and_copied_limits() -> None:
+    done = snapshot_from_objects(cluster(), complete=True)
+    plain = snapshot_from_objects(cluster())
+    assert plain.of("Node") == done.of("Node")
+    assert plain.of("PodGroup") == done.of("PodGroup")
+    assert ["research", "default", "root"] == [queue["metadata"]["name"] for queue in done.of("Queue")]

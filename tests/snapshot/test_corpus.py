@@ -1,0 +1,64 @@
+"""Every recorded case loads as its cluster.json states it; only names that lead nowhere are remarked on."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.redact import redact
+from vcdebug.snapshot.save import archive_bytes
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.replay import replay
+
+SHARED = Path(__file__).parents[3] / "shared"
+FOLDERS = [SHARED / "golden" / part for part in ("random", "causes", "crash", "upstream")]
+CASES = sorted(case for folder in FOLDERS if folder.is_dir() for case in folder.iterdir())
+REAL = ("is not in the snapshot", "is missing")
+
+pytestmark = pytest.mark.skipif(not CASES, reason="the recordings lie beside the checkout")
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_nulls(part) for key, part in value.items() if part is not None}
+    return [without_nulls(part) for part in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_recorded_case_loads_as_it_is_written(case: Path) -> None:
+    packed = case / "cluster.json.gz"
+    text = gzip.decompress(packed.read_bytes()) if packed.exists() else (case / "cluster.json").read_bytes()
+    expected: dict[str, list[Any]] = {}
+    for manifest in json.loads(text)["items"]:
+        expected.setdefault(manifest["kind"], []).append(without_nulls(manifest))
+    snapshot = load(case)
+    assert expected == without_nulls(snapshot.objects)
+    assert (case / "scheduler.conf").read_text(encoding="utf-8") == snapshot.scheduler_conf
+    assert [] == [p.line() for p in snapshot.problems if not any(real in p.what for real in REAL)]
+
+
+FAMILIES = list(
+    {case.name.rsplit("-", 1)[0]: case for case in CASES if case.parent.name in ("random", "causes")}.values()
+)
+
+
+def trace_of(snapshot: Snapshot) -> str:
+    text = io.StringIO()
+    write_jsonl(replay(snapshot), text)
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("case", FAMILIES, ids=lambda case: case.name)
+def test_a_redacted_and_saved_case_replays_the_same(case: Path) -> None:
+    snapshot = load(case)
+    try:
+        expected = trace_of(snapshot)
+    except VcdebugError as error:
+        pytest.skip(error.line())
+    assert expected == trace_of(load(io.BytesIO(archive_bytes(redact(snapshot)))))

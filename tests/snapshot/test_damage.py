@@ -1,0 +1,70 @@
+"""Of any damaged snapshot, load gives what is left of it with Problems, or one clear error."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.snapshot.damage import Damaged, damaged, missing_fields, wrong_types
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.load import load
+
+CASES = list(damaged())
+SOUND_AFTER_ALL = ("YAML dates", "lone surrogates", "UTF-16")
+SECONDS = 5.0
+
+
+def first_line(case: Damaged, folder: Path) -> str:
+    """The error, or the first Problem; empty if there is neither."""
+    path = case.write(folder)
+    try:
+        snapshot = load(path)
+    except SnapshotError as error:
+        return error.line() if error.where else "nameless"
+    assert snapshot.objects
+    return snapshot.problems[0].line() if snapshot.problems else ""
+
+
+def test_there_are_at_least_200_and_their_names_differ() -> None:
+    names = [case.name for case in CASES]
+    assert len(dict.fromkeys(names)) == len(names) >= 200
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name[:60])
+def test_load_answers_or_gives_one_line(case: Damaged, tmp_path: Path) -> None:
+    start = time.perf_counter()
+    line = first_line(case, tmp_path)
+    assert "\n" not in line
+    assert len(line) < 1000
+    assert "Traceback" not in line
+    assert [case.file] == [path.name for path in tmp_path.iterdir()]
+    assert time.perf_counter() - start < SECONDS
+
+
+UNSAID = (*SOUND_AFTER_ALL, *(case.name for case in (*wrong_types(), *missing_fields())))
+TOLD = [case for case in CASES if case.name not in UNSAID and not case.name.startswith("truncated yaml")]
+
+
+@pytest.mark.parametrize("case", TOLD, ids=lambda case: case.name[:60])
+def test_damage_never_goes_unsaid(case: Damaged, tmp_path: Path) -> None:
+    line = first_line(case, tmp_path)
+    assert line
+    assert Path(case.file).name.split(".")[0] in line or case.name.split()[0] in line or ".json" in line
+
+
+def test_a_hostile_archive_leaves_nothing_behind(tmp_path: Path) -> None:
+    outside = Path("/tmp/evil.json")
+    assert not outside.exists()
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    for case in CASES:
+        if "evil" in case.name:
+            snapshot = load(case.write(inner))
+            assert "evil" not in [node["metadata"]["name"] for node in snapshot.of("Node")]
+            (inner / case.file).unlink()
+    assert ["a"] == [path.name for path in tmp_path.iterdir()]
+    assert not outside.exists()
+
+
+def test_damage_is_the_same_every_time() -> None:
+    assert [hash(case) for case in CASES] == [hash(case) for case in damaged()]

@@ -1,0 +1,158 @@
+"""What is wrong in the input becomes a Problem that says where, what, and what it means."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from tests.snapshot.manifests import cluster, pod, pod_group, queue
+from vcdebug.snapshot.load import snapshot_from_objects
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+
+def snapshot_of(*extra: Manifest, change: str = "", value: Any = None) -> Snapshot:
+    """The small cluster plus some objects; `change` is `Kind path` of a field of the kind's first object to set."""
+    objects = [*cluster(), *extra]
+    if change:
+        kind, _, path = change.partition(" ")
+        part: Any = next(manifest for manifest in objects if manifest["kind"] == kind)
+        *way, last = (int(step) if step.isdigit() else step for step in path.split("."))
+        for step in way:
+            part = part[step]
+        part[last] = value
+    return snapshot_from_objects(objects)
+
+
+def lines(snapshot: Snapshot) -> list[str]:
+    return [problem.line() for problem in snapshot.problems]
+
+
+def test_a_sound_cluster_has_no_problem() -> None:
+    assert [] == snapshot_of().problems
+
+
+def test_a_problem_is_one_line_of_file_object_field_fault_and_effect() -> None:
+    problem = Problem("a.json", "Pod x/y", "spec.priority", "is 'high', not a number", "it is left out")
+    assert "a.json: Pod x/y: spec.priority: is 'high', not a number; it is left out" == problem.line()
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "expected"),
+    [
+        ("Node status.allocatable.cpu", "lots", "Node gpu-0: status.allocatable.cpu: is 'lots', not a quantity"),
+        ("Node spec.taints", {}, "Node gpu-0: spec.taints: is a mapping, not a list"),
+        ("Node spec.taints.0.key", 5, "Node gpu-0: spec.taints[0].key: is 5, not text"),
+        ("Pod spec.priority", True, "Pod team-a/train-0: spec.priority: is true, not a whole number of 32 bits"),
+        ("Pod spec.priority", 2**31, "Pod team-a/train-0: spec.priority: is 2147483648, not a whole number of 32 bits"),
+        ("Pod metadata.labels.app", False, "Pod team-a/train-0: metadata.labels.app: is false, not text"),
+        (
+            "PodGroup spec.minTaskMember.worker",
+            "2",
+            "PodGroup team-a/train: spec.minTaskMember.worker: is '2', not a whole",
+        ),
+        ("Queue spec", [], "Queue research: spec: is a list, not a mapping"),
+    ],
+)
+def test_a_wrong_value_is_taken_out_and_named(change: str, value: Any, expected: str) -> None:
+    snapshot = snapshot_of(change=change, value=value)
+    assert lines(snapshot)[0].startswith(expected)
+    assert lines(snapshot)[0].endswith("; the value is left out of the replay")
+    again = snapshot_from_objects([m for found in snapshot.objects.values() for m in found])
+    assert [] == [problem for problem in again.problems if "not" in problem.what]
+
+
+def test_null_is_as_good_as_nothing() -> None:
+    snapshot = snapshot_of(change="Pod spec.affinity", value=None)
+    assert [] == snapshot.problems
+    assert "affinity" not in snapshot.of("Pod")[0]["spec"]
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    snapshot = snapshot_of(change="PodGroup spec.minMember", value=2.0)
+    assert ([], 2) == (snapshot.problems, snapshot.of("PodGroup")[0]["spec"]["minMember"])
+
+
+def test_an_amount_beyond_64_bits_stays_and_its_reading_is_named() -> None:
+    snapshot = snapshot_of(change="Node status.allocatable.cpu", value="33182284256E6")
+    assert ["it counts as -3711203891419103232"] == [problem.effect for problem in snapshot.problems]
+    assert "33182284256E6" == snapshot.of("Node")[0]["status"]["allocatable"]["cpu"]
+
+
+def test_a_name_that_is_missing_leaves_the_object_out() -> None:
+    snapshot = snapshot_of({"kind": "Node", "apiVersion": "v1", "metadata": {"name": ""}})
+    assert ["Node item 19: metadata.name: is '', not a name; the object is left out of the replay"] == lines(snapshot)
+    assert 3 == len(snapshot.of("Node"))
+
+
+def test_of_two_objects_with_one_name_the_last_counts() -> None:
+    snapshot = snapshot_of(queue("research", 9))
+    assert ["Queue research: is there twice; the last one counts, as if it had been updated"] == lines(snapshot)
+    assert [("research", 9), ("default", 1)] == [
+        (m["metadata"]["name"], m["spec"]["weight"]) for m in snapshot.of("Queue")
+    ]
+
+
+def test_pods_without_uid_or_with_the_same_uid_are_named() -> None:
+    first, second = pod("team-a", "x", "train"), pod("team-a", "y", "train")
+    first["metadata"]["uid"] = second["metadata"]["uid"] = "uid-train-0"
+    del second["metadata"]["uid"]
+    same = "is the same as that of Pod team-a/train-0; the later pod takes the earlier one's place"
+    expected = [
+        f"Pod team-a/x: metadata.uid: {same}",
+        "Pod team-a/y: metadata.uid: is missing; pods without uid take each other's place",
+    ]
+    assert expected == lines(snapshot_of(first, second))
+
+
+def test_kinds_that_nothing_reads_are_counted() -> None:
+    secrets = [{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": f"s{number}"}} for number in range(7)]
+    job = {"kind": "Job", "apiVersion": "batch.volcano.sh/v1alpha1", "metadata": {"name": "j"}}
+    foreign = {"kind": "PodGroup", "apiVersion": "scheduling.x-k8s.io/v1alpha1", "metadata": {"name": "p"}}
+    expected = [
+        ("Secret", "7 objects of a kind that is not read"),
+        ("Job", "1 object of a kind that is not read"),
+        ("PodGroup (scheduling.x-k8s.io/v1alpha1)", "1 object of a kind that is not read"),
+    ]
+    assert expected == [(problem.object, problem.what) for problem in snapshot_of(*secrets, job, foreign).problems]
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "expected"),
+    [
+        ("PodGroup spec.queue", "none", "queue none is not in the snapshot; the job is left out of the session"),
+        ("PodGroup spec.priorityClassName", "none", "PriorityClass none is not in the snapshot; its priority is"),
+        ("Pod spec.nodeName", "none", "node none is not in the snapshot; the pod occupies no known node"),
+        ("Pod spec.volumes.0.persistentVolumeClaim.claimName", "none", "PersistentVolumeClaim none is not in the"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_kept_and_explained(change: str, value: str, expected: str) -> None:
+    snapshot = snapshot_of(change=change, value=value)
+    kind, _, field = change.partition(" ")
+    assert 1 == len(snapshot.problems)
+    assert expected in lines(snapshot)[0]
+    assert snapshot.problems[0].field in field
+    assert value in str(snapshot.of(kind)[0])
+
+
+def test_many_pods_of_one_missing_group_are_one_problem() -> None:
+    strays = [pod("team-a", f"stray-{number}", "gone") for number in range(30)]
+    problems = snapshot_of(*strays).problems
+    assert ["PodGroup gone is not in the snapshot (30 Pod objects name it)"] == [problem.what for problem in problems]
+    assert "Pod team-a/stray-0" == problems[0].object
+
+
+def test_many_faults_of_one_sort_are_cut_off_with_a_count() -> None:
+    groups = [pod_group("team-a", f"group-{number}", "default", 1) for number in range(50)]
+    for group in groups:
+        group["spec"]["minMember"] = "many"
+    problems = snapshot_of(*groups).problems
+    assert 6 == len(problems)
+    assert ("PodGroup", "45 more with the same fault") == (problems[5].object, problems[5].what)
+
+
+def test_fields_that_nothing_reads_may_be_anything() -> None:
+    odd = copy.deepcopy(cluster()[2])
+    odd["metadata"]["name"], odd["spec"]["podCIDR"], odd["extra"] = "gpu-9", [1], {"a": None}
+    snapshot = snapshot_of(odd)
+    assert ([], odd) == (snapshot.problems, snapshot.of("Node")[3])

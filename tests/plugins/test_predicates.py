@@ -1,27 +1,22 @@
 """The Kubernetes filters for a task over nodes."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from tests.builders import amounts, cluster, conf_of, node, open_session, pod, pod_group, task
+from tests.builders import amounts, node, pod, task
+from tests.plugins.filtering import HOSTNAME, ZONE, judge, labelled, note_codes, opened, place, prepare, reasons
 from vcdebug.framework.hooks import (
     BATCH_NODE_ORDER,
-    PRE_PREDICATE,
-    PREDICATE,
     SIMULATE_ADD_TASK,
     SIMULATE_PREDICATE,
     SIMULATE_REMOVE_TASK,
 )
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.plugin import ScoreError
-from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import Status
 from vcdebug.snapshot.snapshot import Flags, Manifest
 
-HOSTNAME = "kubernetes.io/hostname"
-ZONE = "topology.kubernetes.io/zone"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TAINTED = "node(s) had untolerated taint(s)"
 PORTS = "node(s) didn't have free ports for the requested pod ports"
@@ -31,35 +26,6 @@ EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 SKEWED = "node(s) didn't match pod topology spread constraints"
 NODE_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 TAINT = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
-
-
-def labelled(manifest: Manifest, **labels: str) -> Manifest:
-    manifest["metadata"]["labels"] = labels
-    return manifest
-
-
-def opened(*objects: Manifest, flags: Flags | None = None, arguments: Mapping[str, str] | None = None) -> Session:
-    lines = "".join(f"      {key}: {value}\n" for key, value in (arguments or {}).items())
-    text = conf_of("predicates") + ("    arguments:\n" + lines if lines else "")
-    snapshot = cluster(pod_group("j"), pod_group("r"), *objects, conf=text)
-    snapshot.flags = flags or Flags()
-    return open_session(snapshot)
-
-
-def prepare(ssn: Session, name: str = "j-0") -> str | None:
-    error = ssn.ask(PRE_PREDICATE, task(ssn, name))
-    return None if error is None else error.text
-
-
-def judge(ssn: Session, name: str = "j-0") -> list[tuple[Status, ...]]:
-    codes = ssn.ask(PREDICATE, task(ssn, name), ssn.all_rows())["predicates"]
-    return [ssn.reasons.statuses(code) for code in codes.tolist()]
-
-
-def reasons(ssn: Session, name: str = "j-0") -> list[list[str]]:
-    """Reasons per node after PrePredicate."""
-    assert prepare(ssn, name) is None
-    return [[status.reason for status in statuses] for statuses in judge(ssn, name)]
 
 
 def verdict(node_manifest: Manifest, **spec: Any) -> list[str]:
@@ -83,13 +49,6 @@ def with_port(manifest: Manifest, port: int, ip: str = "", protocol: str = "TCP"
     stated = {"hostPort": port, "containerPort": port, "protocol": protocol, **({"hostIP": ip} if ip else {})}
     manifest["spec"]["containers"][0]["ports"] = [stated]
     return manifest
-
-
-def place(ssn: Session, name: str, node_name: str) -> list[str]:
-    """What Statement.Allocate does, as far as the predicates see it."""
-    placed = task(ssn, name)
-    placed.node_name = placed.pod.node_name = node_name
-    return ssn.allocated(placed)
 
 
 def test_an_ordinary_pod_fits_an_ordinary_node() -> None:
@@ -250,101 +209,6 @@ def test_node_names_that_exclude_each_other_end_pre_predicate() -> None:
     assert prepare(ssn) == "plugin NodeAffinity pre-predicates failed pod affinity terms conflict"
 
 
-def claim(**spec: Any) -> Manifest:
-    return {
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "c", "namespace": "default"},
-        "spec": {"resources": {"requests": {"storage": "1Gi"}}, **spec},
-    }
-
-
-def using_claim(name: str = "j-0") -> Manifest:
-    return pod(name, "j", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
-
-
-IMMEDIATE = {"kind": "StorageClass", "metadata": {"name": "s"}, "provisioner": "p", "volumeBindingMode": "Immediate"}
-DELAYED = {**IMMEDIATE, "volumeBindingMode": "WaitForFirstConsumer"}
-
-
-def test_an_unbound_immediate_claim_fails_in_the_first_volume_check_that_is_on() -> None:
-    objects = [node("n1"), IMMEDIATE, claim(storageClassName="s"), using_claim()]
-    expected = "plugin VolumeZone pre-predicates failed PersistentVolume had no name"
-    assert expected == prepare(opened(*objects))
-    off = opened(*objects, arguments={"predicate.VolumeZoneEnable": "false"})
-    expected = "plugin VolumeBinding pre-predicates failed pod has unbound immediate PersistentVolumeClaims"
-    assert expected == prepare(off)
-
-
-def test_a_missing_claim_is_named() -> None:
-    ssn = opened(node("n1"), using_claim())
-    assert prepare(ssn) == 'plugin VolumeZone pre-predicates failed persistentvolumeclaim "c" not found'
-
-
-def local_volume(name: str, host: str, size: str = "1Gi") -> Manifest:
-    terms = [{"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [host]}]}]
-    return {
-        "kind": "PersistentVolume",
-        "metadata": {"name": name},
-        "spec": {
-            "capacity": {"storage": size},
-            "storageClassName": "s",
-            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
-        },
-        "status": {"phase": "Available"},
-    }
-
-
-def test_a_delayed_claim_needs_an_available_volume_or_a_provisioner() -> None:
-    nowhere = {**DELAYED, "provisioner": "kubernetes.io/no-provisioner"}
-    objects = [node("n1"), node("n2"), claim(storageClassName="s"), using_claim(), local_volume("v1", "n1")]
-    unavailable = "node(s) didn't find available persistent volumes to bind"
-    assert [[], [unavailable]] == reasons(opened(*objects, nowhere))
-    assert [[], []] == reasons(opened(*objects, DELAYED))
-
-
-def test_a_volume_that_was_reserved_in_this_session_is_not_offered_again() -> None:
-    nowhere = {**DELAYED, "provisioner": "kubernetes.io/no-provisioner"}
-    second = claim(storageClassName="s")
-    second["metadata"]["name"] = "d"
-    other = pod("j-1", "j", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "d"}}])
-    objects = [nowhere, claim(storageClassName="s"), second, using_claim(), other, local_volume("v1", "n1")]
-    ssn = opened(node("n1"), *objects)
-    assert [[]] == reasons(ssn)
-    assert [] == place(ssn, "j-0", "n1")
-    assert [["node(s) didn't find available persistent volumes to bind"]] == reasons(ssn, "j-1")
-    ssn.deallocated(task(ssn, "j-0"))
-    assert [[]] == reasons(ssn, "j-1")
-
-
-def test_a_bound_volume_keeps_its_pod_on_its_nodes_and_in_its_zone() -> None:
-    bound = claim(volumeName="v1")
-    bound["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
-    volume = local_volume("v1", "n1")
-    volume["metadata"]["labels"] = {ZONE: "a__b"}
-    nodes = [
-        node("n1", labels={ZONE: "b"}),
-        node("n2", labels={ZONE: "a"}),
-        node("n3", labels={ZONE: "c"}),
-        node("n4"),
-    ]
-    conflict = "node(s) didn't match PersistentVolume's node affinity"
-    expected = [[], [conflict], ["node(s) had no available volume zone"], [conflict]]
-    assert expected == reasons(opened(*nodes, bound, volume, using_claim()))
-
-
-def test_a_node_attaches_only_as_many_volumes_of_a_driver_as_it_says() -> None:
-    csi = {
-        "kind": "CSINode",
-        "metadata": {"name": "n1"},
-        "spec": {"drivers": [{"name": "p", "allocatable": {"count": 1}}]},
-    }
-    second = claim(storageClassName="s")
-    second["metadata"]["name"] = "d"
-    present = pod("r-0", "r", on="n1", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "d"}}])
-    ssn = opened(node("n1"), csi, DELAYED, claim(storageClassName="s"), second, using_claim(), present)
-    assert [["node(s) exceed max volume count"]] == reasons(ssn)
-
-
 def test_several_reasons_gather_until_one_is_final() -> None:
     rule = apart(term("x"))
     present = with_port(labelled(pod("r-0", "r", on="n1"), app="x"), 80)
@@ -458,3 +322,21 @@ def test_the_equivalence_cache_knows_nothing_of_nodes_that_a_search_did_not_reac
     found, _ = helper.predicate_nodes(task(ssn, "j-0"), ssn.all_rows(), allocate_judge)
     assert ["n0", "n1"] == found.names
     assert [[], [], [], [TAINTED]] == reasons(ssn, "j-1")
+
+
+def test_oddities_leave_a_note() -> None:
+    earlier = labelled(pod("r-0", "r", on="n1", affinity=apart(term("w"))), app="a")
+    guard = labelled(pod("j-1", "j", affinity=apart(term("v"))), app="a")
+    ssn = opened(node("n1"), node("n2"), earlier, guard, labelled(pod("j-0", "j"), app="v"))
+    prepare(ssn)
+    prepare(ssn, "j-1")
+    assert [] == note_codes(ssn)
+    place(ssn, "j-1", "n2")
+    assert ["anti-affinity-unseen"] == note_codes(ssn)
+    ssn.deallocated(task(ssn, "j-1"))
+    place(ssn, "j-1", "n1")
+    prepare(ssn)
+    assert ["anti-affinity-unseen", "filter-stays-skipped"] == note_codes(ssn)
+    ssn.deallocated(task(ssn, "r-0"))
+    ssn.allocated(task(ssn, "r-0"))
+    assert "view-lost-pod" == note_codes(ssn)[-1]

@@ -186,6 +186,10 @@ class InterPodAffinity:
         answer[(answer == FITS) & _any_matches(state.existing_anti, labels, rows)] = EXISTING_ANTI_AFFINITY
         return answer
 
+    def overlooks(self, shape: PodShape, row: Row) -> bool:
+        """Whether the pod's required anti-affinity stays unseen because its node held no such pod at session open."""
+        return bool(shape.affinity.required_anti_affinity) and not self._anti_rows[row]
+
     def update(self, state: AffinityState, other: PodShape, row: Row, sign: int) -> None:
         """Simulate another pod coming to a node (sign 1) or leaving it (sign -1)."""
         labels = self._view.labels

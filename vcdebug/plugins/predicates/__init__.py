@@ -24,16 +24,13 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.predicates import quirks
 from vcdebug.plugins.predicates.filters import (
-    DynamicResourcesFilter,
     Filter,
     InterPodAffinityFilter,
     NodePortsFilter,
-    NodeVolumeLimitsFilter,
     PodTopologySpreadFilter,
     PreFilterError,
-    VolumeBindingFilter,
-    VolumeZoneFilter,
 )
 from vcdebug.plugins.predicates.stable import (
     TEMPLATE_ANNOTATION,
@@ -42,6 +39,12 @@ from vcdebug.plugins.predicates.stable import (
     stable_verdict,
 )
 from vcdebug.plugins.predicates.verdicts import Chain, where
+from vcdebug.plugins.predicates.volume_filters import (
+    DynamicResourcesFilter,
+    NodeVolumeLimitsFilter,
+    VolumeBindingFilter,
+    VolumeZoneFilter,
+)
 
 NODE_AFFINITY = "NodeAffinity"
 DRA_SCORE = "nodeorder/batch/DynamicResources"
@@ -115,6 +118,10 @@ class Predicates(Plugin):
                 return _refused(candidate.name, str(error))
             if not wanted:
                 state.skip[candidate.name] = None
+            elif candidate.name in state.skip:
+                quirks.stays_skipped(self._ssn, task, candidate.name)
+        if self._claims is not None and self._claims.undecided(state):
+            quirks.claims_undecided(self._ssn, task)
         return None
 
     # Filtering
@@ -190,9 +197,12 @@ class Predicates(Plugin):
         for reserving in (self._volumes, self._claims):
             error = None if reserving is None else reserving.reserve(state, task.pod.node_name)
             if error is not None:
+                quirks.not_restored(self._ssn, task, error)
                 event.err = error
                 return
         self._view.add_pod(row, task.pod)
+        if self._affinity is not None and self._affinity.overlooks(task.pod, row):
+            quirks.anti_affinity_unseen(self._ssn, task)
 
     def deallocate_func(self, event: Event) -> None:
         """Give reservations back and take the pod off its node."""

@@ -1,0 +1,52 @@
+"""A session with the predicates plugin alone, and short questions to it."""
+
+from collections.abc import Mapping
+
+from tests.builders import cluster, conf_of, open_session, pod_group, task
+from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
+from vcdebug.framework.session import Session
+from vcdebug.model.fiterror import Status
+from vcdebug.snapshot.snapshot import Flags, Manifest
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def labelled(manifest: Manifest, **labels: str) -> Manifest:
+    manifest["metadata"]["labels"] = labels
+    return manifest
+
+
+def opened(*objects: Manifest, flags: Flags | None = None, arguments: Mapping[str, str] | None = None) -> Session:
+    lines = "".join(f"      {key}: {value}\n" for key, value in (arguments or {}).items())
+    text = conf_of("predicates") + ("    arguments:\n" + lines if lines else "")
+    snapshot = cluster(pod_group("j"), pod_group("r"), *objects, conf=text)
+    snapshot.flags = flags or Flags()
+    return open_session(snapshot)
+
+
+def prepare(ssn: Session, name: str = "j-0") -> str | None:
+    error = ssn.ask(PRE_PREDICATE, task(ssn, name))
+    return None if error is None else error.text
+
+
+def judge(ssn: Session, name: str = "j-0") -> list[tuple[Status, ...]]:
+    codes = ssn.ask(PREDICATE, task(ssn, name), ssn.all_rows())["predicates"]
+    return [ssn.reasons.statuses(code) for code in codes.tolist()]
+
+
+def reasons(ssn: Session, name: str = "j-0") -> list[list[str]]:
+    """Reasons per node after PrePredicate."""
+    assert prepare(ssn, name) is None
+    return [[status.reason for status in statuses] for statuses in judge(ssn, name)]
+
+
+def place(ssn: Session, name: str, node_name: str) -> list[str]:
+    """What Statement.Allocate does, as far as the predicates see it."""
+    placed = task(ssn, name)
+    placed.node_name = placed.pod.node_name = node_name
+    return ssn.allocated(placed)
+
+
+def note_codes(ssn: Session) -> list[str]:
+    return [note.code for note in ssn.record.notes]

@@ -1,0 +1,143 @@
+"""Filters about volumes and resource claims."""
+
+from typing import Any
+
+from tests.builders import node, pod, task
+from tests.plugins.filtering import HOSTNAME, ZONE, note_codes, opened, place, prepare, reasons
+from vcdebug.snapshot.snapshot import Manifest
+
+
+def claim(**spec: Any) -> Manifest:
+    return {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "c", "namespace": "default"},
+        "spec": {"resources": {"requests": {"storage": "1Gi"}}, **spec},
+    }
+
+
+def using_claim(name: str = "j-0") -> Manifest:
+    return pod(name, "j", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
+
+
+IMMEDIATE = {"kind": "StorageClass", "metadata": {"name": "s"}, "provisioner": "p", "volumeBindingMode": "Immediate"}
+DELAYED = {**IMMEDIATE, "volumeBindingMode": "WaitForFirstConsumer"}
+
+
+def test_an_unbound_immediate_claim_fails_in_the_first_volume_check_that_is_on() -> None:
+    objects = [node("n1"), IMMEDIATE, claim(storageClassName="s"), using_claim()]
+    expected = "plugin VolumeZone pre-predicates failed PersistentVolume had no name"
+    assert expected == prepare(opened(*objects))
+    off = opened(*objects, arguments={"predicate.VolumeZoneEnable": "false"})
+    expected = "plugin VolumeBinding pre-predicates failed pod has unbound immediate PersistentVolumeClaims"
+    assert expected == prepare(off)
+
+
+def test_a_missing_claim_is_named() -> None:
+    ssn = opened(node("n1"), using_claim())
+    assert prepare(ssn) == 'plugin VolumeZone pre-predicates failed persistentvolumeclaim "c" not found'
+
+
+def local_volume(name: str, host: str, size: str = "1Gi") -> Manifest:
+    terms = [{"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [host]}]}]
+    return {
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": {"storage": size},
+            "storageClassName": "s",
+            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+        },
+        "status": {"phase": "Available"},
+    }
+
+
+def test_a_delayed_claim_needs_an_available_volume_or_a_provisioner() -> None:
+    nowhere = {**DELAYED, "provisioner": "kubernetes.io/no-provisioner"}
+    objects = [node("n1"), node("n2"), claim(storageClassName="s"), using_claim(), local_volume("v1", "n1")]
+    unavailable = "node(s) didn't find available persistent volumes to bind"
+    assert [[], [unavailable]] == reasons(opened(*objects, nowhere))
+    assert [[], []] == reasons(opened(*objects, DELAYED))
+
+
+def test_a_volume_that_was_reserved_in_this_session_is_not_offered_again() -> None:
+    nowhere = {**DELAYED, "provisioner": "kubernetes.io/no-provisioner"}
+    second = claim(storageClassName="s")
+    second["metadata"]["name"] = "d"
+    other = pod("j-1", "j", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "d"}}])
+    objects = [nowhere, claim(storageClassName="s"), second, using_claim(), other, local_volume("v1", "n1")]
+    ssn = opened(node("n1"), *objects)
+    assert [[]] == reasons(ssn)
+    assert [] == place(ssn, "j-0", "n1")
+    assert [["node(s) didn't find available persistent volumes to bind"]] == reasons(ssn, "j-1")
+    ssn.deallocated(task(ssn, "j-0"))
+    assert [[]] == reasons(ssn, "j-1")
+
+
+def test_a_bound_volume_keeps_its_pod_on_its_nodes_and_in_its_zone() -> None:
+    bound = claim(volumeName="v1")
+    bound["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    volume = local_volume("v1", "n1")
+    volume["metadata"]["labels"] = {ZONE: "a__b"}
+    nodes = [
+        node("n1", labels={ZONE: "b"}),
+        node("n2", labels={ZONE: "a"}),
+        node("n3", labels={ZONE: "c"}),
+        node("n4"),
+    ]
+    conflict = "node(s) didn't match PersistentVolume's node affinity"
+    expected = [[], [conflict], ["node(s) had no available volume zone"], [conflict]]
+    assert expected == reasons(opened(*nodes, bound, volume, using_claim()))
+
+
+def test_a_node_attaches_only_as_many_volumes_of_a_driver_as_it_says() -> None:
+    csi = {
+        "kind": "CSINode",
+        "metadata": {"name": "n1"},
+        "spec": {"drivers": [{"name": "p", "allocatable": {"count": 1}}]},
+    }
+    second = claim(storageClassName="s")
+    second["metadata"]["name"] = "d"
+    present = pod("r-0", "r", on="n1", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "d"}}])
+    ssn = opened(node("n1"), csi, DELAYED, claim(storageClassName="s"), second, using_claim(), present)
+    assert [["node(s) exceed max volume count"]] == reasons(ssn)
+
+
+def resource_claim(**status: Any) -> Manifest:
+    return {
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "default"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}},
+        "status": status,
+    }
+
+
+def claiming() -> Manifest:
+    return pod("j-0", "j", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
+
+
+def test_an_allocated_claim_keeps_its_pod_on_its_nodes() -> None:
+    terms = [{"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": ["n1"]}]}]
+    held = resource_claim(allocation={"nodeSelector": {"nodeSelectorTerms": terms}})
+    ssn = opened(node("n1"), node("n2"), held, claiming())
+    assert [[], ["resourceclaim not available on the node"]] == reasons(ssn)
+    assert [] == note_codes(ssn)
+
+
+def test_a_claim_that_is_not_allocated_is_left_undecided() -> None:
+    device_class = {"kind": "DeviceClass", "metadata": {"name": "gpu"}}
+    ssn = opened(node("n1"), device_class, resource_claim(), claiming())
+    assert [[]] == reasons(ssn)
+    assert ["claims-undecided"] == note_codes(ssn)
+    waiting = task(ssn, "j-0")
+    waiting.node_name = "n1"
+    assert ["claim allocation not found for node"] == ssn.allocated(waiting)
+
+
+def test_a_claim_that_cannot_be_looked_at_ends_pre_predicate() -> None:
+    prefix = "plugin DynamicResources pre-predicates failed "
+    assert f'{prefix}could not find ResourceClaim "default/c"' == prepare(opened(node("n1"), claiming()))
+    missing = f"{prefix}request r: device class gpu does not exist"
+    assert missing == prepare(opened(node("n1"), resource_claim(), claiming()))
+    templated = pod("j-0", "j", resourceClaims=[{"name": "g", "resourceClaimTemplateName": "t"}])
+    waiting = f'{prefix}pod "default/j-0": ResourceClaim not created yet'
+    assert waiting == prepare(opened(node("n1"), templated))

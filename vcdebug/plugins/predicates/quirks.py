@@ -1,0 +1,47 @@
+"""Notes about upstream's oddities in predicates, left at the event where they act.
+
+Upstream: plugins/predicates.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.session import Session
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+VIEW_LOST_POD = "view-lost-pod"
+FILTER_STAYS_SKIPPED = "filter-stays-skipped"
+ANTI_AFFINITY_UNSEEN = "anti-affinity-unseen"
+CLAIMS_UNDECIDED = "claims-undecided"
+
+
+def not_restored(ssn: Session, task: TaskInfo, error: str) -> None:
+    """An eviction was undone, but Reserve refused the pod's return."""
+    if task.status is TaskStatus.RUNNING:
+        ssn.note(
+            VIEW_LOST_POD,
+            f"{task.key} is back on {task.node_name}, but missing from the Kubernetes view of the node for the rest "
+            f"of the session: Reserve answered `{error}`",
+        )
+
+
+def stays_skipped(ssn: Session, task: TaskInfo, filter_name: str) -> None:
+    """PreFilter wants the filter now, but it was skipped once for this task."""
+    ssn.note(FILTER_STAYS_SKIPPED, f"{filter_name} was skipped once for {task.key} and stays skipped in this session")
+
+
+def anti_affinity_unseen(ssn: Session, task: TaskInfo) -> None:
+    """Later pods do not see the anti-affinity of this placed pod."""
+    ssn.note(
+        ANTI_AFFINITY_UNSEEN,
+        f"required anti-affinity of {task.key} is not seen by later pods: {task.node_name} held no such pod when the "
+        "session opened",
+    )
+
+
+def claims_undecided(ssn: Session, task: TaskInfo) -> None:
+    """A replay cannot allocate devices."""
+    ssn.note(
+        CLAIMS_UNDECIDED,
+        f"{task.key} has resource claims that the scheduler would allocate now: the replay lets every node pass",
+    )

@@ -1,0 +1,169 @@
+"""The Kubernetes filters about volumes and resource claims.
+
+Upstream: plugins/predicates, k8s plugins nodevolumelimits, volumezone, volumebinding, dynamicresources.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.dynamic_resources import (
+    NOT_ON_NODE,
+    ClaimState,
+    DynamicResources,
+    DynamicResourcesError,
+    available_on,
+)
+from vcdebug.kube.listers import Listers
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.volume_binding import VolumeBinding, VolumeBindingError, VolumeState
+from vcdebug.kube.volume_limits import VolumeLimits, has_limited_volumes
+from vcdebug.kube.volume_zone import CONFLICT, VolumeZoneError, outside_zone, zone_limits
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.names import IntArray
+from vcdebug.model.pod import Pod
+from vcdebug.plugins.predicates.filters import PreFilterError
+from vcdebug.plugins.predicates.verdicts import INDEX, Verdict, everywhere, where
+
+
+class NodeVolumeLimitsFilter:
+    """A node attaches only so many volumes of a CSI driver."""
+
+    name = "NodeVolumeLimits"
+
+    def __init__(self, view: NodeView, listers: Listers) -> None:
+        self._view = view
+        self._check = VolumeLimits(listers)
+
+    def pre_filter(self, pod: Pod, state: CycleState) -> bool:
+        return has_limited_volumes(pod)
+
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
+        names, pods = self._view.names, self._view.pods
+        statuses = [self._check.check(pod, names[row], (shape.pod for shape in pods[row])) for row in rows.tolist()]
+        return _collected(statuses)
+
+
+class VolumeZoneFilter:
+    """Bound volumes with zone labels need a node in one of those zones."""
+
+    name = "VolumeZone"
+    STATE = "PreFilterVolumeZone"
+    FAILED = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, CONFLICT)
+
+    def __init__(self, view: NodeView, listers: Listers) -> None:
+        self._view = view
+        self._listers = listers
+
+    def pre_filter(self, pod: Pod, state: CycleState) -> bool:
+        try:
+            limits = zone_limits(pod, self._listers)
+        except VolumeZoneError as error:
+            raise PreFilterError(str(error)) from error
+        if limits:
+            state.data[self.STATE] = limits
+        return bool(limits)
+
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
+        limits = state.data.get(self.STATE)
+        if not isinstance(limits, tuple):
+            try:
+                limits = zone_limits(pod, self._listers)
+            except VolumeZoneError as error:
+                return everywhere(Status(UNSCHEDULABLE_AND_UNRESOLVABLE, str(error)), len(rows))
+        return where(self.FAILED, outside_zone(limits, self._view.labels, rows))
+
+
+class VolumeBindingFilter:
+    """Bound volumes must be reachable, unbound ones available or provisionable."""
+
+    name = "VolumeBinding"
+    STATE = "VolumeBinding"
+
+    def __init__(self, view: NodeView, listers: Listers) -> None:
+        self._view = view
+        self._check = VolumeBinding(listers)
+
+    def pre_filter(self, pod: Pod, state: CycleState) -> bool:
+        try:
+            volumes = self._check.pre_filter(pod)
+        except VolumeBindingError as error:
+            raise PreFilterError(str(error)) from error
+        state.data[self.STATE] = VolumeState() if volumes is None else volumes
+        return volumes is not None
+
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
+        volumes = state.data.get(self.STATE)
+        if not isinstance(volumes, VolumeState):
+            return everywhere(Status(ERROR, "not found"), len(rows))
+        view = self._view
+        return _collected(
+            [self._check.filter(volumes, view.names[row], view.labels.labels[row]) for row in rows.tolist()]
+        )
+
+    def reserve(self, state: CycleState, node: str) -> str | None:
+        """Assume the volumes of the node; the error text without a state."""
+        volumes = state.data.get(self.STATE)
+        if not isinstance(volumes, VolumeState):
+            return "not found"
+        self._check.reserve(volumes, node)
+        return None
+
+    def unreserve(self, state: CycleState, node: str) -> None:
+        """Give the volumes of the node back."""
+        volumes = state.data.get(self.STATE)
+        if isinstance(volumes, VolumeState):
+            self._check.unreserve(volumes, node)
+
+
+class DynamicResourcesFilter:
+    """Resource claims, as far as a snapshot decides them."""
+
+    name = "DynamicResources"
+    STATE = "DynamicResources"
+    FAILED = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_ON_NODE)
+
+    def __init__(self, view: NodeView, listers: Listers) -> None:
+        self._view = view
+        self._check = DynamicResources(listers)
+
+    def pre_filter(self, pod: Pod, state: CycleState) -> bool:
+        try:
+            claims = self._check.pre_filter(pod)
+        except DynamicResourcesError as error:
+            raise PreFilterError(str(error)) from error
+        state.data[self.STATE] = claims
+        return bool(pod.spec.get("resourceClaims"))
+
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
+        claims = state.data.get(self.STATE)
+        if not isinstance(claims, ClaimState):
+            return everywhere(Status(ERROR, "not found"), len(rows))
+        labels = self._view.labels
+        failing = [not available_on(claims, labels.labels[row], labels.names[row]) for row in rows.tolist()]
+        return where(self.FAILED, np.array(failing, dtype=np.bool_))
+
+    def undecided(self, state: CycleState) -> bool:
+        """Whether the pod has claims that a real scheduler would allocate now."""
+        claims = state.data.get(self.STATE)
+        return isinstance(claims, ClaimState) and bool(claims.unallocated)
+
+    def reserve(self, state: CycleState, node: str) -> str | None:
+        """The error text where no allocation is known for the node."""
+        claims = state.data.get(self.STATE)
+        if not isinstance(claims, ClaimState):
+            return "not found"
+        if claims.unallocated and not node:
+            return "claim allocation not found for node"
+        return None
+
+    def unreserve(self, state: CycleState, node: str) -> None:
+        """Nothing is kept, so nothing is given back."""
+
+
+def _collected(statuses: list[Status | None]) -> Verdict:
+    """A verdict from one status per row."""
+    position: dict[Status, int] = {}
+    index = [0 if s is None else position.setdefault(s, len(position) + 1) for s in statuses]
+    return Verdict(tuple(position), np.array(index, dtype=INDEX))

@@ -2,6 +2,7 @@
 
 PLUGINS: dict[str, str] = {
     "binpack": "vcdebug.plugins.binpack:Binpack",
+    "capacity": "vcdebug.plugins.capacity:Capacity",
     "conformance": "vcdebug.plugins.conformance:Conformance",
     "drf": "vcdebug.plugins.drf:Drf",
     "gang": "vcdebug.plugins.gang:Gang",

@@ -1,0 +1,298 @@
+"""Explicit quotas per queue, flat or as a tree: admission, allocation and reclaim within them.
+
+Upstream: plugins/capacity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.cycle import SchedulerPanic
+from vcdebug.framework.evictions import EvictionContext, EvictionKind
+from vcdebug.framework.order import victims_queue
+from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
+from vcdebug.framework.session import Session
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.inqueue import format_resource_names
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import QueueName
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.capacity.attr import (
+    Attrs,
+    QueueAttr,
+    common_level,
+    compare_share,
+    deserves_more,
+    exceeds_deserved,
+    keeps_guarantee,
+)
+from vcdebug.plugins.capacity.devices import merge
+from vcdebug.plugins.capacity.flat import build_flat
+from vcdebug.plugins.capacity.limits import Limits
+from vcdebug.plugins.capacity.reclaim import Reclaim
+from vcdebug.plugins.capacity.reservation import opted_in
+from vcdebug.plugins.capacity.simulation import QueueStates
+from vcdebug.plugins.capacity.tree import build_tree, has_cycle
+
+ANCESTOR_LEVEL_KEY = "ancestorReclaimLevel"
+STATE_KEY = "capacity"
+
+QUOTA_MESSAGE = "queue resource quota insufficient"
+NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
+NO_JOB = "[capacity] job {job} not found in session (orphaned task from deleted PodGroup)"
+NO_QUEUE = "[capacity] queue {queue} not found"
+ENDLESS_COPY = "runtime: goroutine stack exceeds 1000000000-byte limit, fatal error: stack overflow"
+
+
+class Capacity(Plugin):
+    """Keeps what each queue deserves, is guaranteed and may use at most."""
+
+    name = "capacity"
+    ssn: Session
+    limits: Limits
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.total = Resource()
+        self.queues: Attrs = {}
+        self.tree = False
+        self.ready = True
+        """False where the tree of queues is spoilt: nothing is admitted, allocated or reclaimed then."""
+        self.ancestor_level = 0
+        self.endless = False
+        """Whether a queue is its own ancestor: upstream's copy of the tree overflows the stack."""
+
+    def on_session_open(self, ssn: Session) -> None:
+        self.ssn = ssn
+        self.total.add(ssn.total_resource)
+        self.limits = Limits(ssn, self.arguments)
+        self.tree = ssn.hierarchy_enabled(self.name)
+        if self.tree:
+            self.open_tree(ssn)
+        else:
+            attrs = build_flat(ssn.queues, ssn.jobs.values(), self.total, self.limits.demands)
+            self.queues = {name: attrs[name] for name in sorted(attrs)}
+            ssn.withdraw(self, "victim_queue_order")
+
+    def open_tree(self, ssn: Session) -> None:
+        """Every queue of the session takes part."""
+        self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
+        attrs: Attrs = {}
+        self.ready = build_tree(attrs, ssn.queues, ssn.jobs.values(), self.total, self.limits.demands)
+        self.queues = {name: attrs[name] for name in sorted(attrs)}
+        self.endless = has_cycle(self.queues)
+        if not self.ready:
+            ssn.withdraw(self, "queue_order")
+            ssn.withdraw(self, "victim_queue_order")
+
+    # Orders
+
+    def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
+        """By priority, then by share: in the tree leaves first, compared where their branches part."""
+        if left.priority != right.priority:
+            return right.priority - left.priority
+        mine, other = self.queues[left.name], self.queues[right.name]
+        if bool(mine.children) != bool(other.children):
+            return 1 if mine.children else -1
+        if self.tree and not mine.children:
+            level = common_level(mine, other) + 1
+            mine, other = self.branch(mine, level), self.branch(other, level)
+        return compare_share(mine, other)
+
+    def branch(self, attr: QueueAttr, level: int) -> QueueAttr:
+        """The queue's ancestor at a level, or itself; an ancestor's share is the one at session open."""
+        return self.queues[attr.ancestors[level]] if level < len(attr.ancestors) else attr
+
+    def victim_queue_order(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> int:
+        """The queue that is nearer to the preemptor's gives first."""
+        asking = self.queues[preemptor.name]
+        mine, other = common_level(self.queues[left.name], asking), common_level(self.queues[right.name], asking)
+        return (mine < other) - (mine > other)
+
+    # Allocation
+
+    def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
+        """Whether an open leaf and all its ancestors stay within their limits; what they deserve does not matter."""
+        if queue.state != OPEN or not self.ready or self.queues[queue.name].children:
+            return False
+        if not all(self.limits.hold(each, each.allocated, each.devices, task) for each in self.upward(queue.name)):
+            return False
+        if self.limits.reservations is not None and opted_in(task):
+            self.limits.reservations.add(queue.name, task)
+        return True
+
+    def upward(self, name: QueueName) -> Iterator[QueueAttr]:
+        """The queue and its ancestors up to the root; naming it behind them may overwrite a cousin's parent."""
+        names = list(self.queues[name].ancestors.appended(name))
+        return (self.queues[each] for each in reversed(names))
+
+    # Reclaim
+
+    def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
+        """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold."""
+        if not self.ready or queue.state != OPEN:
+            return False
+        attr = self.queues[queue.name]
+        request = Resource()
+        for task in tasks:
+            request.add(task.resreq)
+        future = attr.allocated.clone().add(request)
+        if not future.less_equal_with_dimension_and_resources_name(attr.real_capability, request)[0]:
+            return False
+        return any(deserves_more(claimant, request) for claimant in self.claimants(attr))
+
+    def claimants(self, attr: QueueAttr) -> Iterator[QueueAttr]:
+        """The queue and its nearest ancestors below the root."""
+        yield attr
+        for distance in range(1, min(self.ancestor_level, len(attr.ancestors)) + 1):
+            name = attr.nearest(distance)
+            if name is not None and name != ROOT_QUEUE and name in self.queues:
+                yield self.queues[name]
+
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        """Candidates in the order of eviction whose queues hold more than they deserve."""
+        asking = self.queue_of(reclaimer)
+        if not self.ready or asking is None:
+            return [], REJECT
+        reclaim = Reclaim(self.queues, self.ancestor_level, reclaimer, asking)
+        waiting = victims_queue(self.ssn, candidates, reclaimer)
+        victims = []
+        while waiting:
+            task = waiting.pop()
+            attr = self.queue_of(task)
+            if attr is not None and reclaim.takes(task, attr):
+                victims.append(task)
+        return victims, PERMIT
+
+    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
+        """As Reclaimable, but in the order given, and without a look at dimensions or ancestors."""
+        if context.kind is EvictionKind.GANG_PREEMPT:
+            return candidates, PERMIT
+        if not self.ready:
+            return [], REJECT
+        held: dict[QueueName, Resource] = {}
+        victims = []
+        for task in candidates:
+            attr = self.queues[self.ssn.jobs[task.job].queue]
+            if attr.name not in held:
+                held[attr.name] = attr.allocated.clone()
+            left = held[attr.name]
+            if keeps_guarantee(attr, left, task) and exceeds_deserved(attr, left, task):
+                left.sub(task.resreq)
+                victims.append(task)
+        return victims, PERMIT
+
+    def queue_of(self, task: TaskInfo) -> QueueAttr | None:
+        """The queue of the task's job; None for a task without a job in the session."""
+        job = self.ssn.jobs.get(task.job)
+        return None if job is None else self.queues.get(job.queue)
+
+    # Admission
+
+    def job_enqueueable(self, job: JobInfo) -> int:
+        """Whether the queue and all its ancestors hold the job's minimum beside everything that is not elastic."""
+        if not self.ready or self.queues[job.queue].children or self.ssn.queues[job.queue].state != OPEN:
+            return REJECT
+        attr = self.queues[job.queue]
+        if job.pod_group.min_resources is None and self.limits.minimum_demand(attr, job) is None:
+            return PERMIT
+        for each in self.upward(job.queue):
+            missing = self.limits.missing(each, job)
+            if missing is not None:
+                message = format_resource_names(QUOTA_MESSAGE, "insufficient", missing)
+                self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
+                return REJECT
+        return PERMIT
+
+    def job_enqueued(self, job: JobInfo) -> None:
+        """The minimum counts from now on, less what scheduling-gated pods ask for."""
+        attr = self.queues.get(job.queue)
+        devices = None if attr is None else self.limits.minimum_demand(attr, job)
+        if attr is None or (job.pod_group.min_resources is None and devices is None):
+            return
+        reserved = job.deduct_sch_gated_resources(job.get_min_resources())
+        for each in (attr, *self.above(attr)):
+            each.inqueue.add(reserved)
+            if devices is not None and each.devices is not None:
+                merge(each.devices.inqueue, devices)
+
+    # Events
+
+    def allocate_func(self, event: Event) -> None:
+        attr = self.queue_of(event.task)
+        if attr is None:
+            return
+        for each in (attr, *self.above(attr)):
+            each.add(event.task, self.limits.demand(event.task))
+        attr.update_share()
+        if self.limits.reservations is not None:
+            self.limits.reservations.remove(event.task.uid)
+
+    def deallocate_func(self, event: Event) -> None:
+        attr = self.queue_of(event.task)
+        if attr is None:
+            return
+        for each in (attr, *self.above(attr)):
+            each.remove(event.task, self.limits.demand(event.task))
+        attr.update_share()
+        if self.limits.reservations is not None and opted_in(event.task):
+            self.limits.reservations.add(attr.name, event.task)
+
+    def above(self, attr: QueueAttr) -> list[QueueAttr]:
+        """The queue's ancestors, root first; their shares are not refreshed by events."""
+        return [self.queues[name] for name in attr.ancestors]
+
+    # Simulation
+
+    def pre_predicate(self, task: TaskInfo) -> PluginError | None:
+        """Remember what every queue holds, for simulations of this task."""
+        if self.endless:
+            raise SchedulerPanic(ENDLESS_COPY)
+        self.ssn.cycle_state(task).data[STATE_KEY] = QueueStates.of(self.queues)
+        return None
+
+    def simulate_allocatable(self, state: CycleState, queue: QueueInfo, task: TaskInfo) -> bool:
+        """As Allocatable, for a queue in any state."""
+        held = state.data.get(STATE_KEY)
+        if not isinstance(held, QueueStates) or not self.ready or self.queues[queue.name].children:
+            return False
+        names = [*held.ancestors(self.queues, queue.name), queue.name]
+        return all(
+            self.limits.hold(self.queues[name], held.allocated[name], held.devices.get(name), task)
+            for name in reversed(names)
+        )
+
+    def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
+        held, queues, error = self.simulated(state, other)
+        held.add(queues, other, self.limits.demand(other))
+        return error
+
+    def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
+        held, queues, error = self.simulated(state, other)
+        held.remove(queues, other, self.limits.demand(other))
+        return error
+
+    def simulated(self, state: CycleState, task: TaskInfo) -> tuple[QueueStates, list[QueueName], str | None]:
+        """(state, the queues that count the task, error) of a simulation."""
+        held = state.data.get(STATE_KEY)
+        if not isinstance(held, QueueStates):
+            return QueueStates.of({}), [], NO_STATE
+        job = self.ssn.jobs.get(task.job)
+        if job is None:
+            return held, [], NO_JOB.format(job=task.job)
+        if job.queue not in held.allocated:
+            return held, [], NO_QUEUE.format(queue=job.queue)
+        return held, [job.queue, *held.ancestors(self.queues, job.queue)], None
+
+    # The trace
+
+    def ledger(self, task: TaskInfo) -> Mapping[str, object] | None:
+        attr = self.queue_of(task)
+        return None if attr is None else attr.ledger()
+
+    def books(self) -> Mapping[str, object]:
+        return {"total": self.total.clone(), "queues": {name: attr.shown() for name, attr in self.queues.items()}}

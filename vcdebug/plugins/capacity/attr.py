@@ -1,0 +1,195 @@
+"""What the capacity plugin keeps of one queue: limits, sums, share, and its place in the tree.
+
+Upstream: plugins/capacity (queueAttr).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from vcdebug.model.inqueue import add_allocated, add_requested, reserved_resource
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import QueueName
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import PODS, Resource, share
+from vcdebug.model.status import allocated_status
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, TaskDemand
+
+
+class Ancestors:
+    """A queue's ancestors, root first, as a Go slice: lists grown from one list may share its memory.
+
+    From depth 7 on cousins overwrite each other's last name, and asking about a queue may do so as well.
+    """
+
+    __slots__ = ("_memory", "_size")
+
+    def __init__(self) -> None:
+        self._memory: list[QueueName] = []
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: int) -> QueueName:
+        return self._memory[index if index >= 0 else self._size + index]
+
+    def __iter__(self) -> Iterator[QueueName]:
+        return iter(self._memory[: self._size])
+
+    def appended(self, name: QueueName) -> Ancestors:
+        """Go's append: writes behind the own names where memory is left, else copies into twice the memory."""
+        grown = Ancestors()
+        grown._size = self._size + 1
+        if self._size == len(self._memory):
+            spare = max(1, 2 * self._size) - grown._size
+            grown._memory = [*self._memory, name, *[""] * spare]
+        else:
+            grown._memory = self._memory
+            grown._memory[self._size] = name
+        return grown
+
+
+@dataclass(slots=True, eq=False)
+class QueueAttr:
+    """A queue's figures. `allocated` is replaced, never changed, so that simulations may keep an earlier one."""
+
+    name: QueueName
+    deserved: Resource
+    capability: Resource
+    guarantee: Resource
+    real_capability: Resource = field(default_factory=Resource)
+    """The limit that holds: the capability within what others' guarantees leave."""
+    devices: DeviceQuota | None = None
+    share: float = 0.0
+    ancestors: Ancestors = field(default_factory=Ancestors)
+    children: dict[QueueName, QueueAttr] = field(default_factory=dict)
+    allocated: Resource = field(default_factory=Resource)
+    request: Resource = field(default_factory=Resource)
+    elastic: Resource = field(default_factory=Resource)
+    inqueue: Resource = field(default_factory=Resource)
+
+    @classmethod
+    def of(cls, queue: QueueInfo) -> QueueAttr:
+        """The queue's limits as they are written."""
+        return cls(
+            queue.name,
+            Resource.from_list(queue.deserved),
+            Resource.from_list(queue.capability),
+            Resource.from_list(queue.guarantee),
+            devices=DeviceQuota.of(queue),
+        )
+
+    def update_share(self) -> None:
+        """The largest fraction of a deserved dimension that is allocated; 1 for a queue that deserves nothing."""
+        if self.deserved.is_empty():
+            self.share = 1.0
+            return
+        self.share = 0.0
+        for name in self.deserved.resource_names():
+            self.share = max(self.share, share(self.allocated.get(name), self.deserved.get(name)))
+
+    def nearest(self, distance: int) -> QueueName | None:
+        """The ancestor at a distance from the queue, 1 for its parent."""
+        return self.ancestors[-distance] if 0 < distance <= len(self.ancestors) else None
+
+    def add(self, task: TaskInfo, demand: TaskDemand | None) -> None:
+        """The task is allocated; the share is left as it was."""
+        self.allocated = self.allocated.clone().add(task.resreq)
+        if demand is not None and self.devices is not None:
+            self.devices.add(demand)
+
+    def remove(self, task: TaskInfo, demand: TaskDemand | None) -> None:
+        """The task is gone; the share is left as it was."""
+        self.allocated = self.allocated.clone().sub(task.resreq)
+        if demand is not None and self.devices is not None:
+            self.devices.remove(demand)
+
+    def ledger(self) -> dict[str, object]:
+        """What an operation on one of the queue's tasks changes."""
+        return {"queue": self.name, "allocated": self.allocated.clone(), "share": self.share}
+
+    def shown(self) -> dict[str, object]:
+        """The figures under upstream's names."""
+        return {
+            "ancestors": list(self.ancestors),
+            "share": self.share,
+            "deserved": self.deserved.clone(),
+            "allocated": self.allocated.clone(),
+            "request": self.request.clone(),
+            "elastic": self.elastic.clone(),
+            "inqueue": self.inqueue.clone(),
+            "capability": self.capability.clone(),
+            "realCapability": self.real_capability.clone(),
+            "guarantee": self.guarantee.clone(),
+        }
+
+
+Attrs = dict[QueueName, QueueAttr]
+
+
+def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None) -> None:
+    """Add one job to its queue's sums."""
+    add_allocated(attr.allocated, job)
+    if attr.devices is not None and demands is not None:
+        for uid in sorted(job.tasks):
+            demand = demands.of(job.tasks[uid]) if allocated_status(job.tasks[uid].status) else None
+            if demand is not None:
+                attr.devices.add(demand)
+    add_requested(attr.request, job)
+    reserved = reserved_resource(job)
+    if reserved is not None:
+        attr.inqueue.add(reserved)
+    attr.elastic.add(job.get_elastic_resources())
+
+
+def compare_share(left: QueueAttr, right: QueueAttr) -> int:
+    """The smaller share first; of equal ones a queue that deserves something."""
+    if left.share != right.share:
+        return -1 if left.share < right.share else 1
+    return int(left.deserved.is_empty()) - int(right.deserved.is_empty())
+
+
+def common_level(left: QueueAttr, right: QueueAttr) -> int:
+    """Index of the last ancestor down to which both agree, 0 also where they agree on none."""
+    level = 0
+    for index, (mine, other) in enumerate(zip(left.ancestors, right.ancestors, strict=False)):
+        if mine != other:
+            return level
+        level = index
+    return level
+
+
+def shared_dimensions(left: Resource, right: Resource) -> list[str]:
+    """Dimensions in which both hold something."""
+    return [name for name in right.resource_names() if name in left.resource_names()]
+
+
+def overlap(task: TaskInfo, other: TaskInfo) -> bool:
+    """Whether evicting the task frees anything that the other asks for, `pods` aside."""
+    return any(name != PODS for name in shared_dimensions(task.resreq, other.init_resreq))
+
+
+def concerned(task: TaskInfo, deserved: Resource) -> bool:
+    """Whether the task uses a dimension in which something is deserved."""
+    return bool(shared_dimensions(task.resreq, deserved))
+
+
+def keeps_guarantee(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
+    """Whether the queue still holds its guarantee without the task."""
+    return attr.guarantee.less_equal(held.clone().sub(task.resreq))
+
+
+def exceeds_deserved(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
+    """Whether the queue holds more than it deserves in a dimension of the task, or deserves nothing in any of them."""
+    if not concerned(task, attr.deserved):
+        return True
+    return held.greater_partly_with_relevant_dimensions(attr.deserved, task.resreq)[0]
+
+
+def deserves_more(attr: QueueAttr, request: Resource) -> bool:
+    """Whether the queue, with the request, still holds no more than it deserves in one of its dimensions."""
+    future = attr.allocated.clone().add(request)
+    return future.less_equal_partly_with_dimension_zero_filtered(attr.deserved, request)[0]

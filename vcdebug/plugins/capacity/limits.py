@@ -1,0 +1,69 @@
+"""Whether one queue's limits hold a task or a job's minimum, devices and reserved room included.
+
+Upstream: plugins/capacity (queueAllocatableWithReserved, jobEnqueueable).
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.session import Session
+from vcdebug.kube.listers import Listers
+from vcdebug.model.job import JobInfo
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.capacity.attr import QueueAttr
+from vcdebug.plugins.capacity.devices import ClaimDemands, Demand, DeviceQuota, TaskDemand
+from vcdebug.plugins.capacity.reservation import FEATURE_GATE, Reservations
+
+DEVICES_KEY = "capacity.DynamicResourceAllocationEnable"
+CONSUMABLE_KEY = "capacity.DRAConsumableCapacityEnable"
+DEVICES_NAME = "dra-resource-exceeded"
+
+
+class Limits:
+    """What is checked beside cpu, memory and scalars follows from arguments and feature gates."""
+
+    def __init__(self, ssn: Session, arguments: Arguments) -> None:
+        gate = ssn.flags.gate
+        devices = arguments.get_bool(DEVICES_KEY, default=gate("DynamicResourceAllocation"))
+        self.demands = ClaimDemands(Listers(ssn.snapshot)) if devices else None
+        self.consumable = arguments.get_bool(CONSUMABLE_KEY, default=gate("DRAConsumableCapacity"))
+        self.reservations = Reservations(ssn.jobs.values()) if gate(FEATURE_GATE) else None
+
+    def demand(self, task: TaskInfo) -> TaskDemand | None:
+        """The devices that the task asks for, where quotas on devices are on."""
+        return None if self.demands is None else self.demands.of(task)
+
+    def minimum_demand(self, attr: QueueAttr, job: JobInfo) -> Demand | None:
+        """The devices of the job's minimum, as far as this queue has a quota on devices."""
+        return None if self.demands is None or attr.devices is None else self.demands.minimum(job)
+
+    def hold(self, attr: QueueAttr, allocated: Resource, devices: DeviceQuota | None, task: TaskInfo) -> bool:
+        """Whether the task fits beside what the queue holds and what it keeps for others."""
+        if devices is not None and not self.devices_hold(devices, task):
+            return False
+        future = allocated.clone()
+        if self.reservations is not None:
+            future.add(self.reservations.beside(attr.name, task))
+        future.add(task.resreq)
+        return future.less_equal_with_dimension_and_resources_name(attr.real_capability, task.resreq)[0]
+
+    def devices_hold(self, devices: DeviceQuota, task: TaskInfo) -> bool:
+        """Whether the device quota holds what the task's claims add."""
+        demand = self.demand(task)
+        if demand is None:
+            return True
+        return devices.admits(devices.new_for(demand), consumable=self.consumable, with_inqueue=False)
+
+    def missing(self, attr: QueueAttr, job: JobInfo) -> list[str] | None:
+        """The dimensions in which the job's minimum is too much beside all that is not elastic; None when it fits."""
+        minimum = job.get_min_resources()
+        used = minimum.clone().add(attr.allocated).add(attr.inqueue).sub(attr.elastic)
+        fits, names = used.less_equal_with_dimension_and_resources_name(attr.real_capability, minimum)
+        if not fits:
+            return names
+        demand = self.minimum_demand(attr, job)
+        if attr.devices is None or demand is None:
+            return None
+        admitted = attr.devices.admits(demand, consumable=self.consumable, with_inqueue=True)
+        return None if admitted else [DEVICES_NAME]

@@ -1,0 +1,53 @@
+"""Room kept for pods that passed the queue's check behind Volcano's own scheduling gate.
+
+Upstream: plugins/capacity (queueGateReservedTasks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import QueueName, TaskId
+from vcdebug.model.pod import VOLCANO_GATE
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+FEATURE_GATE = "SchedulingGatesQueueAdmission"
+
+
+def opted_in(task: TaskInfo) -> bool:
+    """Whether the pod asks for the gate."""
+    return task.pod.annotations.get(VOLCANO_GATE) == "true"
+
+
+class Reservations:
+    """Tasks per queue that have passed but are not allocated."""
+
+    def __init__(self, jobs: Iterable[JobInfo]) -> None:
+        """At first the pending tasks whose gate an earlier cycle removed."""
+        self._tasks: dict[QueueName, dict[TaskId, TaskInfo]] = {}
+        for job in jobs:
+            for task in job.with_status(TaskStatus.PENDING):
+                if not task.sch_gated and opted_in(task):
+                    self.add(job.queue, task)
+
+    def add(self, queue: QueueName, task: TaskInfo) -> None:
+        """Keep room in the queue."""
+        self._tasks.setdefault(queue, {})[task.uid] = task
+
+    def remove(self, uid: TaskId) -> None:
+        """The first queue that holds the task forgets it."""
+        for queue in sorted(self._tasks):
+            if self._tasks[queue].pop(uid, None) is not None:
+                return
+
+    def beside(self, queue: QueueName, task: TaskInfo) -> Resource:
+        """What the queue keeps for other tasks."""
+        total = Resource()
+        reserved = self._tasks.get(queue, {})
+        for uid in sorted(reserved):
+            if uid != task.uid:
+                total.add(reserved[uid].resreq)
+        return total

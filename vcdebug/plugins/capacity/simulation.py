@@ -1,0 +1,65 @@
+"""What queues hold in a simulation: copied when a task is pre-checked, changed by the tasks that come and go.
+
+Upstream: plugins/capacity (capacityState).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vcdebug.model.names import QueueName
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.capacity.attr import Attrs
+from vcdebug.plugins.capacity.devices import DeviceQuota, TaskDemand
+
+SHARED_MEMORY_DEPTH = 7
+"""From this depth on a queue's ancestors may be overwritten later, so a copy must keep them."""
+
+
+class QueueStates:
+    """Allocated amounts and devices per queue, from PrePredicate on."""
+
+    __slots__ = ("_ancestors", "allocated", "devices")
+
+    def __init__(
+        self,
+        allocated: dict[QueueName, Resource],
+        devices: dict[QueueName, DeviceQuota],
+        ancestors: dict[QueueName, tuple[QueueName, ...]],
+    ) -> None:
+        self.allocated = allocated
+        self.devices = devices
+        self._ancestors = ancestors
+
+    @classmethod
+    def of(cls, attrs: Attrs) -> QueueStates:
+        """A copy of what the session's queues hold now."""
+        return cls(
+            {name: attr.allocated for name, attr in attrs.items()},
+            {name: attr.devices.clone() for name, attr in attrs.items() if attr.devices is not None},
+            {name: tuple(a.ancestors) for name, a in attrs.items() if len(a.ancestors) >= SHARED_MEMORY_DEPTH},
+        )
+
+    def clone(self) -> QueueStates:
+        """An independent copy."""
+        devices = {name: quota.clone() for name, quota in self.devices.items()}
+        return QueueStates(dict(self.allocated), devices, self._ancestors)
+
+    def ancestors(self, attrs: Attrs, name: QueueName) -> Iterable[QueueName]:
+        """The queue's ancestors as they were when the copy was made."""
+        return self._ancestors.get(name) or attrs[name].ancestors
+
+    def add(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
+        """The task comes to these queues."""
+        for name in queues:
+            self.allocated[name] = self.allocated[name].clone().add(task.resreq)
+            if demand is not None and name in self.devices:
+                self.devices[name].add(demand)
+
+    def remove(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
+        """The task leaves these queues."""
+        for name in queues:
+            self.allocated[name] = self.allocated[name].clone().sub(task.resreq)
+            if demand is not None and name in self.devices:
+                self.devices[name].remove(demand)

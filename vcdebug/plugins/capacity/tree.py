@@ -1,0 +1,152 @@
+"""The queue tree: who is whose parent, what jobs add to every level, and which limits hold further down.
+
+Upstream: plugins/capacity (buildHierarchicalQueueAttrs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import QueueName
+from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
+from vcdebug.model.resource import INFINITY, MAX_INT64, Resource, exceeded_part, resource_max
+from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, count_in
+from vcdebug.plugins.capacity.devices import ClaimDemands, Demand, DeviceAmount, DeviceQuota, copied, merge
+
+Queues = Mapping[QueueName, QueueInfo]
+
+
+def build_tree(
+    attrs: Attrs, queues: Queues, jobs: Iterable[JobInfo], total: Resource, demands: ClaimDemands | None
+) -> bool:
+    """Fill `attrs` with all queues; False where upstream gives up, with what there was until then.
+
+    A queue whose parent is missing, a job in a queue that has children, or a missing root spoils the whole tree.
+    """
+    linked = all(name in attrs or link(attrs, queues, name) for name in queues)
+    if not linked or not all(count_job(attrs, job, demands) for job in jobs):
+        return False
+    root = attrs.get(ROOT_QUEUE)
+    if root is None:
+        return False
+    limit_from_root(root, total)
+    for attr in attrs.values():
+        attr.update_share()
+    return True
+
+
+def link(attrs: Attrs, queues: Queues, name: QueueName) -> bool:
+    """Enter a queue and every ancestor that is new; False when one of them names a parent that does not exist.
+
+    A cycle of parents is not noticed: its queues hang under each other, and not under the root.
+    """
+    chain = [name]
+    attrs[name] = QueueAttr.of(queues[name])
+    while chain[-1] != ROOT_QUEUE:
+        parent = parent_of(queues[chain[-1]])
+        if parent not in queues:
+            return False
+        if parent in attrs:
+            hang(attrs[chain[-1]], attrs[parent])
+            break
+        attrs[parent] = QueueAttr.of(queues[parent])
+        chain.append(parent)
+    for child, parent in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):
+        hang(attrs[child], attrs[parent])
+    return True
+
+
+def parent_of(queue: QueueInfo) -> QueueName:
+    """spec.parent, else the root."""
+    return queue.parent or ROOT_QUEUE
+
+
+def hang(child: QueueAttr, parent: QueueAttr) -> None:
+    """Make one queue the child of another."""
+    parent.children[child.name] = child
+    child.ancestors = parent.ancestors.appended(parent.name)
+
+
+def has_cycle(attrs: Attrs) -> bool:
+    """Whether some queue is its own ancestor: upstream's copies of such a tree never end."""
+    parents = {child: attr.name for attr in attrs.values() for child in attr.children}
+    for name in attrs:
+        above: QueueName | None = parents.get(name)
+        for _ in range(len(attrs)):
+            if above is None:
+                break
+            above = parents.get(above)
+        else:
+            return True
+    return False
+
+
+def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None) -> bool:
+    """Add a job to its queue and all ancestors; False when the queue has children."""
+    attr = attrs[job.queue]
+    if attr.children:
+        return False
+    before = [total.clone() for total in _sums(attr)]
+    held = copied(attr.devices.allocated) if attr.devices is not None else {}
+    count_in(attr, job, demands)
+    added = [total.clone().sub(earlier) for total, earlier in zip(_sums(attr), before, strict=True)]
+    for name in attr.ancestors:
+        for total, more in zip(_sums(attrs[name]), added, strict=True):
+            total.add(more)
+        add_devices(attrs[name].devices, attr.devices, held)
+    return True
+
+
+def add_devices(upper: DeviceQuota | None, lower: DeviceQuota | None, before: Demand) -> None:
+    """Add to an ancestor what its descendant's devices grew by, in the classes that the ancestor limits.
+
+    The ancestor does not learn of the claims, so later events may count a shared claim again.
+    """
+    if upper is None or lower is None:
+        return
+    grown = {name: amount.less(before.get(name, DeviceAmount())) for name, amount in lower.allocated.items()}
+    merge(upper.allocated, {name: amount for name, amount in grown.items() if name in upper.capability})
+
+
+def _sums(attr: QueueAttr) -> tuple[Resource, Resource, Resource, Resource]:
+    return attr.allocated, attr.request, attr.inqueue, attr.elastic
+
+
+def limit_from_root(root: QueueAttr, total: Resource) -> None:
+    """Give every queue below the root what its parent leaves; a root without capability is unlimited."""
+    if root.capability.is_empty():
+        root.capability = Resource.infinite()
+        for name in total.scalars or ():
+            root.capability.set_scalar(name, float(MAX_INT64))
+    root.real_capability = root.capability
+    level = [root]
+    while level:
+        for attr in level:
+            limit_children(attr)
+        level = [attr.children[name] for attr in level for name in sorted(attr.children)]
+
+
+def limit_children(attr: QueueAttr) -> None:
+    """Children inherit capability where they state none, and share what the guarantees of all of them leave."""
+    children = [attr.children[name] for name in sorted(attr.children)]
+    guaranteed, deserved = Resource(), Resource()
+    for child in children:
+        child.deserved = resource_max(child.deserved, child.guarantee)
+        deserved.add(child.deserved)
+        guaranteed.add(child.guarantee)
+        inherit(child.capability, attr.capability)
+    if attr.name == ROOT_QUEUE:
+        attr.guarantee, attr.deserved = guaranteed, deserved
+    for child in children:
+        child.real_capability = exceeded_part(attr.real_capability, guaranteed).add(child.guarantee)
+        child.real_capability.min_dimension_resource(child.capability, INFINITY)
+
+
+def inherit(capability: Resource, parent: Resource) -> None:
+    """Take over what is not stated: cpu and memory of 0 or less, and missing scalars."""
+    capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else parent.milli_cpu
+    capability.memory = capability.memory if capability.memory > 0 else parent.memory
+    for name, amount in (parent.scalars or {}).items():
+        if not capability.has(name):
+            capability.set_scalar(name, amount)

@@ -1,0 +1,154 @@
+"""The arithmetic of quotas: proportion's deserved amounts and limits, overcommit's enlarged cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
+from vcdebug.explain.past import before, task_of
+from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.model.queue import OPEN
+from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, PODS, Resource
+from vcdebug.trace.recording import Recording
+
+PROPORTION, OVERCOMMIT = "proportion", "overcommit"
+NOT_ASKED = "not asked for"
+PODS_IGNORED = "pods are not compared here"
+
+
+def overused(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Is everything that the queue deserves used up?"""
+    queue = event.subject[0][1]
+    deserved, allocated = _amounts(recording, seq, queue, "deserved", "allocated")
+    terms = tuple(
+        Term(name, (amount, allocated.get(name)), at_most(amount, allocated.get(name)))
+        for name, amount in deserved.items()
+    )
+    verdict = all_hold(terms)
+    left = first_failing(terms)
+    note = "" if verdict else f"{left} is not used up, which keeps the queue from being overused"
+    title = f"proportion: is queue {queue} overused?"
+    columns = ("deserved", "allocated")
+    return Equation(title, "deserved ≤ allocated, in every dimension", columns, "dimension", terms, verdict, left, note)
+
+
+def allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """May the queue take one task?"""
+    queue, task = event.subject[0][1], event.subject[1][1]
+    title = f"proportion: may queue {queue} take {task}?"
+    return _within_deserved(recording, seq, title, queue, task_of(recording, task).resreq)
+
+
+def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """May the queue reclaim for these tasks?"""
+    queue, tasks = event.subject[0][1], event.subject[1][1]
+    request = Resource()
+    for task in tasks:
+        request.add(task_of(recording, task).resreq)
+    title = f"proportion: may queue {queue} reclaim for {', '.join(tasks)}?"
+    return _within_deserved(recording, seq, title, queue, request)
+
+
+def _within_deserved(recording: Recording, seq: Seq, title: str, queue: QueueName, request: Resource) -> Equation:
+    deserved, allocated = _amounts(recording, seq, queue, "deserved", "allocated")
+    total = allocated.clone().add(request)
+    terms = tuple(
+        _limited(name, (allocated.get(name), amount, total.get(name), deserved.get(name)), amount, total)
+        for name, amount in _dimensions(request, deserved)
+    )
+    formula = "allocated + request ≤ deserved, in the dimensions requested"
+    columns = ("allocated", "request", "sum", "deserved")
+    closed = _closed(recording, queue)
+    verdict = not closed and all_hold(terms)
+    return Equation(title, formula, columns, "dimension", terms, verdict, first_failing(terms), closed)
+
+
+def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Does the queue's limit hold the job's minimum?"""
+    uid = event.subject[0][1]
+    job = recording.session.jobs[uid]
+    queue = job.queue
+    allocated, inqueue, elastic, limit = _amounts(
+        recording, seq, queue, "allocated", "inqueue", "elastic", "realCapability"
+    )
+    minimum = job.get_min_resources()
+    total = minimum.clone().add(allocated).add(inqueue).sub_without_assert(elastic)
+    parts = (minimum, allocated, inqueue, elastic, total, limit)
+    terms = tuple(
+        _limited(name, tuple(part.get(name) for part in parts), amount, total)
+        for name, amount in _dimensions(minimum, limit)
+    )
+    title = f"proportion: does queue {queue} admit {uid}?"
+    formula = "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum"
+    columns = ("min resources", "allocated", "inqueue", "elastic", "sum", "real capability")
+    note = _closed(recording, queue) or _no_minimum(recording, uid)
+    permitted = not _closed(recording, queue) and (bool(_no_minimum(recording, uid)) or all_hold(terms))
+    verdict = PERMIT if permitted else REJECT
+    return Equation(title, formula, columns, "dimension", terms, verdict, first_failing(terms), note)
+
+
+def cluster_admits(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """overcommit: does the enlarged cluster hold the job's minimum?"""
+    uid = event.subject[0][1]
+    state = before(recording, seq)
+    inqueue, idle = (state.amount(OVERCOMMIT, "", figure) for figure in ("inqueue", "idle"))
+    factor = state.figure(OVERCOMMIT, "", "factor")
+    minimum = recording.session.jobs[uid].get_min_resources()
+    total = inqueue.clone().add(minimum)
+    terms = tuple(
+        _limited(name, (amount, inqueue.get(name), total.get(name), idle.get(name)), amount, total)
+        for name, amount in _dimensions(minimum, idle)
+    )
+    title = f"overcommit: does the cluster, enlarged {factor:g} times, admit {uid}?"
+    formula = "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum"
+    columns = ("min resources", "inqueue", "sum", "overcommitted idle")
+    free = _no_minimum(recording, uid)
+    verdict = PERMIT if free or all_hold(terms) else REJECT
+    return Equation(title, formula, columns, "dimension", terms, verdict, first_failing(terms), free)
+
+
+def at_most(amount: float, limit: float) -> bool:
+    """Upstream's `≤` with its tolerance."""
+    return amount < limit or abs(amount - limit) < MIN_RESOURCE
+
+
+def _amounts(recording: Recording, seq: Seq, queue: QueueName, *figures: str) -> tuple[Resource, ...]:
+    state = before(recording, seq)
+    return tuple(state.amount(PROPORTION, queue, figure) for figure in figures)
+
+
+def _dimensions(asked: Resource, limit: Resource) -> list[tuple[str, float]]:
+    """Every dimension of either side with the amount asked for."""
+    names = [CPU, MEMORY, *sorted({**(asked.scalars or {}), **(limit.scalars or {})})]
+    return [(name, asked.get(name)) for name in names]
+
+
+def _limited(name: str, figures: tuple[float, ...], asked: float, total: Resource) -> Term:
+    """Strictly more than the limit fails, without tolerance; only dimensions asked for are judged."""
+    if asked <= 0 or (name not in (CPU, MEMORY) and total.scalars is None):
+        return Term(name, figures, None, NOT_ASKED)
+    if name == PODS:
+        return Term(name, figures, None, PODS_IGNORED)
+    return Term(name, figures, figures[-2] <= figures[-1])
+
+
+def _closed(recording: Recording, queue: QueueName) -> str:
+    state = recording.session.queues[queue].state
+    return "" if state == OPEN else f"the queue's state is {state or 'not set'}, not {OPEN}"
+
+
+def _no_minimum(recording: Recording, job: JobId) -> str:
+    group = recording.session.jobs[job].pod_group
+    return "the PodGroup states no minResources" if group.min_resources is None else ""
+
+
+EQUATIONS: Final[Mapping[tuple[str, str], Callable[[Recording, Seq, HookEvent], Equation]]] = {
+    (PROPORTION, "Overused"): overused,
+    (PROPORTION, "Allocatable"): allocatable,
+    (PROPORTION, "Preemptive"): preemptive,
+    (PROPORTION, "JobEnqueueable"): job_enqueueable,
+    (OVERCOMMIT, "JobEnqueueable"): cluster_admits,
+}

@@ -15,6 +15,7 @@ from vcdebug.model.names import JobId, NodeName, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.podrequest import PodRequestCache
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import completed_status
 from vcdebug.model.task import TaskInfo
@@ -72,12 +73,13 @@ class ClusterInfo:
     def _read_pods(self) -> None:
         flags = self.snapshot.flags
         volumes = CsiVolumes(self.snapshot)
+        requests = PodRequestCache(flags)
         tasks: dict[str, TaskInfo] = {}
         for manifest in self.snapshot.of("Pod"):
             pod = Pod(manifest)
             if not pod.node_name and pod.scheduler_name not in flags.scheduler_names:
                 continue
-            task = TaskInfo.from_pod(pod, flags)
+            task = TaskInfo(pod, requests.request(pod))
             try:
                 volumes.charge(task)
             except VolumeLookupError:

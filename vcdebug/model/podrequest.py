@@ -16,6 +16,31 @@ from vcdebug.snapshot.snapshot import Flags
 ResourceList = Mapping[str, object]
 
 
+class PodRequestCache:
+    """Requests by what the pod's spec says of resources: pods of one template share one Resource, never changed."""
+
+    def __init__(self, flags: Flags) -> None:
+        self._flags = flags
+        self._known: dict[str, Resource] = {}
+
+    def request(self, pod: Pod) -> Resource:
+        """As pod_request."""
+        spec, status = pod.spec, pod.status
+        if _resized(status, "containerStatuses") or _resized(status, "initContainerStatuses"):
+            return pod_request(pod, self._flags)
+        containers = [container.get("resources") for container in spec.get("containers") or ()]
+        initial = [(c.get("resources"), c.get("restartPolicy")) for c in spec.get("initContainers") or ()]
+        text = repr((containers, initial, spec.get("resources"), spec.get("overhead")))
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = pod_request(pod, self._flags)
+        return known
+
+
+def _resized(status: Mapping[str, Any], field: str) -> bool:
+    return any(container.get("resources") is not None for container in status.get(field) or ())
+
+
 def pod_request(pod: Pod, flags: Flags) -> Resource:
     """The request that a task is scheduled by: init containers included, `pods` = 1."""
     resized = _statuses(pod, "containerStatuses") if flags.gate("InPlacePodVerticalScaling") else {}

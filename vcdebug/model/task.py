@@ -87,8 +87,14 @@ class TaskInfo:
     def clone(self) -> TaskInfo:
         """A copy without the transaction's flags, as upstream's Clone leaves them."""
         copy = TaskInfo.__new__(TaskInfo)
-        for slot in _CLONED:
-            setattr(copy, slot, getattr(self, slot))
+        copy.pod, copy.uid, copy.job, copy.key = self.pod, self.uid, self.job, self.key
+        copy.name, copy.namespace, copy.task_role = self.name, self.namespace, self.task_role
+        copy.resreq, copy.init_resreq = self.resreq, self.init_resreq
+        copy.node_name, copy.status = self.node_name, self.status
+        copy.last_transaction, copy.priority = self.last_transaction, self.priority
+        copy.preemptable, copy.best_effort, copy.sch_gated = self.preemptable, self.best_effort, self.sch_gated
+        copy.has_restartable_init_container = self.has_restartable_init_container
+        copy.revocable_zone = self.revocable_zone
         copy.eviction_occurred = False
         copy.job_allocated_hyper_node = ""
         return copy
@@ -100,8 +106,6 @@ class TaskInfo:
     def __repr__(self) -> str:
         return f"TaskInfo({self.key} {self.status.label} {self.node_name})"
 
-
-_CLONED = tuple(s for s in TaskInfo.__slots__ if s not in ("eviction_occurred", "job_allocated_hyper_node"))
 
 
 def task_status(pod: Pod) -> TaskStatus:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from vcdebug.actions import ACTIONS
 from vcdebug.framework.conf import parse_conf
@@ -19,8 +21,21 @@ def replay(snapshot: Snapshot, *, clock: Clock | None = None) -> Recording:
     """Execute one cycle; a clock (seconds) is only used to time its stages."""
     conf = parse_conf(snapshot.scheduler_conf)
     stages = Stages(clock)
-    session = run_cycle(snapshot, conf, Record(), plugins=PLUGINS, actions=ACTIONS, tick=stages.end)
+    with collector_paused():
+        session = run_cycle(snapshot, conf, Record(), plugins=PLUGINS, actions=ACTIONS, tick=stages.end)
     return Recording(snapshot, conf, session, stages.seconds)
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """A cycle keeps nearly everything that it makes, so searching it for garbage again and again finds nothing."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 class Stages:

@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.narrate("the input is nested too deeply")
     except MemoryError:
         output.narrate("not enough memory")
-    except Exception as error:  # noqa: BLE001  # boundary: a fault of ours is one line too
+    except Exception as error:  # boundary: a fault of ours is one line too
         if os.environ.get("VCDEBUG_TRACEBACK"):
             raise
         output.narrate(EngineError(f"{type(error).__name__}: {error}", REPORT).line())

@@ -153,8 +153,7 @@ def _within(entries: tuple[Effect, ...], first: Seq, last: Seq) -> int:
 def _job_summary(
     job: JobInfo, bound: tuple[Effect, ...], pipelined: tuple[Effect, ...], evicted: tuple[Effect, ...]
 ) -> JobSummary:
-    counts = [len([e for e in entries if e.job == job.uid]) for entries in (bound, pipelined, evicted)]
-    pending = job.count(TaskStatus.PENDING)
+    counts = tuple(len([e for e in entries if e.job == job.uid]) for entries in (bound, pipelined, evicted))
     return JobSummary(
         job.uid,
         job.queue,
@@ -163,13 +162,16 @@ def _job_summary(
         len(job.tasks),
         job.ready_task_num(),
         job.waiting_task_num(),
-        pending,
-        *counts,
-        _outcome(job, *counts),
+        job.count(TaskStatus.PENDING),
+        counts[0],
+        counts[1],
+        counts[2],
+        _outcome(job, counts),
     )
 
 
-def _outcome(job: JobInfo, bound: int, pipelined: int, evicted: int) -> str:
+def _outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
+    bound, pipelined, evicted = counts
     if evicted:
         return "evicted"
     if bound:

@@ -57,4 +57,4 @@ def _write_trace(recording: Recording, target: str, output: Output) -> None:
 def _open_text(path: Path) -> TextIO:
     if path.suffix != ".gz":
         return path.open("w", encoding="utf-8", newline="\n")
-    return gzip.open(path, "wt", encoding="utf-8", newline="\n")  # type: ignore[return-value]  # "wt" gives text
+    return gzip.open(path, "wt", encoding="utf-8", newline="\n")

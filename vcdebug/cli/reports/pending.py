@@ -1,0 +1,81 @@
+"""The report of `vcdebug explain`: the sentence first, then its arithmetic, the way there, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from vcdebug.cli.render import Block, Grid, Line
+from vcdebug.explain.answer import Explanation, Finding, Number
+
+MARKS = {"passed": "✓", "failed": "✗", "not reached": "·"}
+STYLES = {"passed": "good", "failed": "bad", "not reached": "dim"}
+
+
+def document(explanation: Explanation) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    return {
+        "job": explanation.job,
+        "pod": explanation.pod,
+        "outcome": explanation.outcome,
+        **_finding(explanation.dominant),
+        "contributing": [_finding(finding) for finding in explanation.contributing],
+        "advice": list(explanation.advice),
+        "steps": [
+            {"step": step.name, "state": step.state, "text": step.text, "events": list(step.seqs)}
+            for step in explanation.steps
+        ],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {
+        "cause": finding.cause,
+        "sentence": finding.sentence,
+        "numbers": _numbers(finding.numbers),
+        "evidence": [{"seq": evidence.seq, "text": evidence.text} for evidence in finding.evidence],
+        "lines": list(finding.lines),
+    }
+
+
+def _numbers(numbers: Mapping[str, Number]) -> dict[str, object]:
+    return {name: {"value": _plain(number.value), "unit": number.unit} for name, number in numbers.items()}
+
+
+def _plain(value: float) -> float | int | str:
+    if abs(value) > 1e300:
+        return "inf" if value > 0 else "-inf"
+    return int(value) if value == int(value) else value
+
+
+def blocks(explanation: Explanation) -> Iterator[Block]:
+    """For people."""
+    yield Line(explanation.sentence, "title")
+    yield Line(f"cause: {explanation.cause} ({explanation.outcome})", "good" if explanation.scheduled else "bad")
+    if explanation.dominant.lines:
+        yield Line("")
+        yield from (Line(line, indent=2) for line in explanation.dominant.lines)
+    if explanation.evidence:
+        yield Line("")
+        yield Line("proof", "title")
+        rows = tuple((str(evidence.seq), evidence.text) for evidence in explanation.evidence)
+        yield Grid(("event#", "what it shows"), rows, 2)
+    yield Line("")
+    yield Line("the way through the cycle", "title")
+    for step in explanation.steps:
+        where = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
+        text = f"{MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{where}"
+        yield Line(text, STYLES[step.state], 2)
+    yield from _rest(explanation)
+
+
+def _rest(explanation: Explanation) -> Iterator[Block]:
+    if explanation.contributing:
+        yield Line("")
+        yield Line("also in the way", "title")
+        for finding in explanation.contributing:
+            yield Line(f"{finding.cause}: {finding.sentence}", indent=2)
+    if explanation.advice:
+        yield Line("")
+        yield Line("what would help", "title")
+        for line in explanation.advice:
+            yield Line(f"- {line}", indent=2)

@@ -1,0 +1,86 @@
+"""Resources in words: `8 cpu`, `24Gi memory`, `4 nvidia.com/gpu`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vcdebug.explain.answer import Number
+from vcdebug.model.resource import CPU, MAX_FLOAT64, MAX_INT64, MEMORY, MIN_RESOURCE, PODS, Resource
+
+_BINARY = ((1 << 50, "Pi"), (1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
+_MILLI = 1000.0
+
+
+def amount(name: str, value: float) -> str:
+    """One amount without its name."""
+    if abs(value) >= min(MAX_FLOAT64, float(MAX_INT64)):
+        return "unlimited"
+    if name == MEMORY:
+        return _bytes(value)
+    if name == PODS:
+        return _number(value)
+    return _number(value / _MILLI)
+
+
+def _bytes(value: float) -> str:
+    for size, unit in _BINARY:
+        if abs(value) >= size:
+            return f"{_number(value / size)}{unit}"
+    return _number(value)
+
+
+def _number(value: float) -> str:
+    rounded = round(value, 3)
+    return str(int(rounded)) if rounded == int(rounded) else f"{rounded:g}"
+
+
+def named(name: str, value: float) -> str:
+    """One amount with its name."""
+    return f"{amount(name, value)} {name}"
+
+
+def resource(what: Resource, names: Iterable[str] | None = None) -> str:
+    """All dimensions that hold something, or the named ones; a pod's own place is not worth a word."""
+    wanted = dict.fromkeys(names) if names is not None else None
+    shown = [
+        named(name, value)
+        for name, value in what.items()
+        if (name in wanted if wanted is not None else abs(value) >= MIN_RESOURCE and name != PODS)
+    ]
+    return ", ".join(shown) or "nothing"
+
+
+def numbers(prefix: str, what: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
+    """`prefix.cpu` and so on, in cores, bytes and pieces."""
+    wanted = dict.fromkeys(names) if names is not None else None
+    return {
+        f"{prefix}.{name}": number(name, value)
+        for name, value in what.items()
+        if (name in wanted if wanted is not None else abs(value) >= MIN_RESOURCE and name != PODS)
+    }
+
+
+def number(name: str, value: float) -> Number:
+    """An amount in the unit that people use for it."""
+    if name == MEMORY:
+        return Number(value, "bytes")
+    if name == PODS:
+        return Number(value, "pods")
+    return Number(value / _MILLI, "cores" if name == CPU else name)
+
+
+def count(value: int, unit: str) -> Number:
+    """A number of things."""
+    return Number(float(value), unit)
+
+
+def plural(value: int, noun: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{value} {noun}" if value == 1 else f"{value} {noun}s"
+
+
+def listed(names: Iterable[str], most: int = 3) -> str:
+    """A few names, and how many more there are."""
+    every = list(names)
+    shown = ", ".join(every[:most])
+    return shown if len(every) <= most else f"{shown} and {len(every) - most} more"

@@ -1,0 +1,87 @@
+"""The form of an explanation: one dominant finding, what else stands in the way, the proof, the advice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from vcdebug.model.names import JobId, Seq, TaskKey
+
+StepState = Literal["passed", "failed", "not reached"]
+
+
+class Number(NamedTuple):
+    """An amount with its unit: cores, bytes, pods, or what a device plugin counts."""
+
+    value: float
+    unit: str
+
+
+class Evidence(NamedTuple):
+    """An event of the recording, and what it proves."""
+
+    seq: Seq
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that stands in the way."""
+
+    cause: str
+    sentence: str
+    numbers: Mapping[str, Number] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
+    advice: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    """The equation, histogram or table behind the sentence, line by line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One station on the job's way through the cycle."""
+
+    name: str
+    state: StepState
+    text: str
+    seqs: tuple[Seq, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a job waits, or what it got."""
+
+    job: JobId
+    pod: TaskKey | None
+    """The pod that was asked about, where it was one."""
+    scheduled: bool
+    dominant: Finding
+    contributing: tuple[Finding, ...]
+    advice: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def cause(self) -> str:
+        """The code of the dominant cause."""
+        return self.dominant.cause
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        return self.dominant.sentence
+
+    @property
+    def numbers(self) -> Mapping[str, Number]:
+        """The figures of the dominant cause."""
+        return self.dominant.numbers
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The events that prove the dominant cause."""
+        return self.dominant.evidence
+
+    @property
+    def outcome(self) -> str:
+        """scheduled or unscheduled."""
+        return "scheduled" if self.scheduled else "unscheduled"

@@ -1,0 +1,120 @@
+"""Everything that the gates look at when they judge one job: the recording seen from the job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from vcdebug.explain.visits import TaskTry, Visit, visits
+from vcdebug.framework.record import ActionEvent, HookEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+from vcdebug.trace.recording import Recording
+
+EVICTING_ACTIONS = ("preempt", "reclaim")
+PLACED = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
+
+
+class Case:
+    """One job of a recording."""
+
+    def __init__(self, recording: Recording, job: JobId, pod: TaskKey | None = None) -> None:
+        self.recording = recording
+        self.session = recording.session
+        self.job: JobInfo = recording.session.jobs[job]
+        self.queue: QueueInfo = recording.session.queues[self.job.queue]
+        self.pod = pod
+        self.actions = recording.conf.actions
+
+    # Tasks
+
+    @cached_property
+    def tasks(self) -> dict[TaskKey, TaskInfo]:
+        """The job's tasks, by name."""
+        tasks = sorted(self.job.tasks.values(), key=lambda task: task.key)
+        return {task.key: task for task in tasks}
+
+    @cached_property
+    def pending_at_open(self) -> list[TaskInfo]:
+        """Tasks without a place when the session opened."""
+        opening = self.recording.timeline.opening_tasks
+        return [task for key, task in self.tasks.items() if opening[key].status is TaskStatus.PENDING]
+
+    @cached_property
+    def placed(self) -> list[TaskInfo]:
+        """Tasks that the cycle gave a place, bound or not."""
+        return [task for task in self.pending_at_open if task.status in PLACED]
+
+    @cached_property
+    def left_over(self) -> list[TaskInfo]:
+        """Tasks that were Pending when the session opened and still are."""
+        return [task for task in self.pending_at_open if task.status not in PLACED]
+
+    @cached_property
+    def hidden_pods(self) -> list[Pod]:
+        """The job's pods that name another scheduler and wait: not in the session."""
+        pods = (Pod(m) for m in self.recording.snapshot.of("Pod") if _group(m) == self.job.name)
+        names = self.recording.snapshot.flags.scheduler_names
+        mine = (pod for pod in pods if pod.namespace == self.job.namespace)
+        return [pod for pod in mine if not pod.node_name and pod.scheduler_name not in names]
+
+    # Visits
+
+    @cached_property
+    def visits(self) -> Sequence[Visit]:
+        """Every visit of every action."""
+        return visits(self.recording, self.job.uid)
+
+    def visits_of(self, action: str) -> list[Visit]:
+        """Visits of one action."""
+        return [visit for visit in self.visits if visit.action == action]
+
+    @cached_property
+    def placing_tries(self) -> list[TaskTry]:
+        """Tries of allocate's last visit, and all of backfill's."""
+        visited = [*self.visits_of("allocate")[-1:], *self.visits_of("backfill")]
+        return [attempt for visit in visited for attempt in visit.tries]
+
+    @cached_property
+    def blocked(self) -> TaskInfo | None:
+        """The task on which placing failed: the pod that was asked about, or the first that found no place."""
+        if self.pod in self.tasks:
+            return self.tasks[self.pod]
+        tried = [attempt.task for attempt in self.placing_tries if attempt.place is None and attempt.task in self.tasks]
+        stuck = [self.tasks[key] for key in tried if self.tasks[key].status not in PLACED]
+        waiting = [task for task in self.left_over if not task.sch_gated] or self.left_over
+        return stuck[0] if stuck else (waiting[0] if waiting else None)
+
+    # Moments
+
+    def action_starts(self, action: str) -> Seq | None:
+        """The event with which an action starts."""
+        for seq in self.recording.index.of_type(ActionEvent):
+            event = self.recording.event(seq)
+            if isinstance(event, ActionEvent) and event.action == action and event.what == "start":
+                return seq
+        return None
+
+    def action_ends(self, action: str) -> Seq | None:
+        """The event with which an action ends; None if it never ran, or never ended."""
+        for seq in self.recording.index.of_type(ActionEvent):
+            event = self.recording.event(seq)
+            if isinstance(event, ActionEvent) and event.action == action and event.what == "end":
+                return seq
+        return None
+
+    def hooks(self, point: str, field: str = "job", name: str | None = None) -> list[tuple[Seq, HookEvent]]:
+        """Calls of one hook about the job (or another subject), in order."""
+        wanted = (field, self.job.uid if name is None else name)
+        found = ((seq, self.recording.event(seq)) for seq in self.recording.index.at_point(point))
+        return [(seq, event) for seq, event in found if isinstance(event, HookEvent) and wanted in event.subject]
+
+
+def _group(manifest: dict[str, object]) -> object:
+    metadata = manifest.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return annotations.get(GROUP_ANNOTATION) if isinstance(annotations, dict) else None

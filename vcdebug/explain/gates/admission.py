@@ -1,0 +1,234 @@
+"""enqueue: does the PodGroup get in?"""
+
+from __future__ import annotations
+
+from vcdebug.explain import amounts
+from vcdebug.explain.amounts import plural
+from vcdebug.explain.answer import Evidence, Finding, Number
+from vcdebug.explain.case import Case
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.inqueue import reserved_resource
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import Seq
+from vcdebug.model.podgroup import INQUEUE, PENDING
+from vcdebug.model.queue import OPEN
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+
+OVERCOMMIT = "enqueue-overcommit"
+HELD = "enqueue-held-by-inqueue"
+QUOTA = "enqueue-queue-quota"
+CAPABILITY = "queue-capability"
+CLOSED = "queue-closed"
+TOO_LATE = "enqueued-too-late"
+NOT_CONFIGURED = "action-not-configured"
+
+WAITING_PHASES = (PENDING, "")
+SCHEDULING_ACTIONS = ("allocate", "preempt", "reclaim", "backfill")
+LIMIT_OF = {"proportion": "realCapability", "capacity": "realCapability"}
+
+
+def admission(case: Case) -> Finding | None:
+    """None if the PodGroup was Inqueue when the other actions began."""
+    start = _first_scheduling(case)
+    phase = case.recording.timeline.state_at(len(case.recording) if start is None else start).phases[case.job.uid]
+    if phase not in WAITING_PHASES:
+        return None
+    rejections = [(seq, event) for seq, event in case.hooks("JobEnqueueable") if event.result < 0]
+    if rejections:
+        return _rejected(case, *rejections[-1])
+    if "enqueue" not in case.actions:
+        return None if "allocate" in case.actions else _no_enqueue(case)
+    return _too_late(case)
+
+
+def _first_scheduling(case: Case) -> Seq | None:
+    starts = (case.action_starts(action) for action in SCHEDULING_ACTIONS)
+    return min((start for start in starts if start is not None), default=None)
+
+
+def _rejected(case: Case, seq: Seq, event: HookEvent) -> Finding:
+    if event.plugin in LIMIT_OF and case.queue.state != OPEN:
+        return _closed(case, seq, event.plugin)
+    if event.plugin == "overcommit":
+        return _overcommit(case, seq)
+    if event.plugin in LIMIT_OF:
+        return _quota(case, seq, event.plugin)
+    sentence = f"{case.job.uid} is not admitted: plugin {event.plugin} rejects it at enqueue."
+    return Finding(f"enqueue-{event.plugin}", sentence, evidence=_proof(seq, event.plugin))
+
+
+def _proof(seq: Seq, plugin: str) -> tuple[Evidence, ...]:
+    return (Evidence(seq, f"{plugin} rejects the PodGroup (JobEnqueueable -1)"),)
+
+
+def _closed(case: Case, seq: Seq, plugin: str) -> Finding:
+    state = case.queue.state or "without a state"
+    sentence = (
+        f"{case.job.uid} is not admitted: its queue {case.queue.name} is {state}, "
+        f"and {plugin} rejects every PodGroup of a queue that is not Open."
+    )
+    advice = (f"open the queue: vcctl queue operate -a open -n {case.queue.name}", "or move the job to an open queue")
+    return Finding(CLOSED, sentence, {}, _proof(seq, plugin), advice)
+
+
+def _overcommit(case: Case, seq: Seq) -> Finding:
+    state = case.recording.timeline.state_at(seq)
+    total, idle, inqueue = (state.amount("overcommit", "", name) for name in ("total", "idle", "inqueue"))
+    factor = float(state.figure("overcommit", "", "factor") or 0.0)
+    minimum = case.job.get_min_resources()
+    names = _exceeding(inqueue.clone().add(minimum), idle, minimum)
+    used = total.clone().multi(factor).sub_without_assert(idle)
+    lines = tuple(
+        f"{name}: minResources {amounts.amount(name, minimum.get(name))} + inqueue "
+        f"{amounts.amount(name, inqueue.get(name))} > idle {amounts.amount(name, idle.get(name))}"
+        f" = {amounts.amount(name, total.get(name))} x {factor:g} - used {amounts.amount(name, used.get(name))}"
+        for name in names
+    )
+    stuck = _stuck_jobs(case, seq, same_queue=False)
+    if stuck and not _exceeding(_without(inqueue, stuck).add(minimum), idle, minimum):
+        return _held(case, seq, "overcommit", stuck, lines, idle)
+    name = names[0] if names else "cpu"
+    short = inqueue.get(name) + minimum.get(name) - idle.get(name)
+    sentence = (
+        f"{case.job.uid} is not admitted: it asks {amounts.named(name, minimum.get(name))} as minResources, overcommit "
+        f"has {amounts.amount(name, idle.get(name))} to give ({amounts.amount(name, total.get(name))} x {factor:g} - "
+        f"{amounts.amount(name, used.get(name))} used) with {amounts.amount(name, inqueue.get(name))} promised to "
+        f"Inqueue jobs, short by {amounts.amount(name, short)}."
+    )
+    numbers: dict[str, Number] = {
+        **amounts.numbers("minResources", minimum, names),
+        **amounts.numbers("idle", idle, names),
+        **amounts.numbers("inqueue", inqueue, names),
+        **amounts.numbers("total", total, names),
+        **amounts.numbers("used", used, names),
+        "factor": Number(factor, ""),
+        f"short.{name}": amounts.number(name, short),
+    }
+    advice = (
+        f"free {amounts.named(name, short)}, ask for less in spec.minResources, or add nodes",
+        f"or raise overcommit-factor above {_factor_needed(minimum, inqueue, used, total, names):.2f}",
+    )
+    return Finding(OVERCOMMIT, sentence, numbers, _proof(seq, "overcommit"), advice, lines)
+
+
+def _factor_needed(minimum: Resource, inqueue: Resource, used: Resource, total: Resource, names: list[str]) -> float:
+    needed = [(minimum.get(n) + inqueue.get(n) + used.get(n)) / total.get(n) for n in names if total.get(n) > 0]
+    return max(needed, default=1.0)
+
+
+def _quota(case: Case, seq: Seq, plugin: str) -> Finding:
+    state, queue = case.recording.timeline.state_at(seq), case.queue.name
+    figures = {
+        name: state.amount(plugin, queue, name) for name in ("allocated", "inqueue", "elastic", LIMIT_OF[plugin])
+    }
+    limit, minimum = figures[LIMIT_OF[plugin]], case.job.get_min_resources()
+    counted = figures["allocated"].clone().add(figures["inqueue"]).sub_without_assert(figures["elastic"])
+    names = _exceeding(counted.clone().add(minimum), limit, minimum)
+    lines = tuple(_quota_line(name, minimum, figures, limit) for name in names)
+    stuck = _stuck_jobs(case, seq, same_queue=True)
+    if stuck and not _exceeding(_without(counted, stuck).add(minimum), limit, minimum):
+        return _held(case, seq, plugin, stuck, lines, limit)
+    name = names[0] if names else "cpu"
+    short = counted.get(name) + minimum.get(name) - limit.get(name)
+    own = Resource.from_list(case.queue.capability or {})
+    source = "its capability" if own.get(name) == limit.get(name) else "what the cluster and guarantees leave it"
+    sentence = (
+        f"{case.job.uid} is not admitted: queue {queue} already counts {amounts.amount(name, counted.get(name))} of "
+        f"{amounts.named(name, limit.get(name))} ({source}), and minResources of "
+        f"{amounts.amount(name, minimum.get(name))} more exceeds that by {amounts.amount(name, short)}."
+    )
+    numbers = {
+        **amounts.numbers("minResources", minimum, names),
+        **amounts.numbers("queue.counted", counted, names),
+        **amounts.numbers("queue.limit", limit, names),
+        f"short.{name}": amounts.number(name, short),
+    }
+    advice = (
+        f"raise the capability of queue {queue} by {amounts.named(name, short)}, or wait until its jobs end",
+        "or ask for less in spec.minResources",
+    )
+    cause = CAPABILITY if plugin == "capacity" and source == "its capability" else QUOTA
+    return Finding(cause, sentence, numbers, _proof(seq, plugin), advice, lines)
+
+
+def _quota_line(name: str, minimum: Resource, figures: dict[str, Resource], limit: Resource) -> str:
+    parts = {part: amounts.amount(name, figures[part].get(name)) for part in ("allocated", "inqueue", "elastic")}
+    return (
+        f"{name}: minResources {amounts.amount(name, minimum.get(name))} + allocated {parts['allocated']} + inqueue "
+        f"{parts['inqueue']} - elastic {parts['elastic']} > realCapability {amounts.amount(name, limit.get(name))}"
+    )
+
+
+def _exceeding(wanted: Resource, limit: Resource, request: Resource) -> list[str]:
+    return wanted.less_equal_with_dimension_and_resources_name(limit, request)[1]
+
+
+def _stuck_jobs(case: Case, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
+    """Other jobs that were Inqueue at this moment and end the cycle without a place."""
+    phases = case.recording.timeline.state_at(seq).phases
+    return [
+        job
+        for uid, job in case.session.jobs.items()
+        if uid != case.job.uid
+        and phases[uid] == INQUEUE
+        and job.pod_group.min_resources is not None
+        and (not same_queue or job.queue == case.job.queue)
+        and not job.count(TaskStatus.BINDING, TaskStatus.PIPELINED)
+        and not job.is_ready()
+    ]
+
+
+def _reserved(job: JobInfo) -> Resource:
+    reserved = reserved_resource(job)
+    return reserved if reserved is not None else job.deduct_sch_gated_resources(job.get_min_resources())
+
+
+def _without(total: Resource, stuck: list[JobInfo]) -> Resource:
+    result = total.clone()
+    for job in stuck:
+        result.sub_without_assert(_reserved(job))
+    return result
+
+
+def _held(case: Case, seq: Seq, plugin: str, stuck: list[JobInfo], lines: tuple[str, ...], limit: Resource) -> Finding:
+    held, minimum = Resource(), case.job.get_min_resources()
+    for job in stuck:
+        held.add(_reserved(job))
+    names = [name for name, value in minimum.items() if value > 0 and name != "pods"]
+    who = amounts.listed(job.uid for job in stuck)
+    holds = "holds" if len(stuck) == 1 else "hold"
+    sentence = (
+        f"{case.job.uid} is not admitted: it asks {amounts.resource(minimum)} as minResources and would fit, but {who} "
+        f"{holds} {amounts.resource(held, names)} as Inqueue without being placed, so {plugin} rejects."
+    )
+    numbers = {
+        **amounts.numbers("minResources", minimum, names),
+        **amounts.numbers("held", held, names),
+        **amounts.numbers("limit", limit, names),
+        "jobs.holding": amounts.count(len(stuck), "jobs"),
+    }
+    advice = (
+        f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)",
+        f"or delete it: that gives back {amounts.resource(_reserved(stuck[0]), names)}",
+    )
+    more = tuple(f"{job.uid}: Inqueue, reserves {amounts.resource(_reserved(job), names)}" for job in stuck)
+    return Finding(HELD, sentence, numbers, _proof(seq, plugin), advice, (*lines, *more))
+
+
+def _no_enqueue(case: Case) -> Finding:
+    sentence = (
+        f"{case.job.uid} stays Pending: neither enqueue nor allocate is among the actions "
+        f"({', '.join(case.actions)}), so nothing admits its PodGroup."
+    )
+    return Finding(NOT_CONFIGURED, sentence, advice=('put "enqueue, allocate" into actions',))
+
+
+def _too_late(case: Case) -> Finding:
+    end, start = case.action_ends("enqueue"), _first_scheduling(case)
+    seqs = tuple(Evidence(seq, "an action begins or ends") for seq in (start, end) if seq is not None)
+    sentence = (
+        f"{case.job.uid} was still Pending when {case.actions[0]} began: enqueue comes later in the actions "
+        f"({', '.join(case.actions)}), so {plural(1, 'cycle')} more is needed."
+    )
+    return Finding(TOO_LATE, sentence, {}, seqs, ("put enqueue first in actions",))

@@ -1,0 +1,108 @@
+"""May the job evict at all? Starving, preemption policy, Preemptive."""
+
+from __future__ import annotations
+
+from vcdebug.explain import amounts
+from vcdebug.explain.amounts import count, plural
+from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.case import Case
+from vcdebug.explain.visits import Visit
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.names import Seq
+from vcdebug.model.task import TaskInfo
+
+NOT_STARVING = "not-starving"
+POLICY_NEVER = "preemption-policy-never"
+PREEMPTIVE = "preemptive"
+
+
+def not_starving(case: Case, action: str, task: TaskInfo) -> Finding:
+    """The action's turn never came, because the job does not starve."""
+    start, end = case.action_starts(action) or 0, case.action_ends(action)
+    answers = [(s, e) for s, e in case.hooks("JobStarving") if s > start and (end is None or s < end) and not e.result]
+    counts = case.recording.timeline.state_at(start).job(case.job.uid)
+    evidence = tuple(Evidence(s, f"JobStarving: {e.plugin} says no") for s, e in answers[:1])
+    who = answers[0][1].plugin if answers else "no plugin"
+    reason = (
+        f"{counts.ready} pods are ready and {counts.waiting} wait for room, minMember is {counts.min_available}"
+        if answers
+        else "no plugin with JobStarving is enabled, so no job ever starves"
+    )
+    sentence = (
+        f"{case.job.uid} may not {action} for its {plural(len(case.left_over), 'pending pod')}: {who} "
+        f"{'says that it does not starve' if answers else 'speaks for it'} ({reason}), and no node has room for "
+        f"{task.name} ({amounts.resource(task.init_resreq)})."
+    )
+    numbers = {
+        "pods.ready": count(counts.ready, "pods"),
+        "pods.waiting": count(counts.waiting, "pods"),
+        "pods.pending": count(len(case.left_over), "pods"),
+        "job.minAvailable": count(counts.min_available, "pods"),
+        **amounts.numbers("request", task.init_resreq),
+    }
+    advice = (
+        "wait for free room: pods beyond minMember never cost others theirs",
+        f"or raise minMember above {counts.ready + counts.waiting}, so that the gang counts as incomplete",
+    )
+    lines = (f"starving = waiting {counts.waiting} + ready {counts.ready} < minMember {counts.min_available}: no",)
+    return Finding(NOT_STARVING, sentence, numbers, evidence or _start(case, action), advice, lines)
+
+
+def _start(case: Case, action: str) -> tuple[Evidence, ...]:
+    start = case.action_starts(action)
+    return (Evidence(start, f"{action} starts, and never turns to the job"),) if start is not None else ()
+
+
+def never(case: Case, visit: Visit, task: TaskInfo) -> Finding:
+    """preemptionPolicy: Never."""
+    name = task.pod.priority_class_name
+    source = f" (priority class {name})" if name else ""
+    candidates = plural(len([t for t in visit.tries if case.tasks[t.task].pod.preemption_policy == "Never"]), "pod")
+    sentence = (
+        f"{task.name} may not evict anybody: its preemptionPolicy is Never{source}, so {visit.action} skips it, and no "
+        f"node has room for {amounts.resource(task.init_resreq)}."
+    )
+    attempt = next(one for one in visit.tries if one.task == task.key)
+    evidence: tuple[Evidence, ...] = (
+        Evidence(attempt.first - 1, f"{visit.action} takes up {task.key} and leaves it at once"),
+    )
+    if visit.end is not None:
+        evidence = (
+            *evidence,
+            Evidence(visit.end[0], f"{visit.action} gives up: {candidates} tried, no victim looked at"),
+        )
+    advice = ("use a priority class whose preemptionPolicy is PreemptLowerPriority, or wait for free room",)
+    return Finding(POLICY_NEVER, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)
+
+
+def not_preemptive(case: Case, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:
+    """The queue asks for more than it deserves."""
+    state, queue = case.recording.timeline.state_at(seq - 1), case.queue
+    allocated = state.amount(event.plugin, queue.name, "allocated")
+    deserved = state.amount(event.plugin, queue.name, "deserved")
+    request = task.resreq
+    names = allocated.clone().add(request).less_equal_with_dimension_and_resources_name(deserved, request)[1]
+    lines = tuple(
+        f"{n}: allocated {amounts.amount(n, allocated.get(n))} + request {amounts.amount(n, request.get(n))} > "
+        f"deserved {amounts.amount(n, deserved.get(n))}"
+        for n in names
+    )
+    weights = [one.weight for one in case.session.queues.values() if one.weight > 0]
+    total = sum(weights)
+    over = ", ".join(
+        f"{amounts.amount(n, allocated.get(n) + request.get(n))} of {amounts.named(n, deserved.get(n))}" for n in names
+    )
+    sentence = (
+        f"Queue {queue.name} may not reclaim for {task.name}: with it the queue would hold {over or 'too much'} that "
+        f"it deserves (weight {queue.weight} of {total}), so {event.plugin} says no."
+    )
+    numbers = {
+        **amounts.numbers("request", request),
+        **amounts.numbers("queue.allocated", allocated, names),
+        **amounts.numbers("queue.deserved", deserved, names),
+        **{f"short.{n}": amounts.number(n, allocated.get(n) + request.get(n) - deserved.get(n)) for n in names},
+        "queue.weight": count(queue.weight, ""),
+    }
+    advice = (f"raise spec.weight of queue {queue.name}, lower the others', or ask for less at once",)
+    evidence = (Evidence(seq, f"{event.plugin}: queue {queue.name} is not entitled to more (Preemptive false)"),)
+    return Finding(PREEMPTIVE, sentence, numbers, evidence, advice, lines)

@@ -1,0 +1,183 @@
+"""preempt and reclaim: how far the job got with an action that evicts, and who stopped it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from vcdebug.explain.amounts import count, plural
+from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.case import Case
+from vcdebug.explain.gates import entitlement, filtering, gang, quota, veto
+from vcdebug.explain.gates.nodes import search_evidence
+from vcdebug.explain.room import Room
+from vcdebug.explain.visits import NodeTry, TaskTry, Visit
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.fiterror import Status
+from vcdebug.model.names import Seq
+from vcdebug.model.task import TaskInfo
+
+NEVER = "Never"
+MIXED = "predicates-mixed"
+
+
+class Chance(IntEnum):
+    """Whether the gate could still have let the job in."""
+
+    NONE = 0
+    WEAK = 1
+    REAL = 2
+
+
+class Stage(IntEnum):
+    """How far a node was looked into."""
+
+    TOO_SMALL = 0
+    FILTER = 1
+    VETO = 2
+    AFTER = 3
+    PLACED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """An evicting action's verdict."""
+
+    action: str
+    chance: Chance
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One node, one task: how far it went."""
+
+    stage: Stage
+    attempt: TaskTry
+    node: NodeTry
+
+
+def evicting(case: Case, action: str, task: TaskInfo, room: Room) -> Gate | None:
+    """The gate at which the action left the job; None if the action never ran."""
+    if case.action_starts(action) is None:
+        return None
+    discard = gang.discarded(case, action)
+    if discard is not None:
+        return Gate(action, Chance.REAL, discard)
+    visits = [visit for visit in case.visits_of(action) if visit.tries and visit.end is not None]
+    if not visits:
+        return _not_entitled(case, action, task, room)
+    return _visited(case, visits[-1], task, room)
+
+
+def _before(room: Room, action: str) -> Chance:
+    """The chance behind a gate that comes before any node is looked at."""
+    if room.could_free(action):
+        return Chance.REAL
+    return Chance.WEAK if room.waiting else Chance.NONE
+
+
+def _not_entitled(case: Case, action: str, task: TaskInfo, room: Room) -> Gate | None:
+    dropped = quota.overused(case, action)
+    if dropped is not None:
+        return Gate(action, _before(room, action), dropped)
+    if not case.left_over:
+        return None
+    return Gate(action, _before(room, action), entitlement.not_starving(case, action, task))
+
+
+def _visited(case: Case, visit: Visit, task: TaskInfo, room: Room) -> Gate | None:
+    tried = [_stage(case, attempt, node) for attempt in visit.tries for node in attempt.nodes]
+    furthest = max((one.stage for one in tried), default=None)
+    at = [one for one in tried if one.stage == furthest and furthest is not None]
+    if furthest is None or furthest is Stage.TOO_SMALL:
+        return _no_nodes(case, visit, task, room)
+    attempt = at[0].attempt
+    mine = [one.node for one in at if one.attempt is attempt]
+    if furthest is Stage.AFTER:
+        return Gate(visit.action, Chance.REAL, _after(case, attempt, mine, room))
+    if furthest is Stage.VETO:
+        return Gate(visit.action, Chance.REAL, veto.veto(case, attempt, mine))
+    nodes = [one.node for one in tried if one.attempt is attempt]
+    found = filtering.filtered(case, attempt, nodes, room)
+    return Gate(visit.action, Chance.REAL if found.in_domain else Chance.WEAK, found.finding)
+
+
+def _no_nodes(case: Case, visit: Visit, task: TaskInfo, room: Room) -> Gate | None:
+    """The action tried tasks, and no node of any of them."""
+    attempt = next((one for one in visit.tries if one.task == task.key), visit.tries[0])
+    tried = case.tasks[attempt.task]
+    if tried.pod.preemption_policy == NEVER:
+        return Gate(visit.action, _before(room, visit.action), entitlement.never(case, visit, tried))
+    refused = [(seq, event) for seq, event in attempt.hooks("Preemptive") if not event.result]
+    if refused:
+        finding = entitlement.not_preemptive(case, tried, *refused[-1])
+        return Gate(visit.action, _before(room, visit.action), finding)
+    return None
+
+
+def _stage(case: Case, attempt: TaskTry, node: NodeTry) -> Tried:
+    if node.placed:
+        return Tried(Stage.PLACED, attempt, node)
+    if node.hooks("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate"):
+        return Tried(Stage.AFTER, attempt, node)
+    task = case.tasks[attempt.task]
+    votes = node.hooks("Preemptable", "Reclaimable")
+    offered = dict(votes[0][1].subject)["candidates"] if votes else ()
+    if offered and _fits(case, task, node, list(offered)):
+        return Tried(Stage.VETO, attempt, node)
+    whole = task.init_resreq.less_equal(case.session.nodes[node.node].allocatable)
+    return Tried(Stage.FILTER if whole else Stage.TOO_SMALL, attempt, node)
+
+
+def _fits(case: Case, task: TaskInfo, node: NodeTry, victims: list[str]) -> bool:
+    """Whether the node would hold the task without these tasks."""
+    state = case.recording.timeline.state_at(node.first - 1).nodes[node.node]
+    future = state.idle.clone().add(state.releasing).sub_without_assert(state.pipelined)
+    tasks = case.recording.timeline.tasks
+    for key in victims:
+        future.add(tasks[key].resreq)
+    return task.init_resreq.less_equal(future)
+
+
+def _after(case: Case, attempt: TaskTry, nodes: list[NodeTry], room: Room) -> Finding:
+    """Victims were found (or not needed), and then the queue or a predicate objected."""
+    task = case.tasks[attempt.task]
+    for node in nodes:
+        asked = node.hooks("Allocatable", "SimulateAllocatable")
+        last = node.events[-1][0]
+        objections = [(s, e) for s, e in node.hooks("Predicate", "SimulatePredicate") if e.result is not None]
+        refused = asked and not asked[-1][1].result and (not objections or objections[-1][0] < asked[-1][0])
+        if refused and last >= asked[-1][0]:
+            return quota.not_allocatable(case, task, _at(case, task, room), *asked[-1])
+        if objections:
+            return _predicate_after(case, attempt, node, *objections[-1])
+    return _predicate_after(case, attempt, nodes[0], *nodes[0].hooks("Allocatable", "SimulateAllocatable")[-1])
+
+
+def _at(case: Case, task: TaskInfo, room: Room) -> Room:
+    return room if room.task is task else Room(case, task, room.seq)
+
+
+def _predicate_after(case: Case, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> Finding:
+    """The victims would make room, but a predicate still objects."""
+    task = case.tasks[attempt.task]
+    reason = _objection(event)
+    votes = node.hooks("Preemptable", "Reclaimable")
+    sentence = (
+        f"{attempt.action} would find room for {task.name} on {node.node}, but with its victims gone "
+        f"{event.plugin} still objects: {reason}."
+    )
+    numbers = {"nodes.tried": count(len(attempt.nodes), "nodes")}
+    evidence = (
+        *search_evidence(case, task),
+        *(Evidence(s, f"{e.plugin} offers {plural(len(e.result), 'victim')} on {node.node}") for s, e in votes[-1:]),
+        Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
+    )
+    return Finding(MIXED, sentence, numbers, evidence, ("see the predicate's reason: evictions alone do not help",))
+
+
+def _objection(event: HookEvent) -> str:
+    if isinstance(event.result, list):
+        return ", ".join(str(Status(**status).reason) for status in event.result)
+    return str(event.result.get("error")) if isinstance(event.result, dict) else "not enough room"

@@ -1,0 +1,146 @@
+"""All or nothing: some tasks found places, not enough of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vcdebug.explain import amounts
+from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.case import Case
+from vcdebug.explain.visits import TaskTry, Visit
+from vcdebug.model.fiterror import Status
+from vcdebug.model.names import Seq
+from vcdebug.model.status import TaskStatus
+
+DISCARD = "gang-discard"
+
+
+def discarded(case: Case, action: str) -> Finding | None:
+    """None unless the action's last statement for the job had places for some tasks and was discarded."""
+    ends = [visit for visit in case.visits_of(action) if visit.end is not None]
+    if not ends or ends[-1].committed or not ends[-1].planned:
+        return _held(case) if action == "allocate" else None
+    return _discarded(case, ends[-1])
+
+
+def _discarded(case: Case, visit: Visit) -> Finding:
+    assert visit.end is not None
+    seq, statement = visit.end
+    job, planned = case.job, visit.planned
+    ready = case.recording.timeline.state_at(visit.first - 1).job(job.uid).ready
+    missing = max(job.min_available - ready - len(planned), 0)
+    nodes = dict.fromkeys(node for kind, _, node in statement.ops if kind != "evict")
+    victims = [task for kind, task, _ in statement.ops if kind == "evict"]
+    failed = [attempt for attempt in visit.tries if attempt.task not in planned]
+    cost = f" after {plural(len(victims), 'eviction')}" if victims else ""
+    why = _why(case, failed, visit)
+    sentence = (
+        f"{job.uid} needs {job.min_available} pods at once ({ready} already run): {visit.action} found places for "
+        f"{len(planned)} ({listed(nodes)}){cost}, {missing} too few{why}, so its statement is discarded"
+        f"{' and the victims stay' if victims else ''}."
+    )
+    numbers = {
+        "job.minAvailable": count(job.min_available, "pods"),
+        "pods.ready": count(ready, "pods"),
+        "pods.placed": count(len(planned), "pods"),
+        "pods.missing": count(missing, "pods"),
+        "pods.evicted": count(len(victims), "pods"),
+    }
+    advice = (
+        f"make room for {plural(missing, 'more pod')} at the same time, or lower minMember to {ready + len(planned)}",
+    )
+    return Finding(DISCARD, sentence, numbers, _evidence(visit, seq, failed), advice, _lines(case, visit, failed))
+
+
+def _evidence(visit: Visit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Evidence, ...]:
+    found = [Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}") for s, e in visit.hooks("JobPipelined")[-1:]]
+    for attempt in failed[:1]:
+        found += [Evidence(s, f"no place for {attempt.task}") for s, e in attempt.searches if not len(e.feasible)][:1]
+        found += [
+            Evidence(s, f"the queue may not take {attempt.task}")
+            for s, e in attempt.hooks("Allocatable")
+            if not e.result
+        ]
+    found.append(Evidence(seq, f"{visit.action} discards {plural(len(visit.planned), 'placement')}"))
+    return tuple(sorted(found))
+
+
+def _lines(case: Case, visit: Visit, failed: Sequence[TaskTry]) -> tuple[str, ...]:
+    assert visit.end is not None
+    lines = [f"{kind} {task} @ {node}" for kind, task, node in visit.end[1].ops]
+    for attempt in failed:
+        reasons = search_reasons(case, attempt)
+        if reasons:
+            lines.append(f"{attempt.task}: {'; '.join(f'{len(names)} {reason}' for reason, names in reasons)}")
+    return tuple(lines)
+
+
+def _why(case: Case, failed: Sequence[TaskTry], visit: Visit) -> str:
+    if not failed:
+        return ""
+    attempt = failed[0]
+    name = attempt.task.rpartition("/")[2]
+    if any(not event.result for _, event in attempt.hooks("Allocatable")):
+        return f" (queue {case.queue.name} may not allocate {name})"
+    reasons = search_reasons(case, attempt)
+    if reasons:
+        text = ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
+        return f" ({name}: {text}{_nearest(case, attempt, visit)})"
+    return f" ({name}: no node whose victims make room)" if attempt.nodes else f" ({name} found none)"
+
+
+def _nearest(case: Case, attempt: TaskTry, visit: Visit) -> str:
+    """How near the best node came, as it stood after the pods that were placed before."""
+    seq = next((seq for seq, event in attempt.searches if not len(event.feasible)), visit.first)
+    task = case.tasks[attempt.task]
+    state = case.recording.timeline.state_at(seq)
+    best: tuple[float, str, str] | None = None
+    for name in case.session.nodes:
+        node = state.nodes[name]
+        future = node.idle.clone().add(node.releasing).sub_without_assert(node.pipelined)
+        _, short = task.init_resreq.less_equal_with_resources_name(future)
+        if len(short) == 1 and (best is None or future.get(short[0]) > best[0]):
+            best = (future.get(short[0]), name, short[0])
+    if best is None:
+        return ""
+    free, node_name, dimension = best
+    asked = amounts.amount(dimension, task.init_resreq.get(dimension))
+    return f"; it asks {asked}, at most {amounts.named(dimension, max(free, 0.0))} is left, on {node_name}"
+
+
+def search_reasons(case: Case, attempt: TaskTry) -> list[tuple[str, list[str]]]:
+    """Reason and nodes of the task's last pass of predicates that left nothing."""
+    empty = [event for _, event in attempt.searches if not len(event.feasible)]
+    if not empty:
+        return []
+    found: dict[str, list[str]] = {}
+    names, reasons = case.recording.node_names, case.recording.reasons
+    for row, code in zip(empty[-1].failed.tolist(), empty[-1].codes.tolist(), strict=True):
+        found.setdefault(_text(reasons.statuses(code)), []).append(names[row])
+    return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+
+def _text(statuses: Sequence[Status]) -> str:
+    return ", ".join(status.reason for status in statuses if status.reason)
+
+
+def _held(case: Case) -> Finding | None:
+    """Tasks that were placed but never bound, since the statement was neither committed nor discarded."""
+    held = [task for task in case.placed if task.status is TaskStatus.ALLOCATED]
+    if not held or case.job.is_pipelined():
+        return None
+    sentence = (
+        f"{plural(len(held), 'pod')} of {case.job.uid} got a node but {'is' if len(held) == 1 else 'are'} not bound: "
+        f"{case.job.ready_task_num()} of {case.job.min_available} pods are ready."
+    )
+    numbers = {
+        "job.minAvailable": count(case.job.min_available, "pods"),
+        "pods.placed": count(len(held), "pods"),
+    }
+    places = {task.key: task.node_name for task in held}
+    tries = [attempt for visit in case.visits for attempt in visit.tries if attempt.task in places]
+    evidence = tuple(
+        Evidence(attempt.place[0], f"{attempt.task} gets {places[attempt.task]}") for attempt in tries if attempt.place
+    )
+    return Finding(DISCARD, sentence, numbers, evidence)

@@ -1,0 +1,46 @@
+"""An action that would evict is not configured, and the cycle with it shows that it would help."""
+
+from __future__ import annotations
+
+from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.case import EVICTING_ACTIONS, Case
+from vcdebug.explain.gates.nodes import histogram_lines, search_evidence
+from vcdebug.explain.gates.quota import refusals
+from vcdebug.explain.room import Room
+from vcdebug.explain.what_if import Trial, try_action
+from vcdebug.model.task import TaskInfo
+
+NOT_CONFIGURED = "action-not-configured"
+
+
+def missing_action(case: Case, task: TaskInfo, room: Room) -> tuple[Finding, bool] | None:
+    """(finding, whether it would help on most nodes), or None if no missing action would place the job."""
+    for action in EVICTING_ACTIONS:
+        if action in case.actions or not room.could_free(action):
+            continue
+        trial = try_action(case.recording, case.job.uid, action)
+        if trial is not None:
+            helped = len(room.could_free(action))
+            return _finding(case, task, room, trial, helped), 2 * helped > len(room.nodes)
+    return None
+
+
+def _finding(case: Case, task: TaskInfo, room: Room, trial: Trial, helped: int) -> Finding:
+    where = listed(dict.fromkeys(node for _, node in trial.placed))
+    sentence = (
+        f"No node has room for {task.name}, and {trial.action} is not among the actions ({', '.join(case.actions)}): "
+        f"with it {plural(len(trial.placed), 'pod')} would go to {where}, evicting {listed(trial.evicted) or 'nobody'}."
+    )
+    numbers = {
+        "nodes": count(len(room.nodes), "nodes"),
+        "nodes.helped": count(helped, "nodes"),
+        "pods.placed": count(len(trial.placed), "pods"),
+        "victims": count(len(trial.evicted), "pods"),
+    }
+    refused = tuple(Evidence(seq, f"{e.plugin}: the queue may not allocate it") for seq, e in refusals(case)[:1])
+    end = case.action_ends(case.actions[-1])
+    last = (Evidence(end, "the last action ends, and nothing was evicted"),) if end is not None else ()
+    evidence = (*(search_evidence(case, task) or refused), *last)
+    advice = (f"put {trial.action} into actions, after allocate: the replay with it places the job",)
+    return Finding(NOT_CONFIGURED, sentence, numbers, evidence, advice, histogram_lines(room))

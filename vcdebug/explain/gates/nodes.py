@@ -1,0 +1,185 @@
+"""Which node could take the task: what the filter left."""
+
+from __future__ import annotations
+
+from vcdebug.explain import amounts
+from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.answer import Evidence, Finding, Number
+from vcdebug.explain.case import Case
+from vcdebug.explain.room import NodeRoom, Room
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.task import TaskInfo
+
+UNRESOLVABLE = "predicates-unresolvable"
+MIXED = "predicates-mixed"
+POD_COUNT = "pod-count"
+LARGER = "larger-than-any-node"
+
+
+def no_node(case: Case, task: TaskInfo, room: Room) -> Finding:
+    """Why no node takes the task."""
+    if room.nodes and all(_too_large(task, node) for node in room.nodes):
+        return larger_than_any(case, task, room)
+    if not room.waiting and not room.free:
+        return unresolvable(case, task, room)
+    if room.waiting and all(node.kind == "pods" for node in room.waiting) and not room.free:
+        return _pod_count(case, task, room)
+    return _mixed(case, task, room)
+
+
+def hopeless(case: Case, task: TaskInfo, room: Room) -> Finding | None:
+    """None unless no node can ever take the task as it is."""
+    if room.waiting or room.free:
+        return None
+    return no_node(case, task, room)
+
+
+def _too_large(task: TaskInfo, node: NodeRoom) -> bool:
+    return not task.init_resreq.less_equal(node.allocatable)
+
+
+def search_evidence(case: Case, task: TaskInfo) -> tuple[Evidence, ...]:
+    """The passes of predicates for the task, one per action."""
+    found: dict[str, Evidence] = {}
+    for visit in case.visits:
+        for attempt in visit.tries:
+            if attempt.task != task.key:
+                continue
+            for seq, event in attempt.searches:
+                refused = f"{len(event.failed)} of {plural(event.processed, 'node')} refuse"
+                found.setdefault(visit.action, Evidence(seq, f"{visit.action}: {refused} {task.name}"))
+            for seq, hook in attempt.hooks("PrePredicate"):
+                if hook.result is not None:
+                    found.setdefault(visit.action, Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}"))
+    return tuple(sorted(found.values()))
+
+
+def histogram_lines(room: Room) -> tuple[str, ...]:
+    """`3 nodes  Insufficient cpu  (cpu-01, cpu-02, cpu-03)`."""
+    return tuple(f"{plural(len(names), 'node')}: {reason}  ({listed(names)})" for reason, names in room.histogram)
+
+
+def _numbers(task: TaskInfo, room: Room) -> dict[str, Number]:
+    return {
+        **amounts.numbers("request", task.init_resreq),
+        "nodes": count(len(room.nodes), "nodes"),
+        "nodes.unresolvable": count(len(room.of_kind("unresolvable")), "nodes"),
+        "nodes.tooSmall": count(len(room.of_kind("too small")), "nodes"),
+        "nodes.short": count(len(room.of_kind("short", "pods", "refused")), "nodes"),
+    }
+
+
+def larger_than_any(case: Case, task: TaskInfo, room: Room) -> Finding:
+    """A single task asks more than any node has in all."""
+    request = task.init_resreq
+    largest: dict[str, NodeRoom] = {}
+    for name, value in request.items():
+        if value > 0:
+            largest[name] = max(room.nodes, key=lambda node: node.allocatable.get(name))
+    beyond = [name for name, node in largest.items() if request.get(name) > node.allocatable.get(name)]
+    numbers = _numbers(task, room)
+    if beyond:
+        name = beyond[0]
+        node = largest[name]
+        have = node.allocatable.get(name)
+        sentence = (
+            f"{task.name} asks {amounts.named(name, request.get(name))}, the largest node ({node.name}) has "
+            f"{amounts.amount(name, have)} in all, {amounts.amount(name, request.get(name) - have)} too few: "
+            "no eviction can help."
+        )
+        for each in beyond:
+            numbers[f"largest.{each}"] = amounts.number(each, largest[each].allocatable.get(each))
+            numbers[f"short.{each}"] = amounts.number(each, request.get(each) - largest[each].allocatable.get(each))
+    else:
+        sentence = (
+            f"{task.name} asks {amounts.resource(request)}: some nodes are large enough in one of these, "
+            "none is in all of them, and no eviction can help."
+        )
+    advice = ("split the task into smaller ones, or add a node of that size",)
+    return Finding(LARGER, sentence, numbers, search_evidence(case, task), advice, histogram_lines(room))
+
+
+def unresolvable(case: Case, task: TaskInfo, room: Room) -> Finding:
+    """No node can ever take the task as it is."""
+    if not room.nodes:
+        sentence = f"there is no node in the session that could take {task.name}."
+        return Finding(UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(case, task), ("add nodes",))
+    reasons = room.histogram
+    several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
+    text = reasons[0][0] if len(reasons) == 1 else several
+    sentence = (
+        f"None of {plural(len(room.nodes), 'node')} can ever take {task.name} as it is: {text}{_wanted(task)}. "
+        "Evictions would not help."
+    )
+    advice = _unresolvable_advice(task, [reason for reason, _ in reasons])
+    return Finding(
+        UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(case, task), advice, histogram_lines(room)
+    )
+
+
+def _wanted(task: TaskInfo) -> str:
+    selector = task.pod.spec.get("nodeSelector")
+    if not selector:
+        return ""
+    return f" (it wants {', '.join(f'{key}={value}' for key, value in sorted(selector.items()))})"
+
+
+def _unresolvable_advice(task: TaskInfo, reasons: list[str]) -> tuple[str, ...]:
+    advice = []
+    text = " ".join(reasons)
+    if "affinity" in text or "selector" in text:
+        advice.append("change the pod's nodeSelector or affinity, or label a node accordingly")
+    if "taint" in text:
+        advice.append("add a toleration to the pod, or remove the taint")
+    if "unschedulable" in text:
+        advice.append("uncordon a node")
+    if "volume" in text or "persistentvolume" in text:
+        advice.append("look at the pod's claims and at the zones of their volumes")
+    return tuple(advice) or ("change what the pod asks for",)
+
+
+def _pod_count(case: Case, task: TaskInfo, room: Room) -> Finding:
+    crowded = room.of_kind("pods")
+    limits = dict.fromkeys(amounts.amount(PODS, node.allocatable.get(PODS)) for node in crowded)
+    node = crowded[0]
+    free = Resource(node.future.milli_cpu, node.future.memory)
+    sentence = (
+        f"{plural(len(crowded), 'node')} would have room for {task.name} ({node.name}: {amounts.resource(free)} free), "
+        f"but not for one more pod: each already has the {' or '.join(limits)} pods it may run."
+    )
+    numbers = {
+        **_numbers(task, room),
+        "pods.allocatable": amounts.number(PODS, node.allocatable.get(PODS)),
+        "pods.free": amounts.number(PODS, node.future.get(PODS)),
+    }
+    advice = ("raise the kubelets' maxPods, add nodes, or run fewer small pods",)
+    return Finding(POD_COUNT, sentence, numbers, search_evidence(case, task), advice, histogram_lines(room))
+
+
+def _mixed(case: Case, task: TaskInfo, room: Room) -> Finding:
+    text = ", ".join(f"{len(names)} {reason}" for reason, names in room.histogram)
+    sentence = (
+        f"{task.name} ({amounts.resource(task.init_resreq)}) fits none of {plural(len(room.nodes), 'node')}: {text}"
+    )
+    numbers, node = _numbers(task, room), room.nearest
+    if node is not None and node.short:
+        name, missing = node.short[0]
+        free = max(node.future.get(name), 0.0)
+        sentence += (
+            f"; nearest is {node.name} with {amounts.named(name, free)} free, {amounts.amount(name, missing)} too few"
+        )
+        numbers[f"nearest.{name}"] = amounts.number(name, free)
+        numbers[f"short.{name}"] = amounts.number(name, missing)
+    advice = _mixed_advice(task, room)
+    return Finding(MIXED, f"{sentence}.", numbers, search_evidence(case, task), advice, histogram_lines(room))
+
+
+def _mixed_advice(task: TaskInfo, room: Room) -> tuple[str, ...]:
+    advice = []
+    if room.nearest is not None and room.nearest.short:
+        name, missing = room.nearest.short[0]
+        advice.append(f"free {amounts.named(name, missing)} on {room.nearest.name}, or add a node that fits")
+    refusals = [reason for node in room.of_kind("unresolvable") for reason in [node.reason]]
+    if refusals:
+        advice.extend(_unresolvable_advice(task, refusals))
+    return tuple(advice) or ("add a node that fits",)

@@ -1,0 +1,115 @@
+"""What the job got in this cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.case import Case
+from vcdebug.explain.gates.unseen import opened
+from vcdebug.framework.record import OpEvent, StatementEvent
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+PLACES = "places"
+PIPELINED = "pipelined"
+
+
+def placed(case: Case) -> Finding | None:
+    """None unless the job (or the pod that was asked about) has its place."""
+    if case.pod is not None and case.pod in case.tasks:
+        task = case.tasks[case.pod]
+        if task.status is TaskStatus.PENDING:
+            return None
+        if task not in case.placed:
+            return _was_there(case, [task])
+    if not case.pending_at_open:
+        return _was_there(case, list(case.tasks.values())) if case.tasks else None
+    firm = [task for task in case.placed if task.status is not TaskStatus.ALLOCATED]
+    if not firm or not (case.job.is_pipelined() or any(t.status is TaskStatus.BINDING for t in firm)):
+        return None
+    return _got(case, firm)
+
+
+def _was_there(case: Case, tasks: Sequence[TaskInfo]) -> Finding:
+    states = dict.fromkeys(task.status.label for task in tasks)
+    sentence = f"Nothing of {case.job.uid} waits: {plural(len(tasks), 'pod')} {' or '.join(states)} before this cycle."
+    evidence = opened(case.recording, "the session opens with the job's pods in this state")
+    return Finding(PLACES, sentence, {"pods": count(len(tasks), "pods")}, evidence)
+
+
+def _got(case: Case, firm: Sequence[TaskInfo]) -> Finding:
+    evicted = list(evicted_for(case))
+    bound = [task for task in firm if task.status is TaskStatus.BINDING]
+    waiting = [task for task in firm if task.status is TaskStatus.PIPELINED]
+    enough = case.job.ready_task_num() >= case.job.min_available
+    cause = PIPELINED if waiting and not evicted and not (bound and enough) else PLACES
+    numbers = {
+        "pods.bound": count(len(bound), "pods"),
+        "pods.pipelined": count(len(waiting), "pods"),
+        "pods.left": count(len(case.left_over), "pods"),
+        "pods.evicted": count(len(evicted), "pods"),
+        "job.minAvailable": count(case.job.min_available, "pods"),
+    }
+    text = _sentence(case, cause, bound, waiting, [task for _, task, _ in evicted])
+    lines = tuple(f"{task.key} -> {task.node_name}" for task in firm)
+    return Finding(cause, text, numbers, tuple(sorted(_evidence(case, firm, evicted))), (), lines)
+
+
+def _sentence(
+    case: Case, cause: str, bound: Sequence[TaskInfo], waiting: Sequence[TaskInfo], evicted: Sequence[TaskKey]
+) -> str:
+    parts = []
+    if bound:
+        parts.append(f"{_who(bound)} bound to {_where(bound)}")
+    if waiting:
+        parts.append(f"{_who(waiting)} pipelined on {_where(waiting)}")
+    got = " and ".join(parts)
+    rest = f"; {plural(len(case.left_over), 'pod')} beyond minMember {case.job.min_available} stay Pending"
+    tail = rest if case.left_over else ""
+    if cause == PIPELINED:
+        leaving = listed(dict.fromkeys(_leaving(case, waiting)))
+        source = f" ({leaving})" if leaving else ""
+        return f"{case.job.uid} waits for room that is being released{source}: {got}, without evicting anyone{tail}."
+    cost = f", at the cost of {listed(evicted)}" if evicted else ""
+    return f"{case.job.uid} gets what it needs in this cycle: {got}{cost}{tail}."
+
+
+def _who(tasks: Sequence[TaskInfo]) -> str:
+    return tasks[0].name if len(tasks) == 1 else plural(len(tasks), "pod")
+
+
+def _where(tasks: Sequence[TaskInfo]) -> str:
+    return listed(dict.fromkeys(task.node_name for task in tasks))
+
+
+def _leaving(case: Case, waiting: Sequence[TaskInfo]) -> Iterator[TaskKey]:
+    for name in dict.fromkeys(task.node_name for task in waiting):
+        node = case.session.nodes[name]
+        yield from (task.key for task in node.tasks_ascending() if task.status is TaskStatus.RELEASING)
+
+
+def evicted_for(case: Case) -> Iterator[tuple[Seq, TaskKey, NodeName]]:
+    """Evictions of committed statements in the job's visits."""
+    for visit in case.visits:
+        for seq, event in visit.events:
+            if isinstance(event, StatementEvent) and event.what == "commit":
+                yield from ((seq, task, node) for kind, task, node in event.ops if kind == "evict")
+
+
+def _evidence(
+    case: Case, firm: Sequence[TaskInfo], evicted: Sequence[tuple[Seq, TaskKey, NodeName]]
+) -> Iterator[Evidence]:
+    keys = [task.key for task in firm]
+    for visit in case.visits:
+        for seq, event in visit.events:
+            if isinstance(event, OpEvent) and event.op in ("allocate", "pipeline", "bind") and event.task in keys:
+                yield Evidence(seq, f"{event.op} {event.task} on {event.node}")
+            elif isinstance(event, StatementEvent) and event.what == "commit" and event.ops:
+                yield Evidence(seq, f"{visit.action} commits {plural(len(event.ops), 'operation')}")
+    if not evicted and any(task.status is TaskStatus.PIPELINED for task in firm):
+        start = case.action_starts("allocate")
+        if start is not None:
+            yield Evidence(start, "the room was being released before allocate began")

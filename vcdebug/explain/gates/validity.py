@@ -1,0 +1,97 @@
+"""gang's JobValid and scheduling gates: can the pods that exist make the gang at all?"""
+
+from __future__ import annotations
+
+from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.case import Case
+from vcdebug.explain.gates.unseen import opened, other_scheduler
+
+NOT_ENOUGH = "not-enough-pods"
+GATED = "scheduling-gate"
+
+
+def all_hidden(case: Case) -> Finding | None:
+    """Every pod of the job names another scheduler."""
+    if case.tasks or not case.hidden_pods:
+        return None
+    return other_scheduler(case.recording, case.job.uid, case.hidden_pods)
+
+
+def validity(case: Case) -> Finding | None:
+    """None if the job is valid."""
+    failures = [(seq, event) for seq, event in case.hooks("JobValid") if event.result and not event.result["pass"]]
+    if not failures and case.tasks:
+        return None
+    job, hidden = case.job, case.hidden_pods
+    valid = job.valid_task_num()
+    if hidden and valid + len(hidden) >= job.min_available:
+        return other_scheduler(case.recording, job.uid, hidden)
+    evidence = tuple(Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:])
+    roles = _roles(case)
+    found = f"{plural(valid, 'usable pod')} of {job.min_available}"
+    detail = f" ({'; '.join(roles)})" if roles else ""
+    sentence = (
+        f"{job.uid} is not valid: {found} that minMember asks for{detail}, so no action considers it."
+        if valid < job.min_available or roles
+        else f"{job.uid} has no pod that could be scheduled."
+    )
+    numbers = {
+        "pods.valid": count(valid, "pods"),
+        "job.minAvailable": count(job.min_available, "pods"),
+        "pods.missing": count(max(job.min_available - valid, 0), "pods"),
+    }
+    missing = max(job.min_available - valid, 0)
+    advice = (
+        f"create {plural(missing, 'more pod')} (look at the Volcano Job, its controller and quotas)"
+        if missing
+        else "create the missing pods of each role",
+        f"or lower minMember to {valid}",
+    )
+    return Finding(
+        NOT_ENOUGH, sentence, numbers, evidence or opened(case.recording, "the job has no pods"), advice, tuple(roles)
+    )
+
+
+def _roles(case: Case) -> list[str]:
+    """Roles with fewer pods than their own minimum."""
+    job = case.job
+    if job.min_available < job.task_min_available_total:
+        return []
+    have: dict[str, int] = {}
+    for task in case.tasks.values():
+        have[task.task_role] = have.get(task.task_role, 0) + 1
+    return [
+        f"role {role}: {have.get(role, 0)} of {least}"
+        for role, least in job.task_min_available.items()
+        if have.get(role, 0) < least
+    ]
+
+
+def gated(case: Case) -> Finding | None:
+    """None unless pods behind scheduling gates keep the job from what it lacks."""
+    closed = [task for task in case.left_over if task.sch_gated]
+    open_ones = [task for task in case.left_over if not task.sch_gated]
+    job = case.job
+    reachable = job.ready_task_num() + job.waiting_task_num() + len(open_ones)
+    if not closed or (open_ones and reachable >= job.min_available):
+        return None
+    gates = dict.fromkeys(gate for task in closed for gate in task.pod.scheduling_gates)
+    are = "is" if len(closed) == 1 else "are"
+    sentence = (
+        f"{plural(len(closed), 'pod')} of {job.uid} {are} behind a scheduling gate ({listed(gates)}): "
+        f"{listed(task.name for task in closed)}; {reachable} of {job.min_available} pods can be placed without."
+    )
+    numbers = {
+        "pods.gated": count(len(closed), "pods"),
+        "pods.usable": count(reachable, "pods"),
+        "job.minAvailable": count(job.min_available, "pods"),
+    }
+    start = case.action_starts("allocate")
+    evidence = (
+        (Evidence(start, "allocate leaves gated pods out"),)
+        if start is not None
+        else opened(case.recording, "the session opens with gated pods")
+    )
+    advice = (f"whoever set {listed(gates)} must remove it from spec.schedulingGates",)
+    return Finding(GATED, sentence, numbers, evidence, advice)

@@ -1,0 +1,148 @@
+"""Why is this job Pending: the last gate that could still have let it in, and did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.answer import Evidence, Explanation, Finding
+from vcdebug.explain.case import EVICTING_ACTIONS, Case
+from vcdebug.explain.gates.admission import admission
+from vcdebug.explain.gates.eviction import Chance, Gate, evicting
+from vcdebug.explain.gates.gang import DISCARD, discarded
+from vcdebug.explain.gates.missing_action import missing_action
+from vcdebug.explain.gates.nodes import hopeless, no_node
+from vcdebug.explain.gates.placed import placed
+from vcdebug.explain.gates.quota import not_allocatable, overused, refusals
+from vcdebug.explain.gates.unseen import PLACES, unseen
+from vcdebug.explain.gates.validity import all_hidden, gated, validity
+from vcdebug.explain.room import Room
+from vcdebug.explain.steps import steps, unseen_steps
+from vcdebug.explain.subject import find_subject
+from vcdebug.framework.record import PanicEvent
+from vcdebug.model.task import TaskInfo
+from vcdebug.trace.recording import Recording
+
+DOORS = (all_hidden, admission, validity, gated)
+"""Gates before any task is tried, in the scheduler's order: nothing gets past one that is shut."""
+PANIC = "panic"
+NOT_TRIED = "not-tried"
+
+
+def explain(recording: Recording, word: str) -> Explanation:
+    """The answer for a job or a pod; raises VcdebugError for a name that nothing has."""
+    subject = find_subject(recording.snapshot, word)
+    if subject.job not in recording.session.jobs:
+        finding = unseen(recording, subject)
+        name = subject.job or subject.pod or word
+        scheduled = finding.cause == PLACES
+        return Explanation(name, subject.pod, scheduled, finding, (), finding.advice, unseen_steps(recording, finding))
+    case = Case(recording, subject.job, subject.pod)
+    found = placed(case)
+    findings = list(_distinct(judge(case) if found is None else [found, *_left_over(case)]))
+    dominant, contributing = findings[0], tuple(findings[1:])
+    advice = tuple(dict.fromkeys(line for finding in findings for line in finding.advice))
+    return Explanation(
+        case.job.uid, subject.pod, found is not None, dominant, contributing, advice, steps(case, dominant)
+    )
+
+
+def _distinct(findings: list[Finding]) -> Iterator[Finding]:
+    """Each cause once."""
+    seen: dict[str, None] = {}
+    for finding in findings:
+        if finding.cause not in seen:
+            seen[finding.cause] = None
+            yield finding
+
+
+def _left_over(case: Case) -> list[Finding]:
+    """What keeps the job's other pods waiting once the job has what it needs."""
+    return judge(case) if case.left_over and case.pod is None else []
+
+
+def judge(case: Case) -> list[Finding]:
+    """The dominant finding first, then what else stands in the way."""
+    shut = [finding for gate in DOORS if (finding := gate(case)) is not None]
+    task = case.blocked
+    if shut:
+        return [*shut, *_never(case, task)]
+    last = case.recording.event(len(case.recording))
+    if isinstance(last, PanicEvent):
+        return [_panic(case, last)]
+    if task is None:
+        return [_not_tried(case)]
+    return _placement(case, task)
+
+
+def _never(case: Case, task: TaskInfo | None) -> list[Finding]:
+    """What would stop the job behind a shut door."""
+    if task is None:
+        return []
+    finding = hopeless(case, task, Room(case, task, len(case.recording)))
+    return [finding] if finding is not None else []
+
+
+def _placement(case: Case, task: TaskInfo) -> list[Finding]:
+    """allocate, then whatever evicts: the last one with a chance decides."""
+    moment = case.action_ends("allocate") or len(case.recording)
+    room = Room(case, task, moment)
+    gates = [gate for action in _evicting_actions(case) if (gate := evicting(case, action, task, room)) is not None]
+    base = _base(case, task, room)
+    ordered = _ordered(gates, base, room)
+    helping = missing_action(case, task, room) if _may_lack_action(ordered[0], gates, room) else None
+    if helping is None:
+        return ordered
+    finding, on_most_nodes = helping
+    return [finding, *ordered] if on_most_nodes and ordered[0].cause != DISCARD else [ordered[0], finding, *ordered[1:]]
+
+
+def _evicting_actions(case: Case) -> list[str]:
+    return [action for action in dict.fromkeys(case.actions) if action in EVICTING_ACTIONS]
+
+
+def _base(case: Case, task: TaskInfo, room: Room) -> list[Finding]:
+    """What allocate said, the deciding gate first."""
+    found = [finding for finding in (discarded(case, "allocate"), overused(case, "allocate")) if finding is not None]
+    refused = [(seq, event) for seq, event in refusals(case) if ("task", task.key) in event.subject] or refusals(case)
+    if refused:
+        found.append(not_allocatable(case, task, room, *refused[0]))
+    if not room.free:
+        lacking = no_node(case, task, room)
+        if found and found[0].cause == DISCARD:
+            return [*found, lacking]
+        return [lacking, *found]
+    return found or [_not_tried(case)]
+
+
+def _ordered(gates: list[Gate], base: list[Finding], room: Room) -> list[Finding]:
+    real = [gate.finding for gate in gates if gate.chance is Chance.REAL]
+    weak = [gate.finding for gate in gates if gate.chance is Chance.WEAK]
+    rest = [gate.finding for gate in gates if gate.chance is Chance.NONE]
+    if real:
+        return [*reversed(real), *base, *reversed(weak)]
+    if base[0].cause == DISCARD or room.free:
+        return [*base, *reversed(weak), *rest]
+    return [*reversed(weak), *base, *rest]
+
+
+def _may_lack_action(dominant: Finding, gates: list[Gate], room: Room) -> bool:
+    """Whether another action is worth a trial: none that is configured came near."""
+    return not room.free and not any(gate.chance is Chance.REAL for gate in gates)
+
+
+def _panic(case: Case, event: PanicEvent) -> Finding:
+    sentence = f"The real scheduler panics before {case.job.uid} is placed: {event.message}"
+    evidence = (Evidence(len(case.recording), "the scheduler's process ends here"),)
+    return Finding(PANIC, sentence, {}, evidence, ("remove what makes it panic: the whole cycle is lost",))
+
+
+def _not_tried(case: Case) -> Finding:
+    actions = ", ".join(case.actions)
+    task = case.blocked
+    if task is None:
+        sentence = f"{case.job.uid} has no pod that waits for a place."
+    else:
+        sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
+    end = case.action_ends(case.actions[-1]) if case.actions else None
+    evidence = (Evidence(end, "the last action ends"),) if end is not None else ()
+    return Finding(NOT_TRIED, sentence, {}, evidence, ("look at the actions and at the next cycle",))

@@ -1,0 +1,206 @@
+"""Which nodes could take a task: what each lacks, what evictions could free, and what no eviction can change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from vcdebug.explain.case import Case
+from vcdebug.framework.hooks import PRE_PREDICATE
+from vcdebug.framework.placement import ask_predicates
+from vcdebug.framework.session import Session
+from vcdebug.model.fiterror import ERROR, POD_NUMBER_EXCEEDED, Status, aborts
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.status import TaskStatus, preemptable_status
+from vcdebug.model.task import TaskInfo
+
+Kind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
+"""What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,
+other resources, or a rule about the pods that are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRoom:
+    """One node as it stood, for one task."""
+
+    name: NodeName
+    kind: Kind
+    statuses: tuple[Status, ...]
+    """What the predicates object to."""
+    future: Resource
+    """Idle + releasing - pipelined."""
+    allocatable: Resource
+    short: tuple[tuple[str, float], ...]
+    """Dimensions that lack something, and how much."""
+
+    @property
+    def reason(self) -> str:
+        """Why not, in the scheduler's words."""
+        objections = [status.reason for status in self.statuses if status.reason]
+        if self.kind in ("unresolvable", "refused") and objections:
+            return ", ".join(objections)
+        if self.kind == "too small":
+            return f"too small: {', '.join(name for name, _ in self.short)}"
+        if self.short:
+            return f"Insufficient {' and '.join(name for name, _ in self.short)}"
+        return ", ".join(status.reason for status in self.statuses if status.reason) or "room"
+
+
+class Room:
+    """All nodes, at one moment, for one task."""
+
+    def __init__(self, case: Case, task: TaskInfo, seq: Seq) -> None:
+        self.case = case
+        self.task = task
+        self.seq = seq
+        self.state = case.recording.timeline.state_at(seq)
+
+    @cached_property
+    def nodes(self) -> Sequence[NodeRoom]:
+        """Every node by name."""
+        objections = predicate_objections(self.case.session, self.task)
+        return [self._node(name, objections.get(name, ())) for name in self.case.session.nodes]
+
+    def _node(self, name: NodeName, statuses: tuple[Status, ...]) -> NodeRoom:
+        amounts = self.state.nodes[name]
+        future = amounts.idle.clone().add(amounts.releasing).sub_without_assert(amounts.pipelined)
+        allocatable = self.case.session.nodes[name].allocatable
+        whole = _short(self.task.init_resreq, allocatable)
+        short = whole or _short(self.task.init_resreq, future)
+        kind = _kind(statuses, too_small=bool(whole), short=short)
+        return NodeRoom(name, kind, statuses, future, allocatable, short)
+
+    def of_kind(self, *kinds: Kind) -> list[NodeRoom]:
+        """Nodes that fail in one of these ways."""
+        return [node for node in self.nodes if node.kind in kinds]
+
+    @cached_property
+    def free(self) -> list[NodeRoom]:
+        """Nodes that would take the task at once."""
+        return self.of_kind("free")
+
+    @cached_property
+    def waiting(self) -> list[NodeRoom]:
+        """Nodes that would take the task if some of their pods left."""
+        return self.of_kind("pods", "short", "refused")
+
+    @cached_property
+    def nearest(self) -> NodeRoom | None:
+        """The suitable node that lacks least."""
+        short = self.of_kind("short", "pods") or self.of_kind("too small")
+        return min(short, key=lambda node: (len(node.short), self._lack(node), node.name), default=None)
+
+    def _lack(self, node: NodeRoom) -> float:
+        request = self.task.init_resreq
+        return max(missing / max(request.get(name), 1.0) for name, missing in node.short)
+
+    @cached_property
+    def histogram(self) -> list[tuple[str, list[NodeName]]]:
+        """Reason and its nodes, most frequent first."""
+        found: dict[str, list[NodeName]] = {}
+        for node in self.nodes:
+            if node.kind != "free":
+                found.setdefault(node.reason, []).append(node.name)
+        return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+    # What could leave
+
+    @cached_property
+    def _on_node(self) -> dict[NodeName, list[TaskInfo]]:
+        found: dict[NodeName, list[TaskInfo]] = {}
+        for key, task in self.case.recording.timeline.tasks.items():
+            node = self.state.tasks[key].node
+            if node:
+                found.setdefault(node, []).append(task)
+        return found
+
+    def tasks_on(self, node: NodeName) -> list[TaskInfo]:
+        """Tasks on a node at this moment."""
+        return self._on_node.get(node, [])
+
+    def status(self, key: TaskKey) -> TaskStatus:
+        """A task's status at this moment."""
+        return self.state.tasks[key].status
+
+    def candidates(self, action: str, node: NodeName) -> list[TaskInfo]:
+        """Tasks on the node that the action's own filter would accept."""
+        return [task for task in self.tasks_on(node) if self.objection(action, task) is None]
+
+    def objection(self, action: str, victim: TaskInfo) -> str | None:
+        """Why the action's own filter leaves a task alone."""
+        job = self.case.session.jobs.get(victim.job)
+        status = self.status(victim.key)
+        if job is None:
+            return "not a pod of Volcano"
+        if not (preemptable_status(status) if action == "preempt" else status is TaskStatus.RUNNING):
+            return f"{status.label}, not Running"
+        if not victim.preemptable:
+            return "volcano.sh/preemptable is false"
+        if action == "preempt":
+            return self._preempt_objection(victim, job.queue)
+        if job.queue == self.case.job.queue:
+            return "in the same queue"
+        return None if self.case.session.queues[job.queue].reclaimable else f"queue {job.queue} is not reclaimable"
+
+    def _preempt_objection(self, victim: TaskInfo, queue: str) -> str | None:
+        if self.task.best_effort and not victim.best_effort:
+            return "requests resources, the preemptor none"
+        if queue != self.case.job.queue:
+            return f"in queue {queue}"
+        return "of the same job" if victim.job == self.case.job.uid else None
+
+    def fits_without(self, node: NodeRoom, victims: Sequence[TaskInfo]) -> bool:
+        """Whether the node holds the task once these have left."""
+        future = node.future.clone()
+        for victim in victims:
+            future.add(victim.resreq)
+        return self.task.init_resreq.less_equal(future)
+
+    def could_free(self, action: str) -> list[NodeRoom]:
+        """Suitable nodes on which the action's own candidates hold enough."""
+        return [
+            node
+            for node in self.waiting
+            if (found := self.candidates(action, node.name)) and self.fits_without(node, found)
+        ]
+
+
+def _short(request: Resource, available: Resource) -> tuple[tuple[str, float], ...]:
+    _, names = request.less_equal_with_resources_name(available)
+    return tuple((name, request.get(name) - available.get(name)) for name in names if request.get(name) > 0)
+
+
+def _kind(statuses: tuple[Status, ...], *, too_small: bool, short: tuple[tuple[str, float], ...]) -> Kind:
+    if any(aborts(status) for status in statuses):
+        return "unresolvable"
+    if too_small:
+        return "too small"
+    crowded = any(status.reason == POD_NUMBER_EXCEEDED for status in statuses)
+    if short:
+        return "pods" if all(name == PODS for name, _ in short) else "short"
+    if crowded:
+        return "pods"
+    return "refused" if statuses else "free"
+
+
+def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tuple[Status, ...]]:
+    """What the predicates say about every node, asked once more without a trace; resources are not their matter."""
+    session.record.silent += 1
+    try:
+        error = session.ask(PRE_PREDICATE, task)
+        if error is not None:
+            statuses = error.statuses or (Status(ERROR, error.text),)
+            return dict.fromkeys(session.nodes, statuses)
+        codes = ask_predicates(session, task, session.all_rows())
+    finally:
+        session.record.silent -= 1
+    return dict(_statuses(session, codes.tolist()))
+
+
+def _statuses(session: Session, codes: Sequence[int]) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
+    for name, code in zip(session.node_table.names, codes, strict=True):
+        if code:
+            yield name, session.reasons.statuses(code)

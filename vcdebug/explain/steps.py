@@ -1,0 +1,198 @@
+"""The job's way through the cycle as a checklist: what it passed, where it failed, what it never reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.explain.amounts import plural
+from vcdebug.explain.answer import Finding, Step, StepState
+from vcdebug.explain.case import EVICTING_ACTIONS, Case
+from vcdebug.explain.gates.admission import WAITING_PHASES, admission
+from vcdebug.explain.gates.gang import search_reasons
+from vcdebug.explain.gates.validity import gated, validity
+from vcdebug.explain.visits import TaskTry, Visit
+from vcdebug.framework.record import HookEvent, StateEvent
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+
+Numbered = tuple[Seq, HookEvent]
+VOTES = ("Preemptable", "Reclaimable")
+AFTER = ("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate")
+
+
+def unseen_steps(recording: Recording, finding: Finding) -> tuple[Step, ...]:
+    """For what is not in the session at all."""
+    seqs = tuple(recording.index.of_type(StateEvent)[:1])
+    return (Step("in the session", "failed", finding.sentence, seqs),)
+
+
+def steps(case: Case, dominant: Finding) -> tuple[Step, ...]:
+    """Every station in the scheduler's order."""
+    found = [_in_session(case), _enqueued(case), _valid(case)]
+    if any(step.state == "failed" for step in found):
+        return (*found, *(Step(name, "not reached", "") for name in ("allocate", *_evicting(case))))
+    found += _placing(case)
+    for action in _evicting(case):
+        found += _evicting_steps(case, action)
+    return tuple(found)
+
+
+def _evicting(case: Case) -> list[str]:
+    return [action for action in dict.fromkeys(case.actions) if action in EVICTING_ACTIONS]
+
+
+def _in_session(case: Case) -> Step:
+    seqs = tuple(case.recording.index.of_type(StateEvent)[:1])
+    text = f"queue {case.queue.name}, {plural(len(case.tasks), 'pod')}, minMember {case.job.min_available}"
+    return Step("in the session", "passed", text, seqs)
+
+
+def _enqueued(case: Case) -> Step:
+    finding = admission(case)
+    answers = case.hooks("JobEnqueueable")
+    if finding is not None:
+        return Step("enqueued", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
+    if answers:
+        plugins = ", ".join(event.plugin for _, event in answers)
+        return Step("enqueued", "passed", f"{plugins} let it in", tuple(seq for seq, _ in answers))
+    phase = case.recording.timeline.opening_phases[case.job.uid]
+    text = f"nobody objects (phase {phase or 'empty'})" if phase in WAITING_PHASES else f"was {phase} before this cycle"
+    return Step("enqueued", "passed", text)
+
+
+def _valid(case: Case) -> Step:
+    finding = validity(case) or gated(case)
+    if finding is not None:
+        return Step("valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
+    answers = case.hooks("JobValid")[-1:]
+    return Step("valid", "passed", f"{case.job.valid_task_num()} usable pods", tuple(seq for seq, _ in answers))
+
+
+def _placing(case: Case) -> Iterator[Step]:
+    yield _queue_step(case)
+    tries = case.placing_tries
+    if not tries:
+        yield Step("nodes found by allocate", "not reached", "no pod was tried")
+        return
+    searched = [attempt for attempt in tries if attempt.searches]
+    failed = [attempt for attempt in searched if attempt.place is None]
+    if searched:
+        yield _search_step(case, (failed or searched)[0], passed=not failed)
+    else:
+        yield Step("nodes found by allocate", "not reached", "predicates were not asked")
+    ends = [visit for visit in case.visits_of("allocate") if visit.end is not None]
+    if ends:
+        yield _statement_step(case, ends[-1])
+
+
+def _queue_step(case: Case) -> Step:
+    overused = [(s, e) for s, e in case.hooks("Overused", "queue", case.queue.name) if e.result]
+    answers = [hook for attempt in case.placing_tries for hook in attempt.hooks("Allocatable")]
+    refused = [(seq, event) for seq, event in answers if not event.result]
+    if not case.placing_tries and overused:
+        return Step("queue may allocate", "failed", "the queue is overused", (overused[0][0],))
+    if refused:
+        text = f"{refused[0][1].plugin} refuses {plural(len(refused), 'pod')}"
+        return Step("queue may allocate", "failed", text, tuple(seq for seq, _ in refused[:3]))
+    if answers:
+        return Step("queue may allocate", "passed", "Allocatable", tuple(seq for seq, _ in answers[:1]))
+    return Step("queue may allocate", "passed" if case.placing_tries else "not reached", "nobody was asked")
+
+
+def _search_step(case: Case, attempt: TaskTry, *, passed: bool) -> Step:
+    seq, event = attempt.searches[-1]
+    reasons = "; ".join(f"{len(names)} {reason}" for reason, names in search_reasons(case, attempt))
+    name = attempt.task.rpartition("/")[2]
+    text = f"{name}: {len(event.feasible)} of {plural(event.processed, 'node')} fit{f': {reasons}' if reasons else ''}"
+    return Step("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
+
+
+def _statement_step(case: Case, visit: Visit) -> Step:
+    assert visit.end is not None
+    seq, statement = visit.end
+    state: StepState = "passed" if visit.committed and statement.ops else "failed"
+    done = "committed" if visit.committed else "discarded"
+    text = f"{len(visit.planned)} of {plural(len(visit.tries), 'pod')} had a place; statement {done}"
+    return Step(f"statement of {visit.action}", state, text, (seq,))
+
+
+def _evicting_steps(case: Case, action: str) -> Iterator[Step]:
+    starving = _starving(case, action)
+    yield starving
+    visits = [visit for visit in case.visits_of(action) if visit.tries and visit.end is not None]
+    if starving.state != "passed" or not visits:
+        yield Step(f"victims of {action}", "not reached", "")
+        return
+    visit = visits[-1]
+    entitled = _entitled(case, visit)
+    if entitled is not None:
+        yield entitled
+    yield from _victim_steps(visit)
+    yield _statement_step(case, visit)
+
+
+def _starving(case: Case, action: str) -> Step:
+    start, end = case.action_starts(action), case.action_ends(action)
+    name = f"starving ({action})"
+    if start is None:
+        return Step(name, "not reached", "the action never ran")
+    answers = [(s, e) for s, e in case.hooks("JobStarving") if s > start and (end is None or s < end)]
+    refused = [(seq, event) for seq, event in answers if not event.result]
+    if not answers:
+        return Step(name, "failed", "no plugin says so")
+    if refused and not case.visits_of(action):
+        return Step(name, "failed", f"{refused[0][1].plugin} says no", (refused[0][0],))
+    return Step(name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],))
+
+
+def _entitled(case: Case, visit: Visit) -> Step | None:
+    name = f"may {visit.action}"
+    never = [attempt for attempt in visit.tries if case.tasks[attempt.task].pod.preemption_policy == "Never"]
+    if never:
+        return Step(name, "failed", "preemptionPolicy Never", tuple(attempt.first - 1 for attempt in never[:1]))
+    answers = visit.hooks("Preemptive")
+    refused = [(seq, event) for seq, event in answers if not event.result]
+    if refused:
+        return Step(name, "failed", f"{refused[0][1].plugin} says no (Preemptive)", (refused[0][0],))
+    return Step(name, "passed", "Preemptive", (answers[0][0],)) if answers else None
+
+
+def _victim_steps(visit: Visit) -> Iterator[Step]:
+    nodes = [node for attempt in visit.tries for node in attempt.nodes]
+    votes = [hook for node in nodes for hook in node.hooks(*VOTES)]
+    offered = [hook for hook in votes if dict(hook[1].subject)["candidates"]]
+    name = f"candidates of {visit.action}"
+    if not nodes:
+        yield Step(name, "not reached", "no node passed the predicates")
+        return
+    if not offered:
+        yield Step(name, "failed", f"none on {plural(len(nodes), 'node')}", tuple(seq for seq, _ in votes[:1]))
+        return
+    yield Step(name, "passed", f"on {plural(len(offered), 'call')} of plugins", (offered[0][0],))
+    yield _vote_step(visit, offered)
+    after = [hook for node in nodes for hook in node.hooks(*AFTER)]
+    if after:
+        yield _after_step(visit, after)
+
+
+def _vote_step(visit: Visit, offered: Sequence[Numbered]) -> Step:
+    empty: dict[str, list[Seq]] = {}
+    for seq, event in offered:
+        if not event.result and dict(event.subject).get("vote") != 0:
+            empty.setdefault(event.plugin, []).append(seq)
+    name = f"victims of {visit.action}"
+    placed = bool(visit.planned)
+    if not empty:
+        return Step(name, "passed", "every plugin asked offers somebody", (offered[0][0],))
+    text = "; ".join(f"{plugin} offers nobody {len(seqs)} times" for plugin, seqs in empty.items())
+    seqs = tuple(sorted(seq for entries in empty.values() for seq in entries[:2]))
+    return Step(name, "passed" if placed else "failed", text, seqs)
+
+
+def _after_step(visit: Visit, after: Sequence[Numbered]) -> Step:
+    name = "queue and predicates after eviction"
+    if visit.planned:
+        return Step(name, "passed", f"for {plural(len(visit.planned), 'pod')}", (after[-1][0],))
+    seq, event = after[-1]
+    text = f"{event.plugin} ({event.point}) says no on the last node tried"
+    return Step(name, "failed", text, (seq,))

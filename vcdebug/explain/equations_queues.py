@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.past import before, task_of
 from vcdebug.framework.plugin import PERMIT, REJECT
-from vcdebug.framework.record import HookEvent
-from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.framework.record import HookEvent, Level
+from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, PODS, Resource
+from vcdebug.trace.index import TASK
+from vcdebug.trace.index import before as before_seq
 from vcdebug.trace.recording import Recording
 
 PROPORTION, OVERCOMMIT = "proportion", "overcommit"
+WITHIN = "allocated + request ≤ deserved, in the dimensions requested"
+WITHIN_COLUMNS = ("allocated", "request", "sum", "deserved")
 NOT_ASKED = "not asked for"
 PODS_IGNORED = "pods are not compared here"
 
@@ -42,6 +47,48 @@ def allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     return _within_deserved(recording, seq, title, queue, task_of(recording, task).resreq)
 
 
+def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """May the queue take the task, with victims taken off in a dry run?"""
+    queue, task = event.subject[0][1], event.subject[1][1]
+    request = task_of(recording, task).resreq
+    title = f"proportion: might queue {queue} take {task}?"
+    start = _last_pre_predicate(recording, seq, task)
+    if start is None:
+        note = "PrePredicate has not run for the task, so that there is nothing to simulate on"
+        return Equation(title, WITHIN, WITHIN_COLUMNS, "dimension", (), False, None, note)
+    deserved, allocated = _amounts(recording, start, queue, "deserved", "allocated")
+    held = _simulated(recording, seq, queue, allocated)
+    note = f"as the queue stood at event {start}, changed by the dry run on this node"
+    return _within(title, held, request, deserved, note)
+
+
+def _last_pre_predicate(recording: Recording, seq: Seq, task: TaskKey) -> Seq | None:
+    """The event after which the task's simulations start."""
+    about = recording.index.about(TASK, task)
+    earlier = before_seq(about, seq)
+    while earlier is not None:
+        event = recording.event(earlier)
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (PROPORTION, "PrePredicate"):
+            return earlier
+        earlier = before_seq(about, earlier)
+    return None
+
+
+def _simulated(recording: Recording, seq: Seq, queue: QueueName, allocated: Resource) -> Resource:
+    """What the queue holds after the dry run's additions and removals on the node."""
+    held = allocated.clone()
+    span = recording.tree.around(seq, Level.NODE)
+    for number in range(seq if span is None else span.first, seq):
+        event = recording.event(number)
+        if not isinstance(event, HookEvent) or event.plugin != PROPORTION or event.result is not None:
+            continue
+        if event.point in ("SimulateAddTask", "SimulateRemoveTask"):
+            other = task_of(recording, dict(event.subject)["other"])
+            if recording.owners.queues.get(other.job) == queue:
+                held = held.add(other.resreq) if event.point == "SimulateAddTask" else held.sub(other.resreq)
+    return held
+
+
 def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """May the queue reclaim for these tasks?"""
     queue, tasks = event.subject[0][1], event.subject[1][1]
@@ -54,16 +101,18 @@ def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 def _within_deserved(recording: Recording, seq: Seq, title: str, queue: QueueName, request: Resource) -> Equation:
     deserved, allocated = _amounts(recording, seq, queue, "deserved", "allocated")
+    found = _within(title, allocated, request, deserved, "")
+    closed = _closed(recording, queue)
+    return replace(found, verdict=False, note=closed) if closed else found
+
+
+def _within(title: str, allocated: Resource, request: Resource, deserved: Resource, note: str) -> Equation:
     total = allocated.clone().add(request)
     terms = tuple(
         _limited(name, (allocated.get(name), amount, total.get(name), deserved.get(name)), amount, total)
         for name, amount in _dimensions(request, deserved)
     )
-    formula = "allocated + request ≤ deserved, in the dimensions requested"
-    columns = ("allocated", "request", "sum", "deserved")
-    closed = _closed(recording, queue)
-    verdict = not closed and all_hold(terms)
-    return Equation(title, formula, columns, "dimension", terms, verdict, first_failing(terms), closed)
+    return Equation(title, WITHIN, WITHIN_COLUMNS, "dimension", terms, all_hold(terms), first_failing(terms), note)
 
 
 def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -148,6 +197,7 @@ def _no_minimum(recording: Recording, job: JobId) -> str:
 EQUATIONS: Final[Mapping[tuple[str, str], Callable[[Recording, Seq, HookEvent], Equation]]] = {
     (PROPORTION, "Overused"): overused,
     (PROPORTION, "Allocatable"): allocatable,
+    (PROPORTION, "SimulateAllocatable"): simulate_allocatable,
     (PROPORTION, "Preemptive"): preemptive,
     (PROPORTION, "JobEnqueueable"): job_enqueueable,
     (OVERCOMMIT, "JobEnqueueable"): cluster_admits,

@@ -8,7 +8,7 @@ from typing import Final
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.equations_queues import PROPORTION, at_most
 from vcdebug.explain.past import before, job_at, job_of, task_of
-from vcdebug.framework.record import HookEvent
+from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource
@@ -18,7 +18,7 @@ from vcdebug.plugins.drf.hierarchy import Hierarchy, compare
 from vcdebug.plugins.drf.share import Share, Totals
 from vcdebug.trace.recording import Recording
 
-DRF = "drf"
+DRF, GANG_RECLAIM = "drf", "gangreclaim"
 NO_JOB = "its job is not in the session"
 
 
@@ -174,8 +174,32 @@ def _tree(recording: Recording, seq: Seq) -> Hierarchy:
     return Hierarchy(totals, session.jobs, session.queues, shares)
 
 
+def gang_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """All of them: the action itself takes gangs as a whole."""
+    terms = [Term(key, (), True) for key in _candidates(event)]
+    return _choice(f"gang: who may go for {_asking_job(recording, seq)}?", "every candidate", (), terms)
+
+
+def priority_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Jobs of lower priority; a reclaim between queues does not look at priority."""
+    action, uid = recording.tree.around(seq, Level.ACTION), _asking_job(recording, seq)
+    title, columns = f"priority: who is of lower priority than {uid}?", ("candidate", "preemptor")
+    own = recording.session.jobs.get(uid)
+    if own is None or (action is not None and action.name == GANG_RECLAIM):
+        terms = [Term(key, (None, None), True) for key in _candidates(event)]
+        return _choice(title, "every candidate: priority does not count between queues", columns, terms)
+    priorities = {key: job.priority for key in _candidates(event) if (job := job_of(recording, key)) is not None}
+    lower = [_lower("job", key, priority, own.priority) for key, priority in priorities.items()]
+    return _choice(title, "candidate's priority < preemptor's priority", columns, lower)
+
+
+def _asking_job(recording: Recording, seq: Seq) -> JobId:
+    span = recording.tree.around(seq, Level.JOB)
+    return "" if span is None else span.name
+
+
 def _asker(event: HookEvent) -> TaskKey:
-    return str(dict(event.subject)["task"])
+    return str(dict(event.subject).get("task", "the job"))
 
 
 def _candidates(event: HookEvent) -> tuple[TaskKey, ...]:
@@ -194,6 +218,9 @@ EQUATIONS: Final[Mapping[tuple[str, str], Callable[[Recording, Seq, HookEvent], 
     ("priority", "Preemptable"): priority_preemptable,
     ("conformance", "Preemptable"): conformance,
     ("conformance", "Reclaimable"): conformance,
+    ("gang", "UnifiedEvictable"): gang_evictable,
+    ("priority", "UnifiedEvictable"): priority_evictable,
+    ("conformance", "UnifiedEvictable"): conformance,
     (DRF, "Preemptable"): drf_preemptable,
     (DRF, "Reclaimable"): hierarchy_reclaimable,
     (PROPORTION, "Reclaimable"): proportion_reclaimable,

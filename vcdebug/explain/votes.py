@@ -155,8 +155,7 @@ class _Replay:
         tier, plugin = _decided(self.hook, self.calls, outcome) if finished else (None, None)
         seats = tuple(_seats(self.recording, self.hook, self.calls))
         subject = subject_of(self.event)
-        shown = tuple(task.uid for task in outcome) if isinstance(outcome, list) else outcome
-        return Question(self.event.point, subject, self.first, self.next - 1, seats, shown, tier, plugin)
+        return Question(self.event.point, subject, self.first, self.next - 1, seats, _named(outcome), tier, plugin)
 
     def _tiers(self) -> Tiers:
         ballots = self.recording.session.ballots.get(self.hook.method, [])
@@ -189,6 +188,13 @@ class _Replay:
 
     def _task(self, key: TaskKey) -> NamedTask:
         return self.tasks.setdefault(key, NamedTask(key))
+
+
+def _named(outcome: Any) -> Any:
+    """Tasks as their names."""
+    if isinstance(outcome, list) and all(isinstance(task, NamedTask) for task in outcome):
+        return tuple(task.uid for task in outcome)
+    return outcome
 
 
 def rule_of(hook: Hook[Any, Any]) -> Rule:

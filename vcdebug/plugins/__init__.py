@@ -3,12 +3,17 @@
 PLUGINS: dict[str, str] = {
     "binpack": "vcdebug.plugins.binpack:Binpack",
     "capacity": "vcdebug.plugins.capacity:Capacity",
+    "cdp": "vcdebug.plugins.cdp:Cdp",
     "conformance": "vcdebug.plugins.conformance:Conformance",
     "drf": "vcdebug.plugins.drf:Drf",
     "gang": "vcdebug.plugins.gang:Gang",
     "nodeorder": "vcdebug.plugins.nodeorder:NodeOrder",
     "overcommit": "vcdebug.plugins.overcommit:Overcommit",
+    "pdb": "vcdebug.plugins.pdb:Pdb",
     "predicates": "vcdebug.plugins.predicates:Predicates",
     "priority": "vcdebug.plugins.priority:Priority",
     "proportion": "vcdebug.plugins.proportion:Proportion",
+    "resourcequota": "vcdebug.plugins.resourcequota:ResourceQuota",
+    "sla": "vcdebug.plugins.sla:Sla",
+    "tdm": "vcdebug.plugins.tdm:Tdm",
 }

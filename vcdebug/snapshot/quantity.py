@@ -63,6 +63,20 @@ def nano_value(text: object) -> int:
     return amount.unscaled * _ten_to(_NANO - amount.scale)
 
 
+def go_struct_text(text: object) -> str:
+    """Go's `%v` of a parsed Quantity: value and scale, the long form, the cached text, the format."""
+    cached = _quantity_text(text)
+    parts = _parts(cached)
+    amount = _amount(parts)
+    decimal = (
+        "DecimalExponent" if parts.suffix[:1] in ("e", "E") and parts.suffix not in _DECIMAL_SUFFIX else "DecimalSI"
+    )
+    format_name = "BinarySI" if parts.suffix in _BINARY_SUFFIX else decimal
+    if isinstance(amount, _Int64Amount):
+        return f"{{{{{amount.mantissa} {amount.scale}}} {{<nil>}} {cached} {format_name}}}"
+    return f"{{{{0 0}} {{{amount.unscaled}e-{amount.scale}}}  {format_name}}}"
+
+
 def overflows(text: object, power: int = 0) -> bool:
     """Whether the amount times 10^`power` does not fit int64, so that the scheduler reads another number."""
     negative, integer, fraction, suffix = _parts(_quantity_text(text))

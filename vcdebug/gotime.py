@@ -1,0 +1,134 @@
+"""Moments and durations as Go computes them: integers in nanoseconds."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from vcdebug.gomath import MAX_INT64
+
+MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
+MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
+
+_UNITS = {
+    "ns": 1,
+    "us": MICROSECOND,
+    "\u00b5s": MICROSECOND,
+    "\u03bcs": MICROSECOND,
+    "ms": MILLISECOND,
+    "s": SECOND,
+    "m": MINUTE,
+    "h": HOUR,
+}
+_TERM = re.compile(r"([0-9]*)(\.?)([0-9]*)([^0-9.]+)")
+_HOUR, _MINUTE = re.compile(r"[0-9]{1,2}"), re.compile(r"[0-9]{2}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_DAY = -62135596800 * SECOND
+"""Go's zero time: the start of year 1."""
+
+
+def parse_duration(text: str) -> int | None:
+    """Go's ParseDuration in nanoseconds; None where it reports an error."""
+    negative, rest = text.startswith("-"), text[1:] if text[:1] in ("-", "+") else text
+    if rest == "0":
+        return 0
+    total = 0
+    while rest or not total:
+        term = _TERM.match(rest)
+        amount = None if term is None else _term(*term.groups())
+        if term is None or amount is None:
+            return None
+        total += amount
+        if total > MAX_INT64 + 1:
+            return None
+        rest = rest[term.end() :]
+        if not rest:
+            break
+    if negative:
+        return -total
+    return total if total <= MAX_INT64 else None
+
+
+def _term(whole: str, point: str, fraction: str, unit: str) -> int | None:
+    """One number with its unit; the fraction is cut to what int64 holds and scaled in floats."""
+    if unit not in _UNITS or not (whole or fraction):
+        return None
+    number = int(whole or "0")
+    if number > MAX_INT64 + 1 or number * _UNITS[unit] > MAX_INT64 + 1:
+        return None
+    value, scale = _fraction(fraction)
+    return number * _UNITS[unit] + (int(float(value) * (float(_UNITS[unit]) / scale)) if value else 0)
+
+
+def _fraction(digits: str) -> tuple[int, float]:
+    """(digits as a number, the power of ten that divides it), as many digits as int64 holds."""
+    value, scale = 0, 1.0
+    for digit in digits:
+        longer = value * 10 + int(digit)
+        if longer > MAX_INT64 + 1:
+            break
+        value, scale = longer, scale * 10
+    return value, scale
+
+
+def nanoseconds(moment: datetime) -> int:
+    """Nanoseconds since 1970."""
+    passed = moment - _EPOCH
+    return (passed.days * 86400 + passed.seconds) * SECOND + passed.microseconds * MICROSECOND
+
+
+def moment(text: str) -> int:
+    """A manifest's time in nanoseconds since 1970; a missing one is Go's zero time."""
+    if not text:
+        return _FIRST_DAY
+    parsed = datetime.fromisoformat(text.upper())
+    return nanoseconds(parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC))
+
+
+def whole_seconds(moment: datetime) -> int:
+    """Go's Unix(): full seconds since 1970."""
+    passed = moment - _EPOCH
+    return passed.days * 86400 + passed.seconds
+
+
+class ClockError(ValueError):
+    """Go's error text about a clock time."""
+
+
+def clock_minutes(text: str) -> int:
+    """Minutes after midnight by Go's layout `15:04`: one or two digits, a colon, two digits; raises ClockError."""
+    hour = _leading(_HOUR, text, text, "15")
+    if int(hour) >= 24:
+        raise ClockError(f"parsing time {_quoted(text)}: hour out of range")
+    rest = text[len(hour) :]
+    if not rest.startswith(":"):
+        raise ClockError(_cannot_parse(text, rest, ":"))
+    minute = _leading(_MINUTE, text, rest[1:], "04")
+    if int(minute) >= 60:
+        raise ClockError(f"parsing time {_quoted(text)}: minute out of range")
+    extra = rest[1 + len(minute) :]
+    if extra:
+        raise ClockError(f"parsing time {_quoted(text)}: extra text: {_quoted(extra)}")
+    return int(hour) * 60 + int(minute)
+
+
+def _leading(shape: re.Pattern[str], text: str, rest: str, layout: str) -> str:
+    found = shape.match(rest)
+    if found is None:
+        raise ClockError(_cannot_parse(text, rest, layout))
+    return found.group()
+
+
+def _cannot_parse(text: str, rest: str, layout: str) -> str:
+    return f'parsing time {_quoted(text)} as "15:04": cannot parse {_quoted(rest)} as "{layout}"'
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').encode()
+    return '"' + "".join(chr(byte) if 32 <= byte < 128 else f"\\x{byte:02x}" for byte in escaped) + '"'
+
+
+def clock_time(now: datetime, minutes: int, *, days: int = 0) -> datetime:
+    """Today (or some days later) at so many minutes after midnight, in the time zone of `now`."""
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight + timedelta(days=days, minutes=minutes)

@@ -1,0 +1,82 @@
+"""Victims stay within the PodDisruptionBudgets.
+
+Upstream: plugins/pdb.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vcdebug.framework.plugin import PERMIT, Plugin, Victims
+from vcdebug.framework.session import Session
+from vcdebug.kube.listers import Manifest, metadata_of, spec_of
+from vcdebug.kube.selector import Selector, SelectorError, label_selector
+from vcdebug.model.pod import Pod
+from vcdebug.model.task import TaskInfo
+
+FEATURE_GATE = "PodDisruptionBudgetsSupport"
+
+
+class Budget(NamedTuple):
+    """One PodDisruptionBudget as its status says."""
+
+    namespace: str
+    selector: Selector
+    allowed: int
+    disrupted: Manifest
+    """Pods whose eviction is under way, by name: they cost nothing."""
+
+    def covers(self, pod: Pod) -> bool:
+        """Whether evicting the pod costs this budget."""
+        if self.namespace != pod.namespace or pod.name in self.disrupted:
+            return False
+        return not self.selector.empty and self.selector.matches(pod.labels)
+
+
+class Pdb(Plugin):
+    """Offers the candidates that the budgets allow. Each call starts with the full budgets again.
+
+    For shuffle this names every labelled running pod within its budget.
+    """
+
+    name = "pdb"
+    budgets: list[Budget]
+
+    def on_session_open(self, ssn: Session) -> None:
+        manifests = ssn.snapshot.of("PodDisruptionBudget") if ssn.flags.gate(FEATURE_GATE) else []
+        read = (budget(manifest) for manifest in manifests)
+        self.budgets = [each for each in read if each is not None]
+
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        return self.allowed(candidates), PERMIT
+
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        return self.allowed(candidates), PERMIT
+
+    def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
+        return self.allowed(tasks)
+
+    def allowed(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
+        """Tasks in order while budgets last; a pod without labels is never a victim."""
+        left = [budget.allowed for budget in self.budgets]
+        return [task for task in tasks if task.pod.labels and self.spend(left, task.pod)]
+
+    def spend(self, left: list[int], pod: Pod) -> bool:
+        """Charge every budget that covers the pod, also when one of them is spent; whether all had room."""
+        within = True
+        for index, each in enumerate(self.budgets):
+            if each.covers(pod):
+                left[index] -= 1
+                within = within and left[index] >= 0
+        return within
+
+
+def budget(manifest: Manifest) -> Budget | None:
+    """None for a budget whose selector does not parse."""
+    status: Manifest = manifest.get("status") or {}
+    try:
+        selector = label_selector(spec_of(manifest).get("selector"))
+    except SelectorError:
+        return None
+    allowed, disrupted = status.get("disruptionsAllowed") or 0, status.get("disruptedPods") or {}
+    return Budget(metadata_of(manifest).get("namespace") or "", selector, allowed, disrupted)

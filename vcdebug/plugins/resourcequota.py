@@ -1,0 +1,82 @@
+"""Admission within the namespace's ResourceQuotas.
+
+Upstream: plugins/resourcequota.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.kube.listers import Manifest, key_of, metadata_of
+from vcdebug.model.job import JobInfo
+from vcdebug.snapshot.quantity import go_struct_text, nano_value
+
+MESSAGE = "resource quota insufficient, requested: {requested}, used: {used}, limited: {hard}"
+
+QuantityList = Mapping[str, object]
+
+
+class Quota(NamedTuple):
+    """One ResourceQuota's status; its spec is not read."""
+
+    hard: QuantityList
+    used: QuantityList
+
+
+class ResourceQuota(Plugin):
+    """Rejects a job whose minimum, with that of the jobs admitted before it in this session, breaks a quota."""
+
+    name = "resourcequota"
+    ssn: Session
+    quotas: dict[str, list[Quota]]
+    pending: dict[str, dict[str, int]]
+    """Minimums admitted in this session per namespace, in 10^-9 units; jobs admitted earlier are not counted."""
+
+    def on_session_open(self, ssn: Session) -> None:
+        self.ssn = ssn
+        self.quotas, self.pending = {}, {}
+        for manifest in sorted(ssn.snapshot.of("ResourceQuota"), key=key_of):
+            status: Manifest = manifest.get("status") or {}
+            namespace = metadata_of(manifest).get("namespace") or ""
+            self.quotas.setdefault(namespace, []).append(Quota(status.get("hard") or {}, status.get("used") or {}))
+
+    def job_enqueueable(self, job: JobInfo) -> int:
+        """Names count literally: a quota on `requests.cpu` says nothing about a minimum of `cpu`."""
+        minimum = job.pod_group.min_resource_list
+        if minimum is None:
+            return PERMIT
+        for quota in self.quotas.get(job.namespace, ()):
+            exceeded = self.exceeded(quota, minimum, self.pending.get(job.namespace, {}))
+            if exceeded:
+                parts = {"requested": minimum, "used": quota.used, "hard": quota.hard}
+                shown = {key: go_map_text(amounts, exceeded) for key, amounts in parts.items()}
+                self.ssn.pod_group_event(job, "Normal", "Unschedulable", MESSAGE.format(**shown))
+                return REJECT
+        return PERMIT
+
+    def exceeded(self, quota: Quota, minimum: QuantityList, pending: Mapping[str, int]) -> list[str]:
+        """The names in which the minimum is too much, ascending."""
+        names = sorted(name for name in minimum if name in quota.hard)
+        return [
+            name
+            for name in names
+            if nano_value(quota.used.get(name)) + pending.get(name, 0) + nano_value(minimum[name])
+            > nano_value(quota.hard[name])
+        ]
+
+    def job_enqueued(self, job: JobInfo) -> None:
+        minimum = job.pod_group.min_resource_list
+        if minimum is None or job.namespace not in self.quotas:
+            return
+        pending = self.pending.setdefault(job.namespace, {})
+        for name, amount in minimum.items():
+            pending[name] = pending.get(name, 0) + nano_value(amount)
+
+
+def go_map_text(amounts: QuantityList, names: list[str]) -> str:
+    """Go's `%v` of a map of quantities, only some of its names."""
+    entries = (f"{name}:{go_struct_text(amounts[name])}" for name in names if name in amounts)
+    return f"map[{' '.join(entries)}]"

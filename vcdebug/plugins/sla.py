@@ -1,0 +1,60 @@
+"""A promise on waiting: a job that has waited its time is admitted and counts as pipelined.
+
+Upstream: plugins/sla.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import ABSTAIN, PERMIT, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.gotime import moment, nanoseconds, parse_duration
+from vcdebug.model.job import JobInfo
+
+WAITING_TIME_KEY = "sla-waiting-time"
+ANNOTATIONS = ("volcano.sh/sla-waiting-time", WAITING_TIME_KEY)
+
+
+class Sla(Plugin):
+    """Orders jobs by deadline and permits the overdue ones; it never rejects."""
+
+    name = "sla"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.waiting_time = positive_duration(arguments.get_string(WAITING_TIME_KEY, ""))
+        """For jobs that state none."""
+        self.now = 0
+
+    def on_session_open(self, ssn: Session) -> None:
+        self.now = nanoseconds(ssn.snapshot.now)
+
+    def job_order(self, left: JobInfo, right: JobInfo) -> int:
+        """The earlier deadline first; jobs without one last."""
+        mine, other = self.deadline(left), self.deadline(right)
+        if mine is None or other is None:
+            return int(mine is None) - int(other is None)
+        return (mine > other) - (mine < other)
+
+    def job_enqueueable(self, job: JobInfo) -> int:
+        return self.overdue(job)
+
+    def job_pipelined(self, job: JobInfo) -> int:
+        return self.overdue(job)
+
+    def overdue(self, job: JobInfo) -> int:
+        """Permit from the deadline on."""
+        deadline = self.deadline(job)
+        return ABSTAIN if deadline is None or self.now < deadline else PERMIT
+
+    def deadline(self, job: JobInfo) -> int | None:
+        """Creation plus the waiting time of the job, else of the plugin."""
+        stated = (positive_duration(job.pod_group.annotations.get(key, "")) for key in ANNOTATIONS)
+        waiting_time = next((time for time in stated if time is not None), self.waiting_time)
+        return None if waiting_time is None else moment(job.creation_timestamp) + waiting_time
+
+
+def positive_duration(text: str) -> int | None:
+    """A Go duration above 0, else None."""
+    duration = parse_duration(text)
+    return duration if duration is not None and duration > 0 else None

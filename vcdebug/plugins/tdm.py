@@ -1,0 +1,198 @@
+"""Time-division multiplexing: revocable nodes are used inside time windows, and cleared of preemptable work outside.
+
+Upstream: plugins/tdm.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.cycle import SchedulerPanic
+from vcdebug.framework.plugin import PERMIT, REJECT, NodeScores, Plugin, Victims
+from vcdebug.framework.session import Session
+from vcdebug.gotime import MINUTE, ClockError, clock_minutes, clock_time, nanoseconds, parse_duration, whole_seconds
+from vcdebug.kube.selector import parse_int64
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import Codes, JobId
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+ZONE_KEY = "tdm.revocable-zone."
+PERIOD_KEY = "tdm.evict.period"
+MIN_AVAILABLE_KEY = "volcano.sh/jdb-min-available"
+MAX_UNAVAILABLE_KEY = "volcano.sh/jdb-max-unavailable"
+DEFAULT_EVICTIONS = 1
+MAX_SCORE = 100.0
+
+NOT_SUPPORTED = "revocable zone {zone} not support"
+BAD_FORMAT = "revocable zone {window} format error"
+OUT_OF_WINDOW = "current time beyond revocable zone {zone}:{window}"
+NOT_ALLOWED = "not allow to dispatch to revocable node"
+NOT_A_STRING = "interface conversion: interface {{}} is {kind}, not string"
+
+
+class Zones(NamedTuple):
+    """Windows by zone, and the clock that they are compared with."""
+
+    windows: dict[str, str]
+    now: datetime
+
+    def error(self, zone: str) -> str | None:
+        """Why the zone cannot be used now; None while its window is open, both ends included."""
+        window = self.windows.get(zone)
+        if window is None:
+            return NOT_SUPPORTED.format(zone=zone)
+        ends = window.strip().split("-")
+        if len(ends) != 2:
+            return BAD_FORMAT.format(window=window)
+        try:
+            start, end = clock_minutes(ends[0]), clock_minutes(ends[1])
+        except ClockError as error:
+            return str(error)
+        opens, closes = clock_time(self.now, start), clock_time(self.now, end, days=int(start >= end))
+        if whole_seconds(opens) <= whole_seconds(self.now) <= whole_seconds(closes):
+            return None
+        return OUT_OF_WINDOW.format(zone=zone, window=window)
+
+
+class Tdm(Plugin):
+    """Keeps work that is not preemptable off revocable nodes; a window over midnight is shut after midnight."""
+
+    name = "tdm"
+    ssn: Session
+    zones: Zones
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        keys = sorted(str(key) for key in arguments.raw)
+        self.windows = {key.replace(ZONE_KEY, "", 1): text(arguments, key) for key in keys if ZONE_KEY in key}
+        period = parse_duration(text(arguments, PERIOD_KEY)) if PERIOD_KEY in arguments.raw else None
+        self.evict_period = MINUTE if period is None else period
+        self.last_evict_at: int | None = None
+        """Upstream keeps it for the life of the process; a replay starts without."""
+
+    def on_session_open(self, ssn: Session) -> None:
+        self.ssn = ssn
+        self.zones = Zones(self.windows, ssn.snapshot.now)
+        self._errors = {
+            zone: self.zones.error(zone)
+            for zone in dict.fromkeys(node.revocable_zone for node in ssn.nodes.values())
+            if zone
+        }
+
+    # Nodes
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes = {zone: self.refusal(task, error) for zone, error in self._errors.items()}
+        codes[""] = 0
+        return np.array([codes[node.revocable_zone] for node in nodes.nodes], dtype=np.uint16)
+
+    def refusal(self, task: TaskInfo, error: str | None) -> int:
+        """The code for nodes of a zone in this state."""
+        reason = error if error is not None else "" if task.revocable_zone else NOT_ALLOWED
+        if not reason:
+            return 0
+        return self.ssn.reasons.code((Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Revocable nodes first for tasks that may use them; a shut zone is an error on its nodes."""
+        zones = [node.revocable_zone for node in nodes.nodes]
+        shut = np.array([self._errors.get(zone) is not None for zone in zones], dtype=np.bool_)
+        usable = np.array([bool(zone) for zone in zones], dtype=np.bool_) & ~shut & bool(task.revocable_zone)
+        return NodeScores(np.where(usable, MAX_SCORE, 0.0), failed=shut if shut.any() else None)
+
+    # Victims
+
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        """Only for a preemptor that is not itself preemptable; ordinary pods are, when they say nothing."""
+        if preemptor.preemptable or preemptor.revocable_zone:
+            return [], REJECT
+        found: dict[JobId, list[TaskInfo]] = {}
+        for task in candidates:
+            node = self.ssn.nodes.get(task.node_name)
+            if evictable(task) and node is not None and not node.revocable_zone:
+                found.setdefault(task.job, []).append(task)
+        return self.within_budgets(found), PERMIT
+
+    def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
+        """Preemptable tasks on nodes of shut zones, at most once per period."""
+        now = nanoseconds(self.zones.now)
+        if self.last_evict_at is not None and self.last_evict_at + self.evict_period > now:
+            return []
+        victims = []
+        for zone in sorted(self.windows):
+            if self.zones.error(zone) is not None:
+                victims += self.within_budgets(self.evictable_in(zone))
+        self.last_evict_at = now
+        return victims
+
+    def evictable_in(self, zone: str) -> dict[JobId, list[TaskInfo]]:
+        """Tasks on the zone's nodes that may be evicted, by job."""
+        found: dict[JobId, list[TaskInfo]] = {}
+        for node in self.ssn.nodes.values():
+            if node.revocable_zone and node.revocable_zone == zone:
+                for task in node.tasks_ascending():
+                    if evictable(task):
+                        found.setdefault(task.job, []).append(task)
+        return found
+
+    def within_budgets(self, found: dict[JobId, list[TaskInfo]]) -> list[TaskInfo]:
+        """The first tasks of each job, as many as its disruption budget allows."""
+        jobs = ((self.ssn.jobs[uid], found[uid]) for uid in sorted(found) if uid in self.ssn.jobs)
+        return [task for job, tasks in jobs for task in tasks[: max_evictions(job)]]
+
+    # Jobs
+
+    def job_order(self, left: JobInfo, right: JobInfo) -> int:
+        """Jobs that are not preemptable first."""
+        return int(left.preemptable) - int(right.preemptable)
+
+    def job_pipelined(self, job: JobInfo) -> int:
+        return PERMIT if job.is_pipelined() else REJECT
+
+    def job_starving(self, job: JobInfo) -> bool:
+        return not job.preemptable and job.has_pending_tasks()
+
+
+def text(arguments: Arguments, key: str) -> str:
+    """An argument that upstream converts without a check."""
+    value = arguments.raw[key]
+    if not isinstance(value, str):
+        raise SchedulerPanic(NOT_A_STRING.format(kind=type(value).__name__))
+    return value
+
+
+def evictable(task: TaskInfo) -> bool:
+    """Preemptable and Running."""
+    return task.preemptable and task.status is TaskStatus.RUNNING
+
+
+def max_evictions(job: JobInfo) -> int:
+    """How many tasks the job's budget lets go: its minimum wins over its maximum, and an unmet minimum allows one."""
+    annotations, total, running = job.pod_group.annotations, len(job.tasks), job.count(TaskStatus.RUNNING)
+    if MIN_AVAILABLE_KEY in annotations:
+        least = annotations[MIN_AVAILABLE_KEY]
+        if least and running >= amount(least, total):
+            return running - amount(least, total)
+        return DEFAULT_EVICTIONS
+    most = annotations.get(MAX_UNAVAILABLE_KEY)
+    if not most:
+        return DEFAULT_EVICTIONS
+    unavailable = total - job.count(TaskStatus.SUCCEEDED, TaskStatus.FAILED) - running
+    return max(amount(most, total) - unavailable, 0)
+
+
+def amount(stated: str, total: int) -> int:
+    """A number, or a percentage of the total rounded up; 0 for anything else."""
+    number = parse_int64(stated)
+    if number is not None and -(2**31) <= number < 2**31:
+        return number
+    percent = parse_int64(stated[:-1]) if stated.endswith("%") else None
+    return 0 if percent is None else math.ceil(float(percent) * float(total) / 100)

@@ -12,8 +12,9 @@ from typing import Final, NamedTuple
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import Expression, Reader, Value, parse_expression, read_expression, required
+from vcdebug.debugger.expression import Expression, Value, parse_expression, read_expression, required
 from vcdebug.debugger.fields import FIELD_NAMES, FIELDS, fields_of
+from vcdebug.debugger.tokens import Reader
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve
 from vcdebug.model.names import Seq

@@ -1,0 +1,86 @@
+"""A line of debugger words as pieces: names, texts, numbers, signs."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from vcdebug.errors import VcdebugError
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    |(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<sign>==|!=|<=|>=|[<>(),%\[\]]))""",
+    re.VERBOSE,
+)
+
+
+class ExpressionError(VcdebugError):
+    """A condition that cannot be read; `position` is the character where it went wrong."""
+
+    def __init__(self, message: str, text: str, position: int) -> None:
+        super().__init__(message, hint=f"at character {position + 1} of: {text}")
+        self.text = text
+        self.position = position
+
+
+class Token(NamedTuple):
+    """A piece of a line: kind is text, number, name, sign or end."""
+
+    kind: str
+    text: str
+    position: int
+
+    @property
+    def content(self) -> str:
+        """What stands between the quotes of a text."""
+        return re.sub(r"\\(.)", r"\1", self.text[1:-1]) if self.kind == "text" else self.text
+
+
+def tokens_of(line: str) -> list[Token]:
+    """All pieces of a line and an `end`."""
+    tokens: list[Token] = []
+    position = 0
+    while line[position:].strip():
+        match = _TOKEN.match(line, position)
+        if match is None or match.lastgroup is None:
+            start = position + len(line[position:]) - len(line[position:].lstrip())
+            raise ExpressionError(f"unexpected {line[start]!r}", line, start)
+        tokens.append(Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
+        position = match.end()
+    return [*tokens, Token("end", "", len(line))]
+
+
+class Reader:
+    """Tokens from left to right."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        self._tokens = tokens_of(line)
+        self._next = 0
+
+    @property
+    def token(self) -> Token:
+        """The token that comes next."""
+        return self._tokens[self._next]
+
+    def take(self) -> Token:
+        """Move past the next token."""
+        token = self.token
+        if token.kind != "end":
+            self._next += 1
+        return token
+
+    def accept(self, *texts: str) -> Token | None:
+        """Move past the next token if it is one of these words or signs."""
+        return self.take() if self.token.kind in ("name", "sign") and self.token.text in texts else None
+
+    def expect(self, text: str) -> None:
+        """As accept, or fail."""
+        if self.accept(text) is None:
+            raise self.error(f"expected {text!r}, found {self.token.text or 'the end'!r}")
+
+    def error(self, message: str, token: Token | None = None) -> ExpressionError:
+        """A fault at a token, by default at the next one."""
+        return ExpressionError(message, self.line, (token or self.token).position)

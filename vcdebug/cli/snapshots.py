@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vcdebug.errors import SnapshotError
+from vcdebug.explain.coverage import uncovered
 from vcdebug.snapshot.bundled import bundled, find
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
@@ -61,4 +62,4 @@ def replay_snapshot(word: str) -> Replayed:
 
 def input_problems(recording: Recording) -> list[Problem]:
     """What is wrong with the manifests, and with the scheduler's configuration."""
-    return [*recording.snapshot.problems, *recording.conf.problems]
+    return [*recording.snapshot.problems, *recording.conf.problems, *uncovered(recording.conf)]

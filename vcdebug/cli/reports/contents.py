@@ -1,0 +1,132 @@
+"""The report of `vcdebug inspect`: what a snapshot holds, what is wrong or missing, what configuration is in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+
+from vcdebug.cli.render import Block, Grid, Line
+from vcdebug.explain.coverage import uncovered
+from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
+from vcdebug.snapshot.kinds import KINDS
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Flags, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What there is to say about a snapshot before it is replayed."""
+
+    snapshot: Snapshot
+    conf: SchedulerConf
+    problems: tuple[Problem, ...]
+
+
+def inspect(snapshot: Snapshot) -> Inspection:
+    """Look at the objects and the configuration, without running anything."""
+    conf = parse_conf(snapshot.scheduler_conf)
+    return Inspection(snapshot, conf, (*snapshot.problems, *conf.problems, *uncovered(conf)))
+
+
+def document(inspection: Inspection) -> dict[str, object]:
+    """For programs."""
+    snapshot, conf = inspection.snapshot, inspection.conf
+    return {
+        "snapshot": snapshot.name,
+        "description": snapshot.description,
+        "now": snapshot.now.isoformat(),
+        "objects": dict(_counts(snapshot)),
+        "missing": [{"kind": name, "falsifies": text} for name, text in _missing(snapshot)],
+        "problems": [{**asdict(problem), "line": problem.line()} for problem in inspection.problems],
+        "configuration": {
+            "builtIn": conf.built_in,
+            "actions": list(conf.actions),
+            "tiers": [[_option_document(option) for option in tier] for tier in conf.tiers],
+            "actionArguments": {
+                name: {str(k): v for k, v in arguments.items()} for name, arguments in conf.action_arguments.items()
+            },
+        },
+        "flags": _changed_flags(snapshot.flags),
+    }
+
+
+def _option_document(option: PluginOption) -> dict[str, object]:
+    arguments = {str(key): value for key, value in option.arguments.items()}
+    return {"name": option.name, "switches": dict(option.switches), "arguments": arguments}
+
+
+def _counts(snapshot: Snapshot) -> Iterator[tuple[str, int]]:
+    for name in sorted(snapshot.objects):
+        if snapshot.objects[name]:
+            yield name, len(snapshot.objects[name])
+
+
+def _missing(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    for kind in KINDS:
+        if not kind.settings and not snapshot.of(kind.name):
+            yield kind.name, kind.falsifies
+
+
+def _changed_flags(flags: Flags) -> dict[str, object]:
+    default = Flags()
+    names = (field.name for field in fields(Flags))
+    changed = {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(default, name)}
+    return {name: _plain(value) for name, value in changed.items()}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, dict) else value
+
+
+def blocks(inspection: Inspection) -> Iterator[Block]:
+    """For people."""
+    snapshot, conf = inspection.snapshot, inspection.conf
+    yield Line(
+        f"{snapshot.name or 'snapshot'}: {snapshot.description}" if snapshot.description else snapshot.name, "title"
+    )
+    yield Line(f"clock {snapshot.now.isoformat()}")
+    yield Line("")
+    yield Grid(("kind", "objects#"), tuple((name, str(number)) for name, number in _counts(snapshot)))
+    yield Line("")
+    yield from _configuration(conf)
+    changed = _changed_flags(snapshot.flags)
+    if changed:
+        yield Line("scheduler flags that are not the default", "title")
+        yield Grid(("flag", "value"), tuple((name, str(value)) for name, value in changed.items()), 2)
+        yield Line("")
+    yield Line("not in the snapshot: what a replay cannot know if the cluster has them", "title")
+    yield Grid(("kind", "falsifies"), tuple(_missing(snapshot)), 2)
+    yield Line("")
+    if not inspection.problems:
+        yield Line("no problems", "good")
+        return
+    yield Line(f"problems: {len(inspection.problems)}", "bad")
+    yield from (Line(problem.line(), indent=2) for problem in inspection.problems)
+
+
+def _configuration(conf: SchedulerConf) -> Iterator[Block]:
+    source = "the built-in configuration" if conf.built_in else "the configuration"
+    yield Line(f"{source} in force", "title")
+    yield Line(f"actions: {', '.join(conf.actions)}", indent=2)
+    rows = [
+        (str(number), option.name, _switches(option), _arguments(option))
+        for number, tier in enumerate(conf.tiers, start=1)
+        for option in tier
+    ]
+    if rows:
+        yield Grid(("tier#", "plugin", "switches that are set", "arguments"), tuple(rows), 2)
+    for name, arguments in conf.action_arguments.items():
+        text = ", ".join(f"{key}: {value}" for key, value in arguments.items())
+        yield Line(f"arguments of {name}: {text or 'none'}", indent=2)
+    yield Line("")
+
+
+def _switches(option: PluginOption) -> str:
+    stated = (f"{name}: {str(value).lower()}" for name, value in sorted(option.switches.items()))
+    return ", ".join(stated) or "-"
+
+
+def _arguments(option: PluginOption) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in option.arguments.items()) or "-"

@@ -48,6 +48,37 @@ def round_half_away(value: float) -> float:
     return float(whole + math.copysign(1, value)) if abs(value - whole) >= 0.5 else math.copysign(whole, value)
 
 
+def power(base: float, exponent: int) -> float:
+    """Go's `math.Pow` for a whole exponent: squares of the mantissa, which a C library may round otherwise."""
+    if exponent == 0 or base == 1:
+        return 1.0
+    if exponent == 1 or not math.isfinite(base):
+        return base if exponent > 0 or math.isnan(base) else 0.0
+    if base == 0:
+        return 0.0 if exponent > 0 else math.inf
+    result, scale = 1.0, 0
+    mantissa, binary = math.frexp(base)
+    left = abs(exponent)
+    while left and abs(binary) <= 1 << 12:
+        if left & 1:
+            result, scale = result * mantissa, scale + binary
+        mantissa, binary = mantissa * mantissa, binary << 1
+        if abs(mantissa) < 0.5:
+            mantissa, binary = mantissa + mantissa, binary - 1
+        left >>= 1
+    scale += binary if left else 0
+    if exponent < 0:
+        result, scale = 1 / result, -scale
+    return _ldexp(result, scale)
+
+
+def _ldexp(mantissa: float, exponent: int) -> float:
+    try:
+        return math.ldexp(mantissa, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, mantissa)
+
+
 def ordered_sum(values: Iterable[float]) -> float:
     """Floats added one by one from left to right, starting from 0."""
     total = 0.0

@@ -7,6 +7,7 @@ PLUGINS: dict[str, str] = {
     "conformance": "vcdebug.plugins.conformance:Conformance",
     "drf": "vcdebug.plugins.drf:Drf",
     "gang": "vcdebug.plugins.gang:Gang",
+    "network-topology-aware": "vcdebug.plugins.network_topology_aware:NetworkTopologyAware",
     "nodeorder": "vcdebug.plugins.nodeorder:NodeOrder",
     "overcommit": "vcdebug.plugins.overcommit:Overcommit",
     "pdb": "vcdebug.plugins.pdb:Pdb",

@@ -1,0 +1,144 @@
+"""network-topology-aware: keep a job's pods close together in the tree of HyperNodes.
+
+Upstream: plugins/network-topology-aware.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.gang_plan import FOR_EVICT
+from vcdebug.framework.plugin import Event, NodeScores, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import FloatArray, JobId
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.podgroup import NetworkTopology
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.network_topology_aware.domains import Domains
+from vcdebug.plugins.network_topology_aware.gradient import Wanted, gradient, widest_first
+from vcdebug.plugins.network_topology_aware.weights import Weights
+
+FULL_SCORE = 1.0
+
+
+class NetworkTopologyAware(Plugin):
+    """Rows of HyperNodes to try, scores of HyperNodes for sub jobs, scores of nodes for tasks."""
+
+    name: ClassVar[str] = "network-topology-aware"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weights = Weights(arguments)
+
+    def on_session_open(self, ssn: Session) -> None:
+        self._jobs: dict[JobId, JobInfo] = ssn.jobs
+        self._domains = Domains(ssn)
+        self._tiers = self._weights.tiers(self._domains.lowest, self._domains.highest)
+
+    # Where to try
+
+    def hyper_node_gradient_for_job(self, job: JobInfo, hyper_node: str, purpose: int) -> list[list[str]]:
+        tier = _hard_tier(job.network_topology)
+        if tier is None:
+            return [[hyper_node]]
+        return self._rows(hyper_node, Wanted(tier, job.allocated_hyper_node, job.get_min_resources(), purpose))
+
+    def hyper_node_gradient_for_sub_job(self, sub_job: SubJobInfo, hyper_node: str, purpose: int) -> list[list[str]]:
+        tier = _hard_tier(sub_job.network_topology)
+        if tier is None:
+            return [[hyper_node]]
+        minimum = sub_job.get_min_resources()
+        return self._rows(hyper_node, Wanted(tier, sub_job.allocated_hyper_node, minimum, purpose))
+
+    def _rows(self, hyper_node: str, wanted: Wanted) -> list[list[str]]:
+        rows = gradient(self._domains, hyper_node, wanted)
+        return widest_first(rows, self._weights.evict_hyper_nodes) if wanted.purpose == FOR_EVICT else rows
+
+    # HyperNodes for a sub job
+
+    def hyper_node_order(self, sub_job: SubJobInfo, hyper_nodes: dict[str, list[str]]) -> dict[str, float]:
+        """How full the sub job would make each; among the fullest, where more of its tasks already are."""
+        requests = self._requests(sub_job)
+        scores = {name: self._fill(name, requests) for name in sorted(hyper_nodes)}
+        best = max(scores.values(), default=0.0)
+        tied = [name for name, score in scores.items() if score == best]
+        if len(tied) > 1:
+            for name in tied:
+                scores[name] = best + self._domains.share_of_tasks(name, sub_job.tasks)
+        return {name: self._weights.scale * score for name, score in scores.items()}
+
+    def _requests(self, sub_job: SubJobInfo) -> dict[str, float]:
+        """Requests of all tasks, also of those that are already placed and so counted as used too."""
+        total: dict[str, float] = {}
+        for _, task in sorted(sub_job.tasks.items()):
+            for name, amount in self._weights.weighed(task.resreq).items():
+                total[name] = total.get(name, 0.0) + amount
+        return dict(sorted(total.items()))
+
+    def _fill(self, name: str, requests: dict[str, float]) -> float:
+        amounts = self._domains.amounts[name]
+        return self._weights.fill(requests, amounts.used, amounts.allocatable)
+
+    # Nodes for a task
+
+    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        job = self._jobs.get(task.job)
+        if job is None:
+            return None
+        sub_job = job.sub_jobs.get(job.task_to_sub_job.get(task.uid, ""))
+        if sub_job is None:
+            scores = self._normal_pod(task, nodes)
+            return None if scores is None else NodeScores(scores)
+        topology = sub_job.with_network_topology()
+        scores = self._near_the_job(task, sub_job, nodes) if topology else self._normal_pod(task, nodes)
+        return None if scores is None else NodeScores(self._weights.scale * scores)
+
+    def _normal_pod(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
+        """How full the task would make the node's HyperNode, averaged over tiers; no HyperNode counts as full."""
+        total_weight = 0.0
+        for weight in self._tiers.values():
+            total_weight = total_weight + weight
+        if not self._weights.normal_pods or total_weight <= 0:
+            return None
+        total = nodes.zeros()
+        requests = self._weights.weighed(task.resreq)
+        for tier, weight in self._tiers.items():
+            of_tier = [self._fill(name, requests) for name in self._domains.in_tier(tier)]
+            total = total + weight * self._by_row(nodes, tier, of_tier, FULL_SCORE)
+        return total / total_weight if len(nodes) else None
+
+    def _near_the_job(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows) -> FloatArray | None:
+        """How close the node's lowest HyperNode is to the job's; among the closest, where more tasks are."""
+        allocated, domains = task.job_allocated_hyper_node, self._domains
+        if not allocated or not len(nodes):
+            return None
+        names = domains.in_tier(domains.lowest)
+        scores = self._by_row(nodes, domains.lowest, [domains.closeness(name, allocated) for name in names], 0.0)
+        tied = scores == scores.max()
+        if np.count_nonzero(tied) > 1:
+            shares = [domains.share_of_tasks(name, sub_job.tasks) for name in names]
+            scores = np.where(tied, scores + self._by_row(nodes, domains.lowest, shares, 0.0), scores)
+        return scores
+
+    def _by_row(self, nodes: NodeRows, tier: int, of_tier: list[float], elsewhere: float) -> FloatArray:
+        """For each node the value of its HyperNode in the tier, or `elsewhere` when it has none there."""
+        values = np.array([*of_tier, elsewhere])
+        rows: FloatArray = values[self._domains.positions(tier)[nodes.rows]]
+        return rows
+
+    # Events
+
+    def allocate_func(self, event: Event) -> None:
+        self._domains.charge(event.task)
+
+    def deallocate_func(self, event: Event) -> None:
+        self._domains.release(event.task)
+
+
+def _hard_tier(topology: NetworkTopology | None) -> int | None:
+    return None if topology is None else topology.hard_tier()

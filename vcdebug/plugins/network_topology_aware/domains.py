@@ -1,0 +1,117 @@
+"""HyperNodes as the plugin sees them: their amounts, and which of them holds a node.
+
+Upstream: plugins/network-topology-aware (initHyperNodeResourceCache), util/scheduler_helper (FindHyperNodeForNode).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vcdebug.framework.session import Session
+from vcdebug.model.hypernode import HyperNodes
+from vcdebug.model.names import IntArray, NodeName, TaskId
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+
+NOWHERE = -1
+
+
+@dataclass(slots=True)
+class Amounts:
+    """A HyperNode's sums over its nodes. Only `used` changes in the session."""
+
+    allocatable: Resource = field(default_factory=Resource)
+    used: Resource = field(default_factory=Resource)
+    idle: Resource = field(default_factory=Resource)
+    future_idle: Resource = field(default_factory=Resource)
+
+
+class Domains:
+    """All HyperNodes of the session, the virtual root included."""
+
+    def __init__(self, ssn: Session) -> None:
+        self.tree: HyperNodes = ssn.hyper_nodes
+        self.tiers = sorted(self.tree.tiers)
+        self.names = sorted(self.tree.by_name)
+        self.nodes = {name: self._nodes(ssn, name) for name in self.names}
+        self.amounts = {name: _sums(ssn, nodes) for name, nodes in self.nodes.items()}
+        self._holders: dict[NodeName, list[str]] = {}
+        for name, nodes in self.nodes.items():
+            for node in nodes:
+                self._holders.setdefault(node, []).append(name)
+        self._row_of = ssn.node_table.row_of
+        self._members: dict[int, IntArray] = {}
+
+    @staticmethod
+    def _nodes(ssn: Session, name: str) -> dict[NodeName, None]:
+        rows = ssn.hyper_node_rows(name)
+        return dict.fromkeys(rows.names if rows is not None else ())
+
+    @property
+    def lowest(self) -> int:
+        """The first tier number."""
+        return self.tiers[0]
+
+    @property
+    def highest(self) -> int:
+        """The virtual root's tier number."""
+        return self.tiers[-1]
+
+    def in_tier(self, tier: int) -> list[str]:
+        """HyperNodes of a tier, ascending; none for a number that no HyperNode has."""
+        return sorted(self.tree.tiers.get(tier, ()))
+
+    def positions(self, tier: int) -> IntArray:
+        """For every row of the node table, which of `in_tier` holds it (the first), or NOWHERE."""
+        if tier not in self._members:
+            held = np.full(len(self._row_of), NOWHERE, dtype=np.int64)
+            for position, name in reversed(list(enumerate(self.in_tier(tier)))):
+                held[[self._row_of[node] for node in self.nodes[name]]] = position
+            self._members[tier] = held
+        return self._members[tier]
+
+    def charge(self, task: TaskInfo) -> None:
+        """A task came to its node: every HyperNode that holds the node uses more."""
+        for name in self._holders.get(task.node_name, ()):
+            self.amounts[name].used.add(task.resreq)
+
+    def release(self, task: TaskInfo) -> None:
+        """A task leaves its node."""
+        for name in self._holders.get(task.node_name, ()):
+            self.amounts[name].used.sub(task.resreq)
+
+    def share_of_tasks(self, name: str, tasks: Mapping[TaskId, TaskInfo]) -> float:
+        """Which part of these tasks has a node inside the HyperNode; an empty name holds none."""
+        if not tasks:
+            return 0.0
+        nodes = self.nodes.get(name, {})
+        return float(sum(1 for task in tasks.values() if task.node_name in nodes)) / float(len(tasks))  # exact: ints
+
+    def closeness(self, name: str, other: str) -> float:
+        """1 for the same HyperNode, less the higher the common ancestor is; 0 for none."""
+        if not name or not other:
+            return 0.0
+        if name == other:
+            return 1.0
+        common = self.tree.by_name.get(self.tree.lca(name, other))
+        if common is None:
+            return 0.0
+        if self.lowest == self.highest:
+            return 1.0
+        if not self.lowest <= common.tier <= self.highest:
+            return 0.0
+        return float(self.highest - common.tier) / float(self.highest - self.lowest)
+
+
+def _sums(ssn: Session, nodes: Iterable[NodeName]) -> Amounts:
+    amounts = Amounts()
+    for name in nodes:
+        node = ssn.nodes[name]
+        amounts.allocatable.add(node.allocatable)
+        amounts.used.add(node.used)
+        amounts.idle.add(node.idle)
+        amounts.future_idle.add(node.future_idle())
+    return amounts

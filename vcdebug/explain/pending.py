@@ -10,7 +10,7 @@ from vcdebug.explain.gates.admission import admission
 from vcdebug.explain.gates.eviction import Chance, Gate, evicting
 from vcdebug.explain.gates.gang import DISCARD, discarded
 from vcdebug.explain.gates.missing_action import missing_action
-from vcdebug.explain.gates.nodes import hopeless, no_node
+from vcdebug.explain.gates.nodes import hopeless, no_best_node, no_node
 from vcdebug.explain.gates.placed import placed
 from vcdebug.explain.gates.quota import not_allocatable, overused, refusals
 from vcdebug.explain.gates.unseen import PLACES, unseen
@@ -19,6 +19,7 @@ from vcdebug.explain.room import Room
 from vcdebug.explain.steps import steps, unseen_steps
 from vcdebug.explain.subject import find_subject
 from vcdebug.framework.record import PanicEvent
+from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 
@@ -84,8 +85,7 @@ def _never(case: Case, task: TaskInfo | None) -> list[Finding]:
 
 def _placement(case: Case, task: TaskInfo) -> list[Finding]:
     """allocate, then whatever evicts: the last one with a chance decides."""
-    moment = case.action_ends("allocate") or len(case.recording)
-    room = Room(case, task, moment)
+    room = Room(case, task, _moment(case, task))
     gates = [gate for action in _evicting_actions(case) if (gate := evicting(case, action, task, room)) is not None]
     base = _base(case, task, room)
     ordered = _ordered(gates, base, room)
@@ -94,6 +94,15 @@ def _placement(case: Case, task: TaskInfo) -> list[Finding]:
         return ordered
     finding, on_most_nodes = helping
     return [finding, *ordered] if on_most_nodes and ordered[0].cause != DISCARD else [ordered[0], finding, *ordered[1:]]
+
+
+def _moment(case: Case, task: TaskInfo) -> Seq:
+    """The search that left the task without a node; else the end of allocate, when its discarded plans are undone."""
+    attempts = [attempt for attempt in case.placing_tries if attempt.task == task.key and attempt.place is None]
+    failed = [seq for attempt in attempts for seq, event in attempt.searches if not len(event.feasible)]
+    if failed and discarded(case, "allocate") is None:
+        return failed[-1]
+    return case.action_ends("allocate") or len(case.recording)
 
 
 def _evicting_actions(case: Case) -> list[str]:
@@ -111,7 +120,8 @@ def _base(case: Case, task: TaskInfo, room: Room) -> list[Finding]:
         if found and found[0].cause == DISCARD:
             return [*found, lacking]
         return [lacking, *found]
-    return found or [_not_tried(case)]
+    unranked = no_best_node(case, task)
+    return found or ([unranked] if unranked is not None else [_not_tried(case)])
 
 
 def _ordered(gates: list[Gate], base: list[Finding], room: Room) -> list[Finding]:

@@ -10,6 +10,7 @@ from typing import Literal
 from vcdebug.explain.case import Case
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
+from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import ERROR, POD_NUMBER_EXCEEDED, Status, aborts
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -20,6 +21,9 @@ from vcdebug.model.task import TaskInfo
 Kind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
 """What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,
 other resources, or a rule about the pods that are there."""
+
+SHORTAGE = "Insufficient "
+"""How the actions' own resource test begins its reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,28 @@ class Room:
         self.task = task
         self.seq = seq
         self.state = case.recording.timeline.state_at(seq)
+        event = case.recording.event(seq)
+        self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
+        """The recorded search that is looked at, where the moment is one."""
 
     @cached_property
     def nodes(self) -> Sequence[NodeRoom]:
         """Every node by name."""
         objections = predicate_objections(self.case.session, self.task)
+        objections.update(self._recorded())
         return [self._node(name, objections.get(name, ())) for name in self.case.session.nodes]
+
+    def _recorded(self) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
+        """What the recorded search says about the nodes for which it got beyond resources."""
+        if self.search is None:
+            return
+        names, reasons = self.case.recording.node_names, self.case.recording.reasons
+        for row in self.search.feasible.tolist():
+            yield names[row], ()
+        for row, code in zip(self.search.failed.tolist(), self.search.codes.tolist(), strict=True):
+            statuses = reasons.statuses(code)
+            if not all(status.reason.startswith(SHORTAGE) for status in statuses):
+                yield names[row], statuses
 
     def _node(self, name: NodeName, statuses: tuple[Status, ...]) -> NodeRoom:
         amounts = self.state.nodes[name]

@@ -24,7 +24,7 @@ def not_starving(case: Case, action: str, task: TaskInfo) -> Finding:
     evidence = tuple(Evidence(s, f"JobStarving: {e.plugin} says no") for s, e in answers[:1])
     who = answers[0][1].plugin if answers else "no plugin"
     reason = (
-        f"{counts.ready} pods are ready and {counts.waiting} wait for room, minMember is {counts.min_available}"
+        f"{counts.ready} ready + {counts.waiting} waiting for room >= minMember {counts.min_available}"
         if answers
         else "no plugin with JobStarving is enabled, so no job ever starves"
     )

@@ -149,7 +149,8 @@ def _after(case: Case, attempt: TaskTry, nodes: list[NodeTry], room: Room) -> Fi
         objections = [(s, e) for s, e in node.hooks("Predicate", "SimulatePredicate") if e.result is not None]
         refused = asked and not asked[-1][1].result and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
-            return quota.not_allocatable(case, task, _at(case, task, room), *asked[-1])
+            after = f"{attempt.action} would make room for {task.name} on {node.node}, but "
+            return quota.not_allocatable(case, task, _at(case, task, room), *asked[-1], after=after)
         if objections:
             return _predicate_after(case, attempt, node, *objections[-1])
     return _predicate_after(case, attempt, nodes[0], *nodes[0].hooks("Allocatable", "SimulateAllocatable")[-1])

@@ -20,7 +20,7 @@ def missing_action(case: Case, task: TaskInfo, room: Room) -> tuple[Finding, boo
         if action in case.actions or not room.could_free(action):
             continue
         trial = try_action(case.recording, case.job.uid, action)
-        if trial is not None:
+        if trial is not None and trial.evicted:
             helped = len(room.could_free(action))
             return _finding(case, task, room, trial, helped), 2 * helped > len(room.nodes)
     return None

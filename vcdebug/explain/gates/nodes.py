@@ -14,6 +14,7 @@ UNRESOLVABLE = "predicates-unresolvable"
 MIXED = "predicates-mixed"
 POD_COUNT = "pod-count"
 LARGER = "larger-than-any-node"
+NODE_ORDER = "node-order"
 
 
 def no_node(case: Case, task: TaskInfo, room: Room) -> Finding:
@@ -32,6 +33,22 @@ def hopeless(case: Case, task: TaskInfo, room: Room) -> Finding | None:
     if room.waiting or room.free:
         return None
     return no_node(case, task, room)
+
+
+def no_best_node(case: Case, task: TaskInfo) -> Finding | None:
+    """Nodes passed the filter, and then the scores failed: the task is lost without a word."""
+    attempts = [attempt for attempt in case.placing_tries if attempt.task == task.key and attempt.place is None]
+    passed = [(seq, event) for attempt in attempts for seq, event in attempt.searches if len(event.feasible)]
+    if not passed:
+        return None
+    seq, event = passed[-1]
+    sentence = (
+        f"{plural(len(event.feasible), 'node')} would take {task.name}, but scoring them failed and no best node "
+        "was chosen: the task is passed over without a reason in its condition."
+    )
+    advice = ("look at the scoring plugins: one needs a state that predicates did not write (enablePredicate: false?)",)
+    evidence = (Evidence(seq, f"{plural(len(event.feasible), 'node')} pass; no best node follows"),)
+    return Finding(NODE_ORDER, sentence, {"nodes.feasible": count(len(event.feasible), "nodes")}, evidence, advice)
 
 
 def _too_large(task: TaskInfo, node: NodeRoom) -> bool:

@@ -67,7 +67,8 @@ def _sentence(
     if waiting:
         parts.append(f"{_who(waiting)} pipelined on {_where(waiting)}")
     got = " and ".join(parts)
-    rest = f"; {plural(len(case.left_over), 'pod')} beyond minMember {case.job.min_available} stay Pending"
+    stay = "stays" if len(case.left_over) == 1 else "stay"
+    rest = f"; {plural(len(case.left_over), 'pod')} beyond minMember {case.job.min_available} {stay} Pending"
     tail = rest if case.left_over else ""
     if cause == PIPELINED:
         leaving = listed(dict.fromkeys(_leaving(case, waiting)))

@@ -52,8 +52,8 @@ def refusals(case: Case) -> list[tuple[Seq, HookEvent]]:
     return [(seq, event) for seq, event in hooks if not event.result]
 
 
-def not_allocatable(case: Case, task: TaskInfo, room: Room, seq: Seq, event: HookEvent) -> Finding:
-    """The queue may not take the task."""
+def not_allocatable(case: Case, task: TaskInfo, room: Room, seq: Seq, event: HookEvent, *, after: str = "") -> Finding:
+    """The queue may not take the task; `after` says whose evictions would have made room."""
     state = case.recording.timeline.state_at(seq - 1)
     queue = case.queue
     allocated = state.amount(event.plugin, queue.name, "allocated")
@@ -65,7 +65,9 @@ def not_allocatable(case: Case, task: TaskInfo, room: Room, seq: Seq, event: Hoo
         f"{amounts.amount(name, request.get(name))} > deserved {amounts.amount(name, deserved.get(name))}"
         for name in names
     )
-    sentence = _sentence(case, task, room, event.plugin, names, allocated, deserved)
+    have = "has" if len(room.free) == 1 else "have"
+    free = f"{amounts.plural(len(room.free), 'node')} {have} room for {task.name}, but " if room.free else after
+    sentence = _sentence(case, task, free, event.plugin, names, allocated, deserved)
     numbers = {
         **amounts.numbers("request", request),
         **amounts.numbers("queue.allocated", allocated, names),
@@ -78,10 +80,9 @@ def not_allocatable(case: Case, task: TaskInfo, room: Room, seq: Seq, event: Hoo
 
 
 def _sentence(
-    case: Case, task: TaskInfo, room: Room, plugin: str, names: list[str], allocated: Resource, deserved: Resource
+    case: Case, task: TaskInfo, but: str, plugin: str, names: list[str], allocated: Resource, deserved: Resource
 ) -> str:
-    have = "has" if len(room.free) == 1 else "have"
-    where = f"{amounts.plural(len(room.free), 'node')} {have} room for {task.name}, but q" if room.free else "Q"
+    where = f"{but}q" if but else "Q"
     if not names:
         state = case.queue.state or "without a state"
         return f"{where}ueue {case.queue.name} ({state}) may not allocate {task.name}: {plugin} says no."

@@ -80,7 +80,7 @@ def gated(case: Case) -> Finding | None:
     are = "is" if len(closed) == 1 else "are"
     sentence = (
         f"{plural(len(closed), 'pod')} of {job.uid} {are} behind a scheduling gate ({listed(gates)}): "
-        f"{listed(task.name for task in closed)}; {reachable} of {job.min_available} pods can be placed without."
+        f"{listed(task.name for task in closed)}; without, {reachable} of minMember {job.min_available} can be placed."
     )
     numbers = {
         "pods.gated": count(len(closed), "pods"),

@@ -136,9 +136,10 @@ def _drf(case: Case, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> De
         f"{case.job.uid} with {task.name}: share {own:.4g} ({dominant})",
         *(f"{case.recording.owners.jobs[key]} without {key}: share {share:.4g}" for key, share in shares.items()),
     )
+    digits = 1 if round(own, 3) != round(best, 3) else 4
     text = (
-        f"with {task.name} the share of {case.job.uid} would be {own:.1%} ({dominant}), "
-        f"more than the {best:.1%} that the richest victim's job would keep"
+        f"with {task.name} the share of {case.job.uid} would be {own:.{digits}%} ({dominant}), "
+        f"more than the {best:.{digits}%} that the richest victim's job would keep"
     )
     numbers = {"share.preemptor": Number(own, "share"), "share.victim": Number(best, "share")}
     advice = (

@@ -124,6 +124,6 @@ def test_a_sub_job_is_never_below_priority_0() -> None:
         found = next(manifest for manifest in snapshot.of("Pod") if manifest["metadata"]["name"] == name)
         found["metadata"]["labels"] = {"volcano.sh/group": group}
     ssn = open_session(snapshot, "priority")
-    first, second = ssn.jobs["default/j"].sub_jobs_ascending()
+    first, second = ssn.jobs["default/j"].sub_jobs_in_order()
     assert [0, 4] == [first.priority, second.priority]
     assert 1 == ssn.ask(SUB_JOB_ORDER, first, second)

@@ -31,7 +31,7 @@ class World:
         self.names = list(ssn.nodes)
         self.manifests = {name: ssn.nodes[name].manifest for name in self.names}
         self.pods: dict[str, list[Pod]] = {
-            name: [task.pod for task in ssn.nodes[name].tasks_ascending()] for name in self.names
+            name: [task.pod for task in ssn.nodes[name].tasks_in_order()] for name in self.names
         }
         self.namespaces = {
             m["metadata"]["name"]: m["metadata"].get("labels") or {} for m in ssn.snapshot.of("Namespace")

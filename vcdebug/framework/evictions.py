@@ -34,7 +34,7 @@ class EvictionContext(NamedTuple):
 
 def candidates_on(node: NodeInfo, accepts: Callable[[TaskInfo], bool]) -> list[TaskInfo]:
     """Copies of the node's tasks that the action's own filter accepts, by `namespace/name`."""
-    return [task.clone() for task in node.tasks_ascending() if accepts(task)]
+    return [task.clone() for task in node.tasks_in_order() if accepts(task)]
 
 
 def validate_victims(task: TaskInfo, node: NodeInfo, victims: Iterable[TaskInfo]) -> str | None:

@@ -71,7 +71,7 @@ class BestEvent(NamedTuple):
 
 
 class RandomEvent(NamedTuple):
-    """A random number below `n` was drawn; the replay's answer is 0."""
+    """A random number below `n` was drawn; by rule the answer is 0."""
 
     n: int
 

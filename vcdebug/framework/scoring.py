@@ -76,7 +76,7 @@ def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> Float
 
 
 def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo | None:
-    """BestNodeFn's choice, else the first node with the highest total; None without scores."""
+    """BestNodeFn's choice, else a node with the highest total (by rule the first); None without scores."""
     if scored is None:
         return None
     chosen: NodeInfo | None = ssn.ask(BEST_NODE, task, scored.nodes)
@@ -84,14 +84,15 @@ def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo
 
 
 def _highest(ssn: Session, scored: Scored) -> NodeInfo | None:
-    """NaN and minus infinity never win."""
+    """One of the nodes with the highest total; NaN and minus infinity never win."""
     best = max((score for score in scored.total.tolist() if score > -np.inf), default=None)
     if best is None:
         return None
     tied = [int(row) for row in scored.nodes.rows[scored.total == best]]
     names = tuple(ssn.node_table.names[row] for row in tied)
-    ssn.record.append(BestEvent("node", names[0], best, names))
-    return ssn.node_table.nodes[tied[0]]
+    chosen = ssn.draws.below(len(tied))
+    ssn.record.append(BestEvent("node", names[chosen], best, names))
+    return ssn.node_table.nodes[tied[chosen]]
 
 
 def sort_nodes(scored: Scored | None) -> list[NodeInfo]:

@@ -14,6 +14,7 @@ from vcdebug.framework import hooks
 from vcdebug.framework.ballots import Functions
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
+from vcdebug.framework.draws import Draws
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, Level, PodGroupEvent, Record, Span
@@ -62,13 +63,14 @@ class Session:
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
         self.view = NodeView.build(self.node_table.names, self.nodes, gate=snapshot.flags.gate)
+        self.draws = Draws(snapshot.chance.tie_seed)
         self.plugins: dict[str, Plugin] = {}
         self.handlers: list[tuple[Handler | None, Handler | None]] = []
         self.functions: Functions = {}
         self.ballots: dict[str, Tiers] = {}
         self.withdrawn: dict[str, None] = {}
         self.dirty_jobs: dict[JobId, None] = {}
-        self.node_search_start = 0
+        self.node_search_start = snapshot.chance.search_start
         """Where the next search over nodes begins; shared by all actions of the process."""
         self._cycle_states: dict[TaskId, CycleState] = {}
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
@@ -241,7 +243,7 @@ class Session:
         """The hypernode's real nodes that the session has, ascending by name; None for an unknown hypernode."""
         if name not in self._hyper_node_rows:
             real = self.hyper_nodes.real_nodes.get(name)
-            known = None if real is None else sorted(node for node in real if node in self.nodes)
+            known = None if real is None else self.cluster.ordering.keys(node for node in real if node in self.nodes)
             self._hyper_node_rows[name] = None if known is None else self.node_table.rows_named(known)
         return self._hyper_node_rows[name]
 

@@ -47,7 +47,7 @@ def _soft_to_hard(job: JobInfo, root_tier: int) -> None:
 
 def _recover(ssn: Session, job: JobInfo) -> None:
     changed = False
-    for sub_job in job.sub_jobs_ascending():
+    for sub_job in job.sub_jobs_in_order():
         if sub_job.with_network_topology() and not sub_job.allocated_hyper_node:
             found = _lowest_common(ssn, sub_job)
             changed = changed or bool(found)
@@ -70,7 +70,7 @@ def _lowest_common(ssn: Session, sub_job: SubJobInfo) -> str:
 
 def _lca_of_sub_jobs(ssn: Session, job: JobInfo) -> str:
     result = ""
-    for index, sub_job in enumerate(job.sub_jobs_ascending()):
+    for index, sub_job in enumerate(job.sub_jobs_in_order()):
         result = ssn.hyper_nodes.lca(result, sub_job.allocated_hyper_node)
         if not result and index:
             return ""

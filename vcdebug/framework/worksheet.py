@@ -51,7 +51,7 @@ def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], 
 
     sub_jobs: PriorityQueue[SubJobInfo] = PriorityQueue(less, "subjob", lambda sj: sj.uid, ssn.record)
     tasks: dict[SubJobId, PriorityQueue[TaskInfo]] = {}
-    for sub_job in job.sub_jobs_ascending():
+    for sub_job in job.sub_jobs_in_order():
         heap = task_queue(ssn).extend(task for task in sub_job.with_status(TaskStatus.PENDING) if placeable(task))
         if heap:
             tasks[sub_job.uid] = heap
@@ -62,7 +62,7 @@ def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], 
 def _required(ssn: Session, job: JobInfo) -> dict[SubJobId, None]:
     ready_count: dict[str, int] = {}
     unready: list[SubJobInfo] = []
-    for sub_job in job.sub_jobs_ascending():
+    for sub_job in job.sub_jobs_in_order():
         if ssn.sub_job_ready(job, sub_job):
             ready_count[sub_job.gid] = ready_count.get(sub_job.gid, 0) + 1
         else:

@@ -86,7 +86,7 @@ class NodeView:
         for row, name in enumerate(view.names):
             view._read_allocatable(row)
             view.images[row] = states.get(name, {})
-            for task in nodes[name].tasks_ascending():
+            for task in nodes[name].tasks_in_order():
                 view.add_pod(row, task.pod)
         return view
 

@@ -13,6 +13,7 @@ from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName
 from vcdebug.model.node import NodeInfo
+from vcdebug.model.ordering import Ordering
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.podrequest import PodRequestCache
@@ -25,10 +26,21 @@ from vcdebug.snapshot.snapshot import Snapshot
 class ClusterInfo:
     """Jobs, nodes and queues (keys ascending) with everything that a session starts from."""
 
-    __slots__ = ("hyper_nodes", "jobs", "namespaces", "nodes", "orphans", "priority_classes", "queues", "snapshot")
+    __slots__ = (
+        "hyper_nodes",
+        "jobs",
+        "namespaces",
+        "nodes",
+        "ordering",
+        "orphans",
+        "priority_classes",
+        "queues",
+        "snapshot",
+    )
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.ordering = Ordering(snapshot.chance.order_seed)
         self.queues: dict[QueueName, QueueInfo] = {}
         self.nodes: dict[NodeName, NodeInfo] = {}
         self.jobs: dict[JobId, JobInfo] = {}
@@ -45,17 +57,17 @@ class ClusterInfo:
     def _read_queues(self) -> None:
         queues = [QueueInfo(manifest) for manifest in self.snapshot.of("Queue")]
         by_name = {queue.name: queue for queue in queues}
-        self.queues = {name: by_name[name] for name in sorted(by_name)}
+        self.queues = {name: by_name[name] for name in self.ordering.keys(by_name)}
 
     def _read_nodes(self) -> None:
         limits = _csi_limits(self.snapshot)
         by_name: dict[NodeName, NodeInfo] = {}
         for manifest in self.snapshot.of("Node"):
-            node = NodeInfo(manifest)
+            node = NodeInfo(manifest, self.ordering)
             if self._selected(node):
                 node.add_csi_limits(limits.get(node.name, {}))
                 by_name[node.name] = node
-        self.nodes = {name: by_name[name] for name in sorted(by_name)}
+        self.nodes = {name: by_name[name] for name in self.ordering.keys(by_name)}
 
     def _selected(self, node: NodeInfo) -> bool:
         selector = self.snapshot.flags.node_selector
@@ -64,11 +76,11 @@ class ClusterInfo:
     def _read_jobs(self) -> None:
         jobs: dict[JobId, JobInfo] = {}
         for manifest in self.snapshot.of("PodGroup"):
-            job = JobInfo(PodGroup(manifest), self.snapshot.flags.default_queue)
+            job = JobInfo(PodGroup(manifest), self.snapshot.flags.default_queue, self.ordering)
             job.priority = self.priority_classes.value(job.pod_group.priority_class_name)
             if job.queue in self.queues:
                 jobs[job.uid] = job
-        self.jobs = {uid: jobs[uid] for uid in sorted(jobs)}
+        self.jobs = {uid: jobs[uid] for uid in self.ordering.keys(jobs)}
 
     def _read_pods(self) -> None:
         flags = self.snapshot.flags

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from vcdebug.model.fiterror import ALL_NODES_UNAVAILABLE, FitErrors
 from vcdebug.model.names import SubJobId, TaskId
+from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.podgroup import PENDING, PodGroup
 from vcdebug.model.resource import Resource, exceeded_part
@@ -46,8 +47,8 @@ class JobInfo(TaskSet):
         "uid",
     )
 
-    def __init__(self, pod_group: PodGroup, default_queue: str) -> None:
-        super().__init__(pod_group.min_member)
+    def __init__(self, pod_group: PodGroup, default_queue: str, ordering: Ordering = ASCENDING) -> None:
+        super().__init__(pod_group.min_member, ordering)
         self.uid = f"{pod_group.namespace}/{pod_group.name}"
         self.name = pod_group.name
         self.namespace = pod_group.namespace
@@ -109,18 +110,19 @@ class JobInfo(TaskSet):
     def _new_sub_job(self, uid: SubJobId, match: tuple[str, str] | None) -> SubJobInfo:
         if match is None:
             minimum = 1 if self.pod_group.sub_group_policies else self.min_available
-            return SubJobInfo(uid, self.uid, self.uid, minimum, self.network_topology)
+            return SubJobInfo(uid, self.uid, self.uid, minimum, self.network_topology, ordering=self.ordering)
         policy = next(p for p in self.pod_group.sub_group_policies if p.name == match[0])
         minimum = 1 if policy.sub_group_size is None else policy.sub_group_size
-        return SubJobInfo(uid, f"{self.uid}/{policy.name}", self.uid, minimum, policy.network_topology, match[1])
+        gid = f"{self.uid}/{policy.name}"
+        return SubJobInfo(uid, gid, self.uid, minimum, policy.network_topology, match[1], self.ordering)
 
     def default_sub_job(self) -> SubJobInfo | None:
         """The sub job of the tasks that no policy matches."""
         return self.sub_jobs.get(self.uid)
 
-    def sub_jobs_ascending(self) -> list[SubJobInfo]:
-        """Sub jobs by id."""
-        return [self.sub_jobs[uid] for uid in sorted(self.sub_jobs)]
+    def sub_jobs_in_order(self) -> list[SubJobInfo]:
+        """Sub jobs by id, in the cycle's order."""
+        return [self.sub_jobs[uid] for uid in self.ordering.keys(self.sub_jobs)]
 
     # Counters and gates
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from vcdebug.model.names import Row, TaskKey
 from vcdebug.model.nodetable import NodeTable
+from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import parse_bool
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
@@ -34,6 +35,7 @@ class NodeInfo:
         "manifest",
         "name",
         "offline_job_evicting",
+        "ordering",
         "oversubscription_node",
         "pipelined",
         "releasing",
@@ -44,7 +46,7 @@ class NodeInfo:
         "used",
     )
 
-    def __init__(self, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, manifest: Mapping[str, Any], ordering: Ordering = ASCENDING) -> None:
         metadata, status = manifest.get("metadata") or {}, manifest.get("status") or {}
         self.manifest = manifest
         self.spec: Mapping[str, Any] = manifest.get("spec") or {}
@@ -61,6 +63,7 @@ class NodeInfo:
         self.releasing = Resource()
         self.pipelined = Resource()
         self.tasks: dict[TaskKey, TaskInfo] = {}
+        self.ordering = ordering
         self.row: Row = -1
         self.table: NodeTable | None = None
 
@@ -89,9 +92,9 @@ class NodeInfo:
         """Idle + Releasing - Pipelined, possibly negative."""
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
 
-    def tasks_ascending(self) -> list[TaskInfo]:
-        """The stored tasks by `namespace/name`."""
-        return [self.tasks[key] for key in sorted(self.tasks)]
+    def tasks_in_order(self) -> list[TaskInfo]:
+        """The stored tasks by `namespace/name`, in the cycle's order."""
+        return [self.tasks[key] for key in self.ordering.keys(self.tasks)]
 
     def add_task(self, task: TaskInfo) -> str | None:
         """Place a task; returns upstream's error text and changes nothing when it may not be placed."""
@@ -149,6 +152,7 @@ class NodeInfo:
     def clone(self) -> NodeInfo:
         """An independent copy with the tasks replayed, outside any table."""
         copy = NodeInfo.__new__(NodeInfo)
+        copy.ordering = self.ordering
         for slot in ("manifest", "spec", "name", "labels", "annotations", "oversubscription_node"):
             setattr(copy, slot, getattr(self, slot))
         copy.offline_job_evicting = self.offline_job_evicting
@@ -156,7 +160,7 @@ class NodeInfo:
         copy.idle, copy.used = self.allocatable.clone(), Resource()
         copy.releasing, copy.pipelined = Resource(), Resource()
         copy.tasks, copy.row, copy.table = {}, self.row, None
-        for task in self.tasks_ascending():
+        for task in self.tasks_in_order():
             copy.add_task(task)
         return copy
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from vcdebug.model.names import JobId, SubJobId
+from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.podgroup import NetworkTopology, PodGroup, SubGroupPolicy
 from vcdebug.model.resource import Resource
 from vcdebug.model.selector import label_selector_matches
@@ -35,9 +36,16 @@ class SubJobInfo(TaskSet):
     )
 
     def __init__(
-        self, uid: SubJobId, gid: str, job: JobId, min_available: int, topology: NetworkTopology | None, match: str = ""
+        self,
+        uid: SubJobId,
+        gid: str,
+        job: JobId,
+        min_available: int,
+        topology: NetworkTopology | None,
+        match: str = "",
+        ordering: Ordering = ASCENDING,
     ) -> None:
-        super().__init__(min_available)
+        super().__init__(min_available, ordering)
         self.uid = uid
         self.gid = gid
         self.job = job

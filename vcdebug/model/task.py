@@ -107,7 +107,6 @@ class TaskInfo:
         return f"TaskInfo({self.key} {self.status.label} {self.node_name})"
 
 
-
 def task_status(pod: Pod) -> TaskStatus:
     """The status that a pod's phase, deletion and node name mean; a missing phase is Unknown."""
     phase = pod.phase

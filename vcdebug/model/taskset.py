@@ -6,6 +6,7 @@ Upstream: api/job_info, api/sub_job_info.
 from __future__ import annotations
 
 from vcdebug.model.names import TaskId
+from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
 from vcdebug.model.task import TaskInfo
 
@@ -23,10 +24,11 @@ READY_STATUSES = (
 class TaskSet:
     """Tasks by status with a gang minimum; JobInfo and SubJobInfo add what is theirs."""
 
-    __slots__ = ("min_available", "task_status_index", "tasks")
+    __slots__ = ("min_available", "ordering", "task_status_index", "tasks")
 
-    def __init__(self, min_available: int) -> None:
+    def __init__(self, min_available: int, ordering: Ordering = ASCENDING) -> None:
         self.min_available = min_available
+        self.ordering = ordering
         self.tasks: dict[TaskId, TaskInfo] = {}
         self.task_status_index: StatusIndex = {}
 
@@ -44,9 +46,9 @@ class TaskSet:
             del self.task_status_index[status]
 
     def with_status(self, status: TaskStatus) -> list[TaskInfo]:
-        """Tasks of one status by UID ascending."""
+        """Tasks of one status, by UID in the cycle's order."""
         entries = self.task_status_index.get(status)
-        return [entries[uid] for uid in sorted(entries)] if entries else []
+        return [entries[uid] for uid in self.ordering.keys(entries)] if entries else []
 
     def count(self, *statuses: TaskStatus) -> int:
         """How many tasks have one of these statuses."""

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from vcdebug.errors import EngineError
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
 
 Manifest = dict[str, Any]
@@ -106,6 +107,8 @@ class Snapshot:
     """The text of volcano-scheduler.conf; None stands for upstream's built-in default."""
     now: datetime = DEFAULT_NOW
     flags: Flags = field(default_factory=Flags)
+    chance: Chance = field(default_factory=Chance)
+    """What the real scheduler would have drawn."""
     usage: Mapping[str, Any] = field(default_factory=dict)
     """Measured node usage: node name -> time, cpu {period: percent}, mem {period: percent}."""
     problems: list[Problem] = field(default_factory=list)

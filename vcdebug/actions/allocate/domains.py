@@ -121,7 +121,7 @@ class DomainSearch:
 
     def _recover_best(self, job: JobInfo, worksheet: Worksheet, solutions: dict[str, Solution]) -> Statement | None:
         best, best_score = "", -np.inf
-        for name in sorted(solutions):
+        for name in self._ssn.cluster.ordering.keys(solutions):
             if solutions[name].score > best_score:
                 best, best_score = name, solutions[name].score
         if not best:
@@ -200,5 +200,6 @@ class DomainSearch:
         tied = tuple(name for name in candidates if totals[name] == best)
         if not tied:
             return "", 0.0
-        ssn.record.append(BestEvent("hypernode", tied[0], best, tied))
-        return tied[0], best
+        chosen = tied[ssn.draws.below(len(tied))]
+        ssn.record.append(BestEvent("hypernode", chosen, best, tied))
+        return chosen, best

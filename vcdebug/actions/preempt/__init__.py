@@ -212,7 +212,7 @@ def _eligible(ssn: Session, task: TaskInfo) -> bool:
         return False
     if any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in ssn.reasons.statuses(code)):
         return True
-    return not any(_terminating_for(task, other) for other in node.tasks_ascending())
+    return not any(_terminating_for(task, other) for other in node.tasks_in_order())
 
 
 def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:

@@ -110,9 +110,10 @@ class TopologyAwarePreemption:
         if not len(nodes):
             return []
         ssn.record.append(RandomEvent(len(nodes)))
+        offset = ssn.draws.below(len(nodes))
         wanted = self.wanted(len(nodes))
         found: list[Candidate] = []
-        for node in nodes.nodes:
+        for node in nodes.nodes[offset:] + nodes.nodes[:offset]:
             with ssn.scope(Level.NODE, node.name):
                 victims = self._select_victims(ssn, task, node, accepts)
             if not victims:

@@ -89,7 +89,7 @@ def _where(tasks: Sequence[TaskInfo]) -> str:
 def _leaving(case: Case, waiting: Sequence[TaskInfo]) -> Iterator[TaskKey]:
     for name in dict.fromkeys(task.node_name for task in waiting):
         node = case.session.nodes[name]
-        yield from (task.key for task in node.tasks_ascending() if task.status is TaskStatus.RELEASING)
+        yield from (task.key for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
 
 
 def evicted_for(case: Case) -> Iterator[tuple[Seq, TaskKey, NodeName]]:

@@ -1,0 +1,155 @@
+"""A node's CPUs and how they lie on sockets, cores and NUMA nodes, from its Numatopology object.
+
+A set of CPUs (or of NUMA nodes) is an integer with one bit per number, so that every walk over it is ascending.
+
+Upstream: api/numa_info, cache/event_handlers (getNumaInfo).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from vcdebug.gomath import div
+from vcdebug.snapshot.quantity import QuantityError, milli_value
+
+BitSet = int
+"""Bit n is set when n is a member."""
+
+CPU = "cpu"
+HIGHEST_CPU = 65535
+"""A list that names a higher CPU is no list of CPUs."""
+RESERVABLE = ("cpu", "memory", "ephemeral-storage")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+class CpuPlace(NamedTuple):
+    """Where one CPU is."""
+
+    numa: int
+    socket: int
+    core: int
+
+
+def members(bits: BitSet) -> Iterator[int]:
+    """The numbers in a set, ascending."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def bit_set(numbers: Iterable[int]) -> BitSet:
+    """The set of these numbers."""
+    bits = 0
+    for number in numbers:
+        bits |= 1 << number
+    return bits
+
+
+def parse_cpu_list(text: str) -> BitSet | None:
+    """A list such as `0-3,8`; None where it cannot be parsed."""
+    bits = 0
+    for part in text.split(",") if text else ():
+        first, dash, last = part.partition("-")
+        bounds = (first, last if dash else first)
+        if not all(_WHOLE.fullmatch(bound) and not bound.startswith("-") for bound in bounds):
+            return None
+        low, high = int(bounds[0]), int(bounds[1])
+        if low > high or high > HIGHEST_CPU:
+            return None
+        bits |= ((1 << (high - low + 1)) - 1) << low
+    return bits
+
+
+class CpuTopology:
+    """The CPUs of a node by place; core numbers count as given, even if two sockets share them."""
+
+    __slots__ = ("cpus", "cpus_per_core", "cpus_per_socket", "in_core", "in_numa", "in_socket", "places")
+
+    def __init__(self, places: Mapping[int, CpuPlace]) -> None:
+        self.places = {cpu: places[cpu] for cpu in sorted(places)}
+        self.cpus = bit_set(self.places)
+        self.in_numa: dict[int, BitSet] = {}
+        self.in_socket: dict[int, BitSet] = {}
+        self.in_core: dict[int, BitSet] = {}
+        for cpu, place in self.places.items():
+            self.in_numa[place.numa] = self.in_numa.get(place.numa, 0) | 1 << cpu
+            self.in_socket[place.socket] = self.in_socket.get(place.socket, 0) | 1 << cpu
+            self.in_core[place.core] = self.in_core.get(place.core, 0) | 1 << cpu
+        cores = dict.fromkeys((place.socket, place.core) for place in self.places.values())
+        self.cpus_per_socket = div(len(self.places), len(self.in_socket)) if self.in_socket else 0
+        self.cpus_per_core = div(len(self.places), len(cores)) if cores else 0
+
+    @property
+    def numa_nodes(self) -> list[int]:
+        """NUMA node numbers, ascending."""
+        return sorted(self.in_numa)
+
+    def sockets(self, cpus: BitSet) -> list[int]:
+        """Sockets with a CPU of the set, ascending."""
+        return [socket for socket in sorted(self.in_socket) if self.in_socket[socket] & cpus]
+
+    def cores(self, cpus: BitSet) -> list[int]:
+        """Core numbers with a CPU of the set, ascending."""
+        return [core for core in sorted(self.in_core) if self.in_core[core] & cpus]
+
+    def spanned_numa_nodes(self, cpus: BitSet) -> int:
+        """How many NUMA nodes the set touches."""
+        return len([numa for numa in self.in_numa.values() if numa & cpus])
+
+
+class NumaInfo:
+    """What the scheduler knows of one node's NUMA layout."""
+
+    __slots__ = ("cpu_manager_policy", "free_cpus", "name", "reserved_cpus", "topology", "topology_policy")
+
+    def __init__(self, manifest: Mapping[str, Any], known: dict[tuple[Any, ...], CpuTopology]) -> None:
+        spec = manifest.get("spec") or {}
+        policies = spec.get("policies") or {}
+        self.name: str = manifest["metadata"]["name"]
+        self.cpu_manager_policy: str = policies.get("CPUManagerPolicy", "")
+        self.topology_policy: str = policies.get("TopologyManagerPolicy", "")
+        self.free_cpus: BitSet | None = _free_cpus(spec.get("numares") or {})
+        """None when the object does not name the resource cpu at all."""
+        self.reserved_cpus = _reserved(spec.get("resReserved") or {})
+        self.topology = _topology(spec.get("cpuDetail") or {}, known)
+
+
+def _free_cpus(resources: Mapping[str, Any]) -> BitSet | None:
+    if CPU not in resources:
+        return None
+    return parse_cpu_list((resources[CPU] or {}).get("allocatable") or "") or 0
+
+
+def _reserved(resources: Mapping[str, str]) -> int:
+    """CPUs set aside, rounded up; one bad entry voids them all."""
+    amounts: dict[str, int] = {}
+    for name, text in resources.items():
+        try:
+            amounts[name] = milli_value(text)
+        except QuantityError:
+            return 0
+        if name not in RESERVABLE or amounts[name] < 0:
+            return 0
+    return -div(-amounts.get(CPU, 0) - 999, 1000) if amounts.get(CPU, 0) > 0 else 0
+
+
+def _topology(detail: Mapping[str, Any], known: dict[tuple[Any, ...], CpuTopology]) -> CpuTopology:
+    """Equal layouts share one object; a key that is no number counts as CPU 0."""
+    places: dict[int, CpuPlace] = {}
+    for key in sorted(detail):
+        cpu = int(key) if _WHOLE.fullmatch(key) and 0 <= int(key) <= HIGHEST_CPU else 0
+        place = detail[key] or {}
+        places[cpu] = CpuPlace(place.get("numa") or 0, place.get("socket") or 0, place.get("core") or 0)
+    content = tuple(sorted(places.items()))
+    if content not in known:
+        known[content] = CpuTopology(places)
+    return known[content]
+
+
+def read_numa(manifests: Iterable[Mapping[str, Any]]) -> dict[str, NumaInfo]:
+    """Node name → its NUMA information."""
+    known: dict[tuple[Any, ...], CpuTopology] = {}
+    return {manifest["metadata"]["name"]: NumaInfo(manifest, known) for manifest in manifests}

@@ -1,0 +1,49 @@
+"""What the real scheduler leaves to chance, as settings: each is a number that a person may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MASK = (1 << 64) - 1
+
+
+def mix(number: int) -> int:
+    """A well-spread 64-bit number from another one (splitmix64's finaliser)."""
+    number = (number + 0x9E3779B97F4A7C15) & _MASK
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _MASK
+    return number ^ (number >> 31)
+
+
+def mix_text(seed: int, text: str) -> int:
+    """As mix, of a seed and a text; the same on every machine."""
+    number = mix(seed & _MASK)
+    for byte in text.encode():
+        number = mix(number ^ byte)
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """The draws of one cycle. The defaults are the rules by which recordings are made repeatable."""
+
+    search_start: int = 0
+    """Where the first search over nodes begins (upstream: what earlier cycles left)."""
+    order_seed: int | None = None
+    """Draws the order in which maps are visited; None visits keys ascending."""
+    tie_seed: int | None = None
+    """Draws among equally good nodes and for random offsets; None takes the first."""
+
+    @classmethod
+    def drawn(cls, seed: int) -> Chance:
+        """Everything drawn from one number."""
+        return cls(mix(seed) >> 33, seed, seed)
+
+    def texts(self) -> list[str]:
+        """The settings that differ from the default, in words."""
+        said = {
+            "search start": self.search_start or None,
+            "map order seed": self.order_seed,
+            "tie seed": self.tie_seed,
+        }
+        return [f"{name} {value}" for name, value in said.items() if value is not None]

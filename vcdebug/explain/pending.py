@@ -86,7 +86,7 @@ def _never(case: Case, task: TaskInfo | None) -> list[Finding]:
 def _placement(case: Case, task: TaskInfo) -> list[Finding]:
     """allocate, then whatever evicts: the last one with a chance decides."""
     room = Room(case, task, _moment(case, task))
-    gates = [gate for action in _evicting_actions(case) if (gate := evicting(case, action, task, room)) is not None]
+    gates = [gate for action in _evicting_actions(case) for gate in evicting(case, action, task, room)]
     base = _base(case, task, room)
     ordered = _ordered(gates, base, room)
     helping = missing_action(case, task, room) if _may_lack_action(ordered[0], gates, room) else None

@@ -110,7 +110,8 @@ class Room:
     @cached_property
     def nearest(self) -> NodeRoom | None:
         """The suitable node that lacks least."""
-        short = self.of_kind("short", "pods") or self.of_kind("too small")
+        lacking = self.of_kind("short", "pods") or self.of_kind("too small")
+        short = [node for node in lacking if node.short]
         return min(short, key=lambda node: (len(node.short), self._lack(node), node.name), default=None)
 
     def _lack(self, node: NodeRoom) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from vcdebug.explain.amounts import count, plural
@@ -18,6 +18,8 @@ from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 
 NEVER = "Never"
+AFTER = ("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate")
+"""What is asked once the victims of a node are known."""
 MIXED = "predicates-mixed"
 
 
@@ -57,17 +59,27 @@ class Tried:
     node: NodeTry
 
 
-def evicting(case: Case, action: str, task: TaskInfo, room: Room) -> Gate | None:
-    """The gate at which the action left the job; None if the action never ran."""
+def evicting(case: Case, action: str, task: TaskInfo, room: Room) -> list[Gate]:
+    """The gates at which the action left the job, the deciding one first; empty if the action never ran."""
     if case.action_starts(action) is None:
-        return None
-    discard = gang.discarded(case, action)
-    if discard is not None:
-        return Gate(action, Chance.REAL, discard)
+        return []
     visits = [visit for visit in case.visits_of(action) if visit.tries and visit.end is not None]
     if not visits:
-        return _not_entitled(case, action, task, room)
-    return _visited(case, visits[-1], task, room)
+        return [gate for gate in (_not_entitled(case, action, task, room),) if gate is not None]
+    stuck = _visited(case, visits[-1], task, room)
+    discard = gang.discarded(case, action, _blame(stuck))
+    if discard is None:
+        return [] if stuck is None else [stuck]
+    decided = Gate(action, Chance.REAL, discard)
+    return [decided] if stuck is None else [decided, replace(stuck, chance=Chance.WEAK)]
+
+
+def _blame(stuck: Gate | None) -> str:
+    """A few words about the gate that stopped a task."""
+    if stuck is None:
+        return ""
+    cause = stuck.finding.cause
+    return f"{cause} leaves nobody to evict" if cause in veto.WRITERS else cause
 
 
 def _before(room: Room, action: str) -> Chance:
@@ -87,7 +99,8 @@ def _not_entitled(case: Case, action: str, task: TaskInfo, room: Room) -> Gate |
 
 
 def _visited(case: Case, visit: Visit, task: TaskInfo, room: Room) -> Gate | None:
-    tried = [_stage(case, attempt, node) for attempt in visit.tries for node in attempt.nodes]
+    tries = [attempt for attempt in visit.tries if attempt.task not in visit.planned]
+    tried = [_stage(case, attempt, node) for attempt in tries for node in attempt.nodes]
     furthest = max((one.stage for one in tried), default=None)
     at = [one for one in tried if one.stage == furthest and furthest is not None]
     if furthest is None or furthest is Stage.TOO_SMALL:
@@ -105,7 +118,8 @@ def _visited(case: Case, visit: Visit, task: TaskInfo, room: Room) -> Gate | Non
 
 def _no_nodes(case: Case, visit: Visit, task: TaskInfo, room: Room) -> Gate | None:
     """The action tried tasks, and no node of any of them."""
-    attempt = next((one for one in visit.tries if one.task == task.key), visit.tries[0])
+    missed = [attempt for attempt in visit.tries if attempt.task not in visit.planned] or list(visit.tries)
+    attempt = next((one for one in missed if one.task == task.key), missed[0])
     tried = case.tasks[attempt.task]
     if tried.pod.preemption_policy == NEVER:
         return Gate(visit.action, _before(room, visit.action), entitlement.never(case, visit, tried))
@@ -119,7 +133,7 @@ def _no_nodes(case: Case, visit: Visit, task: TaskInfo, room: Room) -> Gate | No
 def _stage(case: Case, attempt: TaskTry, node: NodeTry) -> Tried:
     if node.placed:
         return Tried(Stage.PLACED, attempt, node)
-    if node.hooks("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate"):
+    if node.hooks(*AFTER):
         return Tried(Stage.AFTER, attempt, node)
     task = case.tasks[attempt.task]
     votes = node.hooks("Preemptable", "Reclaimable")
@@ -153,7 +167,7 @@ def _after(case: Case, attempt: TaskTry, nodes: list[NodeTry], room: Room) -> Fi
             return quota.not_allocatable(case, task, _at(case, task, room), *asked[-1], after=after)
         if objections:
             return _predicate_after(case, attempt, node, *objections[-1])
-    return _predicate_after(case, attempt, nodes[0], *nodes[0].hooks("Allocatable", "SimulateAllocatable")[-1])
+    return _predicate_after(case, attempt, nodes[0], *nodes[0].hooks(*AFTER)[-1])
 
 
 def _at(case: Case, task: TaskInfo, room: Room) -> Room:

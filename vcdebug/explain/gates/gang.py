@@ -16,15 +16,18 @@ from vcdebug.model.status import TaskStatus
 DISCARD = "gang-discard"
 
 
-def discarded(case: Case, action: str) -> Finding | None:
-    """None unless the action's last statement for the job had places for some tasks and was discarded."""
+def discarded(case: Case, action: str, blame: str = "") -> Finding | None:
+    """None unless the action's last statement for the job had places for some tasks and was discarded.
+
+    `blame` says in a few words what stopped the first task without a place.
+    """
     ends = [visit for visit in case.visits_of(action) if visit.end is not None]
     if not ends or ends[-1].committed or not ends[-1].planned:
         return _held(case) if action == "allocate" else None
-    return _discarded(case, ends[-1])
+    return _discarded(case, ends[-1], blame)
 
 
-def _discarded(case: Case, visit: Visit) -> Finding:
+def _discarded(case: Case, visit: Visit, blame: str) -> Finding:
     assert visit.end is not None
     seq, statement = visit.end
     job, planned = case.job, visit.planned
@@ -34,7 +37,7 @@ def _discarded(case: Case, visit: Visit) -> Finding:
     victims = [task for kind, task, _ in statement.ops if kind == "evict"]
     failed = [attempt for attempt in visit.tries if attempt.task not in planned]
     cost = f" after {plural(len(victims), 'eviction')}" if victims else ""
-    why = _why(case, failed, visit)
+    why = _why(case, failed, visit, blame)
     sentence = (
         f"{job.uid} needs {job.min_available} pods at once ({ready} already run): {visit.action} found places for "
         f"{len(planned)} ({listed(nodes)}){cost}, {missing} too few{why}, so its statement is discarded"
@@ -76,7 +79,7 @@ def _lines(case: Case, visit: Visit, failed: Sequence[TaskTry]) -> tuple[str, ..
     return tuple(lines)
 
 
-def _why(case: Case, failed: Sequence[TaskTry], visit: Visit) -> str:
+def _why(case: Case, failed: Sequence[TaskTry], visit: Visit, blame: str) -> str:
     if not failed:
         return ""
     attempt = failed[0]
@@ -87,7 +90,9 @@ def _why(case: Case, failed: Sequence[TaskTry], visit: Visit) -> str:
     if reasons:
         text = ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
         return f" ({name}: {text}{_nearest(case, attempt, visit)})"
-    return f" ({name}: no node whose victims make room)" if attempt.nodes else f" ({name} found none)"
+    if attempt.nodes:
+        return f" ({name}: {blame or 'no node whose victims make room'})"
+    return f" ({name} found none)"
 
 
 def _nearest(case: Case, attempt: TaskTry, visit: Visit) -> str:

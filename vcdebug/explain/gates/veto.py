@@ -92,7 +92,7 @@ def candidates(node: NodeTry) -> tuple[TaskKey, ...]:
 def _detail(case: Case, attempt: TaskTry, plugin: str, seats: Sequence[tuple[NodeTry, Seat]]) -> Detail:
     seq = seats[0][1].seq or 1
     refused = [key for node, seat in seats for key in candidates(node) if key not in seat.result]
-    writer = _WRITERS.get(plugin)
+    writer = WRITERS.get(plugin)
     if writer is None:
         return f"it keeps {listed(refused)}", {}, (f"look at plugin {plugin}'s arguments, or switch its vote off",), ()
     return writer(case, case.tasks[attempt.task], refused, seq)
@@ -194,7 +194,7 @@ def _quota(case: Case, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> 
     return text, numbers, advice, tuple(lines)
 
 
-_WRITERS = {
+WRITERS = {
     "gang": _gang,
     "drf": _drf,
     "priority": _priority,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from vcdebug.errors import SnapshotError
 from vcdebug.explain.coverage import uncovered
 from vcdebug.snapshot.bundled import bundled, find
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
@@ -53,9 +54,11 @@ def load_snapshot(word: str) -> Loaded:
     return Loaded(snapshot, time.perf_counter() - start)
 
 
-def replay_snapshot(word: str) -> Replayed:
-    """Read a snapshot and execute its cycle."""
+def replay_snapshot(word: str, *, seed: int | None = None) -> Replayed:
+    """Read a snapshot and execute its cycle; a seed draws what upstream leaves to chance."""
     loaded = load_snapshot(word)
+    if seed is not None:
+        loaded.snapshot.chance = Chance.drawn(seed)
     recording = replay(loaded.snapshot, clock=time.perf_counter)
     return Replayed(recording, {"load": loaded.seconds, **recording.seconds})
 

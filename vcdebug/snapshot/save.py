@@ -7,11 +7,12 @@ import io
 import json
 import tarfile
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.gather import META_FILE, USAGE_FILE
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
@@ -77,6 +78,8 @@ def _meta(snapshot: Snapshot) -> Manifest:
             meta[key] = text
     if flags := _changed_flags(snapshot.flags):
         meta["flags"] = flags
+    if snapshot.chance != Chance():
+        meta["chance"] = asdict(snapshot.chance)
     if snapshot.problems:
         meta["problems"] = [[p.file, p.object, p.field, p.what, p.effect] for p in snapshot.problems]
     return meta

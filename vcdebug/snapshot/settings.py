@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.shapes import shown_value
@@ -31,6 +32,7 @@ class Meta:
     name: str = ""
     description: str = ""
     flags: Mapping[str, Any] = field(default_factory=dict)
+    chance: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     """Problems found when the snapshot was made, which it no longer shows by itself."""
 
@@ -44,6 +46,7 @@ def read_meta(file: str, document: Manifest, report: Report) -> Meta:
         "name": _text,
         "description": _text,
         "flags": _mapping,
+        "chance": _mapping,
         "problems": _problems,
     }
     for key, read in readers.items():
@@ -70,6 +73,21 @@ def with_flags(flags: Flags, values: Mapping[str, Any], file: str, report: Repor
         else:
             changes[row.name] = value
     return replace(flags, **changes)
+
+
+def read_chance(values: Mapping[str, Any], file: str, report: Report) -> Chance:
+    """What upstream leaves to chance, each number checked; unknown names are passed over."""
+    chance = Chance()
+    for row in fields(Chance):
+        if values.get(row.name) is None:
+            continue
+        number = _number(values[row.name])
+        if number is None or (row.name == "search_start" and number < 0):
+            what = f"{shown_value(values[row.name])} is not valid"
+            report.add(what, _DEFAULT_STANDS, file=file, field=f"chance.{row.name}")
+        else:
+            chance = replace(chance, **{row.name: number})
+    return chance
 
 
 def conf_of(config_map: Manifest, key: str = CONF_KEY) -> object:

@@ -27,6 +27,9 @@ class Run(Command):
         parser.add_argument(
             "--trace", metavar="FILE", help="write every event as JSON lines; .gz is compressed, - is standard output"
         )
+        parser.add_argument(
+            "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
+        )
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -34,7 +37,7 @@ class Run(Command):
         from vcdebug.cli.reports import cycle
         from vcdebug.cli.snapshots import replay_snapshot
 
-        recording, seconds = replay_snapshot(args.snapshot)
+        recording, seconds = replay_snapshot(args.snapshot, seed=args.seed)
         if args.trace:
             _write_trace(recording, args.trace, output)
         if args.json:

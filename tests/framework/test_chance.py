@@ -1,0 +1,76 @@
+"""What upstream leaves to chance: drawn from a seed, the same draw every time, and by default the recordings' rule."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+from tests.actions.outcome import ops
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from vcdebug.framework.draws import Draws
+from vcdebug.framework.record import BestEvent
+from vcdebug.model.ordering import Ordering
+from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.save import save
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.replay import replay
+
+
+def ties() -> Snapshot:
+    conf = conf_of("priority gang", "predicates nodeorder", actions="allocate")
+    return cluster([node(f"n{i}") for i in range(5)], pod_group("j"), pods("j", 1), conf=conf)
+
+
+def placed(chance: Chance) -> str:
+    snapshot = ties()
+    snapshot.chance = chance
+    return ops(replay(snapshot))[0]
+
+
+def trace(snapshot: Snapshot) -> str:
+    file = io.StringIO()
+    write_jsonl(replay(snapshot), file)
+    return file.getvalue()
+
+
+def test_without_a_seed_the_first_of_equal_nodes_is_taken() -> None:
+    assert "allocate j-0@n0" == placed(Chance())
+
+
+def test_a_tie_seed_draws_among_the_tied_and_the_tie_stays_visible() -> None:
+    drawn = {placed(Chance(tie_seed=seed)) for seed in range(40)}
+    assert {f"allocate j-0@n{i}" for i in range(5)} == drawn
+    best = next(event for event in replay(ties()).events if isinstance(event, BestEvent))
+    assert 5 == len(best.tied)
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    first, second = ties(), ties()
+    first.chance = second.chance = Chance.drawn(7)
+    assert trace(first) == trace(second)
+
+
+def test_the_search_start_turns_the_visiting_order() -> None:
+    assert "allocate j-0@n3" == placed(Chance(search_start=3))
+
+
+def test_an_order_seed_permutes_keys_and_none_sorts_them() -> None:
+    keys = [f"k{i}" for i in range(20)]
+    drawn = Ordering(3).keys(keys)
+    assert sorted(keys) == Ordering().keys(reversed(keys))
+    assert sorted(keys) == sorted(drawn) != drawn
+    assert drawn == Ordering(3).keys(reversed(keys))
+
+
+def test_draws_stay_below_their_bound_and_are_zero_without_a_seed() -> None:
+    seeded, rule = Draws(1), Draws(None)
+    assert {0, 1, 2} == {seeded.below(3) for _ in range(50)}
+    assert {0} == {rule.below(3) for _ in range(5)}
+
+
+def test_the_settings_travel_with_a_saved_snapshot(tmp_path: Path) -> None:
+    snapshot = ties()
+    snapshot.chance = replace(Chance(), search_start=2, tie_seed=9)
+    save(snapshot, tmp_path / "s.tar.gz")
+    assert snapshot.chance == load(tmp_path / "s.tar.gz").chance

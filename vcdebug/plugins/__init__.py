@@ -14,6 +14,7 @@ PLUGINS: dict[str, str] = {
     "predicates": "vcdebug.plugins.predicates:Predicates",
     "priority": "vcdebug.plugins.priority:Priority",
     "proportion": "vcdebug.plugins.proportion:Proportion",
+    "resource-strategy-fit": "vcdebug.plugins.resource_strategy_fit:ResourceStrategyFit",
     "resourcequota": "vcdebug.plugins.resourcequota:ResourceQuota",
     "sla": "vcdebug.plugins.sla:Sla",
     "tdm": "vcdebug.plugins.tdm:Tdm",

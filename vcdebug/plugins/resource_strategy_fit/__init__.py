@@ -1,0 +1,113 @@
+"""resource-strategy-fit: per resource, prefer full or empty nodes, and spare nodes with scarce resources.
+
+Upstream: plugins/resource-strategy-fit.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import NodeScores, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
+from vcdebug.model.names import BoolArray, Codes, FloatArray
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.resource import CPU, MEMORY
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.resource_strategy_fit.settings import LEAST, MOST, PodStrategy, Rates, Settings, pod_strategy
+
+MAX_SCORE = 100
+CHECK_FAILED = "proportional of resource {name} check failed"
+
+
+class ResourceStrategyFit(Plugin):
+    """A score by strategy, a score for sparing, and a check that scarce resources keep cpu and memory beside them."""
+
+    name: ClassVar[str] = "resource-strategy-fit"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._settings = Settings(arguments)
+        self._rates = self._settings.rates or {}
+
+    def on_session_open(self, ssn: Session) -> None:
+        self._reasons: ReasonTable = ssn.reasons
+        if self._settings.rates is None:
+            ssn.withdraw(self, "predicate")
+        if self._settings.weight <= 0 and self._settings.scarce.weight <= 0:
+            ssn.withdraw(self, "node_order")
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
+        requested = task.resreq.scalars or {}
+        if any(requested.get(name, 0.0) > 0 for name in self._rates):
+            return codes
+        for name, rates in self._rates.items():
+            failed = _crowded(task, nodes, name, rates) & (codes == 0)
+            if failed.any():
+                reason = CHECK_FAILED.format(name=name)
+                codes[failed] = self._reasons.code((Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
+        return codes
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        score = nodes.zeros()
+        if self._settings.weight > 0:
+            score = score + self._fit(task, nodes)
+        if self._settings.scarce.weight > 0:
+            score = score + self._sparing(task, nodes)
+        return NodeScores(score)
+
+    def _fit(self, task: TaskInfo, nodes: NodeRows) -> FloatArray:
+        """Weighted mean over the requested resources; 0 where one of them does not fit."""
+        try:
+            source: PodStrategy | Settings = pod_strategy(task.pod.annotations) or self._settings
+        except ValueError:
+            return nodes.zeros()
+        score, weights = nodes.zeros(), 0
+        full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
+        for name in task.resreq.resource_names():
+            strategy = source.strategy(name)
+            if strategy is None:
+                continue
+            weights += strategy.weight
+            capacity = nodes.column("allocatable", name)
+            if strategy.weight == 0 or strategy.kind not in (MOST, LEAST):
+                continue
+            wanted = task.resreq.get(name) + nodes.column("used", name)
+            counts = capacity != 0
+            full |= counts & (wanted > capacity)
+            good = wanted if strategy.kind == MOST else capacity - wanted
+            score = score + np.where(counts, good * float(strategy.weight) / np.where(counts, capacity, 1.0), 0.0)
+        if weights > 0:
+            score = score / float(weights)
+        return np.where(full, 0.0, score * (float(MAX_SCORE) * float(self._settings.weight)))
+
+    def _sparing(self, task: TaskInfo, nodes: NodeRows) -> FloatArray:
+        """Less where the node offers more of the scarce resources; 0 where it lacks a requested one."""
+        scarce = self._settings.scarce
+        lacking: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
+        for name in task.resreq.resource_names():
+            lacking |= nodes.column("allocatable", name) == 0
+        offered, total = nodes.zeros(), 0
+        for name, weight in scarce.resources.items():
+            offered = offered + np.where(nodes.column("allocatable", name) > 0, float(weight), 0.0)
+            total += weight
+        score = 1.0 - offered / float(total) if total > 0 else offered
+        return np.where(lacking, 0.0, score * float(MAX_SCORE * scarce.weight))
+
+
+def _crowded(task: TaskInfo, nodes: NodeRows, name: str, rates: Rates) -> BoolArray:
+    """Where the task would leave too little beside the idle amount of the resource; nodes without it pass."""
+    if name in (CPU, MEMORY):
+        return np.zeros(len(nodes), dtype=np.bool_)
+    idle = nodes.column("idle", name)
+    no_cpu = nodes.column("idle", CPU) - task.resreq.milli_cpu < idle * rates.cpu
+    no_memory = nodes.column("idle", MEMORY) - task.resreq.memory < idle * rates.memory * 1000 * 1000
+    failed: BoolArray = no_cpu | no_memory
+    for index in np.flatnonzero(failed & (idle == 0)).tolist():
+        node = nodes.table.nodes[int(nodes.rows[index])]
+        failed[index] = name in (node.idle.scalars or {})
+    return failed

@@ -1,0 +1,71 @@
+"""Sessions with the capacity plugin, and its figures by queue."""
+
+from collections.abc import Mapping
+
+from tests.builders import cluster, node, open_session, pod_group, pods, queue
+from vcdebug.framework.session import Session
+from vcdebug.plugins.capacity import Capacity
+from vcdebug.plugins.capacity.attr import QueueAttr
+from vcdebug.snapshot.snapshot import Flags, Manifest
+
+GIB = 1024.0**3
+Objects = Manifest | list[Manifest]
+
+
+def flat(*objects: Objects, flags: Flags | None = None, **arguments: object) -> Session:
+    """A session without a tree."""
+    return opened(objects, {"arguments": flow(arguments)}, flags)
+
+
+def tree(*objects: Objects, level: object = 0, root: Manifest | None = None, flags: Flags | None = None) -> Session:
+    """A session with a tree; queue `root` is added."""
+    base = queue("root") if root is None else root
+    switches = {"enableHierarchy": "true", "arguments": flow({"ancestorReclaimLevel": level})}
+    return opened((base, *objects), switches, flags)
+
+
+def opened(objects: tuple[Objects, ...], lines: Mapping[str, str], flags: Flags | None) -> Session:
+    snapshot = cluster(*objects)
+    snapshot.flags = flags or snapshot.flags
+    return open_session(snapshot, "capacity", arguments={"capacity": lines})
+
+
+def flow(arguments: Mapping[str, object]) -> str:
+    """A YAML flow map."""
+    return (
+        "{"
+        + ", ".join(
+            f"{key}: {str(text).lower() if isinstance(text, bool) else text}" for key, text in arguments.items()
+        )
+        + "}"
+    )
+
+
+def plugin(ssn: Session) -> Capacity:
+    found = ssn.plugins["capacity"]
+    assert isinstance(found, Capacity)
+    return found
+
+
+def attr(ssn: Session, name: str) -> QueueAttr:
+    return plugin(ssn).queues[name]
+
+
+def running(name: str, count: int, cpu: str = "1", memory: str = "1Gi", **more: object) -> list[Manifest]:
+    """A job of running pods on node n1, in the queue of its own name unless told otherwise."""
+    owner = str(more.pop("queue", name))
+    return [pod_group(name, queue=owner, phase="Running"), *pods(name, count, cpu, memory, on="n1", **more)]
+
+
+def pending(name: str, count: int, cpu: str = "1", memory: str = "1Gi", **more: object) -> list[Manifest]:
+    """A job of pending pods, in the queue of its own name unless told otherwise."""
+    owner = str(more.pop("queue", name))
+    return [pod_group(name, queue=owner), *pods(name, count, cpu, memory, **more)]
+
+
+def big_node() -> Manifest:
+    return node("n1", cpu="10", memory="100Gi", pods="110", gpu="8")
+
+
+def new_job(minimum: dict[str, str] | None, name: str) -> Manifest:
+    return pod_group("new", queue=name, phase="Pending", min_resources=minimum)

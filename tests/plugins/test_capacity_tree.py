@@ -1,0 +1,261 @@
+"""Capacity with a tree of queues: limits level by level, order, what spoils the tree, and lists that share memory."""
+
+import pytest
+
+from tests.builders import amounts, node, pod_group, queue, task, tasks
+from tests.plugins.capacity_cluster import GIB, attr, big_node, flat, new_job, pending, plugin, running, tree
+from vcdebug.framework.cycle import SchedulerPanic
+from vcdebug.framework.hooks import (
+    ALLOCATABLE,
+    JOB_ENQUEUEABLE,
+    JOB_ENQUEUED,
+    PRE_PREDICATE,
+    PREEMPTIVE,
+    QUEUE_ORDER,
+    RECLAIMABLE,
+    SIMULATE_ALLOCATABLE,
+    VICTIM_QUEUE_ORDER,
+)
+from vcdebug.framework.session import Session
+from vcdebug.model.resource import MAX_FLOAT64
+from vcdebug.plugins.capacity.attr import Ancestors
+from vcdebug.snapshot.snapshot import Manifest
+
+GPU = "nvidia.com/gpu"
+HUGE = 9223372036854775807.0
+
+
+def example() -> Session:
+    return tree(
+        big_node(),
+        queue(
+            "a", deserved=amounts("4", "40Gi"), capability=amounts("6", "60Gi"), guarantee=amounts("2", "20Gi", gpu="2")
+        ),
+        queue("a1", parent="a", deserved=amounts("8", "20Gi")),
+        queue("a2", parent="a", capability=amounts(gpu="3"), guarantee=amounts("1", "1Gi")),
+        queue("b", guarantee=amounts("1", "1Gi")),
+        running("a1", 1, cpu="2", memory="2Gi"),
+    )
+
+
+def orders(ssn: Session, left: str, right: str) -> int:
+    return ssn.ask(QUEUE_ORDER, ssn.queues[left], ssn.queues[right])
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "deserved", "limit"),
+    [
+        ("root", 0.4, (5000.0, 41 * GIB, 2000.0), (MAX_FLOAT64, MAX_FLOAT64, HUGE)),
+        ("a", 0.5, (4000.0, 40 * GIB, 2000.0), (6000.0, 60 * GIB, HUGE)),
+        ("a1", 0.25, (8000.0, 20 * GIB, None), (5000.0, 59 * GIB, HUGE)),
+        ("a2", 0.0, (1000.0, GIB, None), (6000.0, 60 * GIB, 3000.0)),
+        ("b", 0.0, (1000.0, GIB, None), (MAX_FLOAT64, MAX_FLOAT64, 9223372036854773760.0)),
+    ],
+)
+def test_limits_and_shares_level_by_level(
+    name: str, share: float, deserved: tuple[float, ...], limit: tuple[float, ...]
+) -> None:
+    found = attr(example(), name)
+    has = found.deserved.get(GPU) if found.deserved.has(GPU) else None
+    assert share == pytest.approx(found.share)
+    assert deserved == (found.deserved.milli_cpu, found.deserved.memory, has)
+    assert limit == (found.real_capability.milli_cpu, found.real_capability.memory, found.real_capability.get(GPU))
+
+
+def test_the_trace_shows_ancestors_from_the_root() -> None:
+    shown = plugin(example()).books()["queues"]
+    assert isinstance(shown, dict)
+    assert ["root", "a"] == shown["a1"]["ancestors"]
+    assert [] == shown["root"]["ancestors"]
+
+
+def test_sums_count_on_every_level() -> None:
+    ssn = example()
+    assert [2000.0] * 3 == [attr(ssn, name).allocated.milli_cpu for name in ("a1", "a", "root")]
+    ssn.deallocated(task(ssn, "a1-0"))
+    assert [0.0] * 3 == [attr(ssn, name).allocated.milli_cpu for name in ("a1", "a", "root")]
+
+
+def test_what_is_deserved_is_not_capped_by_the_limit() -> None:
+    ssn = tree(node("n1"), queue("a", deserved=amounts("8"), capability=amounts("4")), pending("a", 1))
+    assert 8000.0 == attr(ssn, "a").deserved.milli_cpu
+
+
+def test_a_root_with_only_a_cpu_limit_leaves_no_memory_to_anyone() -> None:
+    ssn = tree(node("n1"), queue("a"), pending("a", 1), root=queue("root", capability=amounts("5")))
+    assert (5000.0, 0.0) == (attr(ssn, "a").real_capability.milli_cpu, attr(ssn, "a").real_capability.memory)
+    assert not ssn.ask(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
+
+
+# Allocation and admission
+
+
+def family(**limits: object) -> list[Manifest]:
+    return [queue("a", **limits), queue("a1", parent="a"), queue("a2", parent="a")]  # type: ignore[arg-type]
+
+
+def test_every_ancestor_must_hold_the_task() -> None:
+    ssn = tree(node("n1"), family(capability=amounts("2")), running("a1", 1), pending("a2", 2))
+    assert ssn.ask(ALLOCATABLE, ssn.queues["a2"], task(ssn, "a2-0"))
+    ssn.allocated(task(ssn, "a2-0"))
+    assert not ssn.ask(ALLOCATABLE, ssn.queues["a2"], task(ssn, "a2-1"))
+    assert not ssn.ask(ALLOCATABLE, ssn.queues["a"], task(ssn, "a2-1"))
+
+
+def test_every_ancestor_must_hold_a_jobs_minimum_and_reserves_it() -> None:
+    ssn = tree(node("n1"), family(capability=amounts("2")), new_job(amounts("2"), "a1"))
+    job = ssn.jobs["default/new"]
+    assert ssn.ask(JOB_ENQUEUEABLE, job)
+    ssn.ask(JOB_ENQUEUED, job)
+    assert [2000.0] * 3 == [attr(ssn, name).inqueue.milli_cpu for name in ("a1", "a", "root")]
+    assert not ssn.ask(JOB_ENQUEUEABLE, job)
+    assert ["queue resource quota insufficient: insufficient cpu"] == [e.message for e in ssn.record.pod_group_events]
+
+
+def test_a_simulation_checks_every_ancestor() -> None:
+    ssn = tree(node("n1"), family(capability=amounts("1")), running("a1", 1), pending("a2", 1))
+    wanted = task(ssn, "a2-0")
+    ssn.ask(PRE_PREDICATE, wanted)
+    state = ssn.cycle_state(wanted)
+    assert not ssn.ask(SIMULATE_ALLOCATABLE, state, ssn.queues["a2"], wanted)
+    assert plugin(ssn).simulate_remove_task(state, wanted, task(ssn, "a1-0"), ssn.nodes["n1"]) is None
+    assert ssn.ask(SIMULATE_ALLOCATABLE, state, ssn.queues["a2"], wanted)
+    assert not ssn.ask(SIMULATE_ALLOCATABLE, state, ssn.queues["a"], wanted)
+
+
+# Order
+
+
+def rivals() -> Session:
+    return tree(
+        node("n1"),
+        queue("a", deserved=amounts("4")),
+        queue("a1", parent="a", deserved=amounts("1")),
+        queue("b", deserved=amounts("4")),
+        queue("b1", parent="b", deserved=amounts("8")),
+        running("a1", 1),
+        running("b1", 2),
+    )
+
+
+def test_leaves_are_compared_where_their_branches_part() -> None:
+    ssn = rivals()
+    assert (1.0, 0.25) == (attr(ssn, "a1").share, attr(ssn, "b1").share)
+    assert -1 == orders(ssn, "a1", "b1")
+    assert [-1, 1] == [orders(ssn, "a1", "b"), orders(ssn, "b", "a1")]
+    assert -1 == orders(ssn, "a", "b")
+
+
+def test_an_ancestors_share_is_the_one_at_session_open() -> None:
+    ssn = rivals()
+    for _ in range(3):
+        ssn.allocated(task(ssn, "a1-0"))
+    assert (4000.0, 0.25) == (attr(ssn, "a").allocated.milli_cpu, attr(ssn, "a").share)
+    assert -1 == orders(ssn, "a1", "b1")
+
+
+def test_victims_come_from_the_preemptors_own_branch_first() -> None:
+    ssn = tree(node("n1"), family(), queue("b"), queue("b1", parent="b"), running("a2", 1), running("b1", 1))
+    a1, a2, b1 = (ssn.queues[name] for name in ("a1", "a2", "b1"))
+    assert [-1, 1, 0] == [
+        ssn.ask(VICTIM_QUEUE_ORDER, a2, b1, a1),
+        ssn.ask(VICTIM_QUEUE_ORDER, b1, a2, a1),
+        ssn.ask(VICTIM_QUEUE_ORDER, a2, a2, a1),
+    ]
+
+
+# What spoils the tree
+
+
+def spoilt(case: str) -> Session:
+    objects: list[Manifest] = [node("n1"), *family(), *pending("a1", 1), new_job(None, "a1")]
+    if case == "a job in a queue with children":
+        objects.append(pod_group("done", queue="a", phase="Completed"))
+    if case == "a job in the root":
+        objects.append(pod_group("done", queue="root"))
+    if case == "a missing parent":
+        objects.append(queue("z", parent="gone"))
+    return tree(*objects, queue("default"), root=queue("other") if case == "no root" else None)
+
+
+@pytest.mark.parametrize("case", ["a job in a queue with children", "a job in the root", "a missing parent", "no root"])
+def test_a_spoilt_tree_refuses_everything(case: str) -> None:
+    ssn = spoilt(case)
+    wanted = task(ssn, "a1-0")
+    ssn.ask(PRE_PREDICATE, wanted)
+    assert not ssn.ask(ALLOCATABLE, ssn.queues["a1"], wanted)
+    assert not ssn.ask(PREEMPTIVE, ssn.queues["a1"], [wanted])
+    assert not ssn.ask(SIMULATE_ALLOCATABLE, ssn.cycle_state(wanted), ssn.queues["a1"], wanted)
+    assert not ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
+    assert ssn.ask(RECLAIMABLE, wanted, tasks(ssn, "a1-0")) is None
+    assert 0 == orders(ssn, "a", "a1")
+
+
+def test_queues_visited_after_a_missing_parent_have_no_figures() -> None:
+    assert ["a", "a1", "a2", "default", "root", "z"] == list(plugin(spoilt("a missing parent")).queues)
+    ssn = tree(node("n1"), queue("m", parent="gone"), queue("n"))
+    assert ["default", "m", "root"] == list(plugin(ssn).queues)
+
+
+# Cycles
+
+
+def test_parents_in_a_cycle_hang_under_each_other_and_have_no_limit_to_give() -> None:
+    ssn = tree(node("n1"), queue("z1", parent="z2"), queue("z2", parent="z1"), queue("y", parent="z1"), pending("y", 1))
+    assert (["z1", "z2"], ["z1"]) == (list(attr(ssn, "z1").ancestors), list(attr(ssn, "z2").ancestors))
+    assert plugin(ssn).ready
+    assert not ssn.ask(ALLOCATABLE, ssn.queues["y"], task(ssn, "y-0"))
+
+
+@pytest.mark.parametrize("parents", [{"z1": "z2", "z2": "z1"}, {"z": "z"}])
+def test_a_cycle_ends_the_process_at_the_first_pre_predicate(parents: dict[str, str]) -> None:
+    ssn = tree(node("n1"), queue("a"), pending("a", 1), [queue(name, parent=above) for name, above in parents.items()])
+    with pytest.raises(SchedulerPanic, match="stack"):
+        ssn.ask(PRE_PREDICATE, task(ssn, "a-0"))
+
+
+# Lists that share memory
+
+
+def test_a_list_grows_as_a_go_slice() -> None:
+    root = Ancestors()
+    first = root.appended("a")
+    second = first.appended("b")
+    third, other = second.appended("c"), second.appended("d")
+    assert [["a"], ["a", "b", "c"], ["a", "b", "d"]] == [list(first), list(third), list(other)]
+    fourth, cousin = third.appended("e"), third.appended("f")
+    assert ["a", "b", "c", "f"] == list(fourth) == list(cousin)
+
+
+def deep_tree() -> Session:
+    """root > q1 > q2 > q3 > q4 > q5, below it x > x1, y > y1 and the leaf l."""
+    chain = [queue(f"q{depth}", parent=f"q{depth - 1}" if depth > 1 else "root") for depth in range(1, 6)]
+    below = [queue("x", parent="q5"), queue("y", parent="q5"), queue("l", parent="q5")]
+    return tree(
+        node("n1"), chain, below, queue("x1", parent="x"), queue("y1", parent="y"), pending("x1", 1), pending("l", 1)
+    )
+
+
+def test_from_depth_7_on_cousins_overwrite_each_others_parent() -> None:
+    ssn = deep_tree()
+    assert "y" == attr(ssn, "x1").nearest(1) == attr(ssn, "y1").nearest(1)
+    ssn.allocated(task(ssn, "x1-0"))
+    assert [0.0, 1000.0] == [attr(ssn, name).allocated.milli_cpu for name in ("x", "y")]
+
+
+def test_asking_about_a_leaf_at_depth_6_makes_it_its_cousins_parent() -> None:
+    ssn = deep_tree()
+    ssn.ask(PRE_PREDICATE, task(ssn, "x1-0"))
+    state = ssn.cycle_state(task(ssn, "x1-0"))
+    ssn.ask(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
+    assert "l" == attr(ssn, "x1").nearest(1)
+    plugin(ssn).simulate_add_task(state, task(ssn, "x1-0"), task(ssn, "x1-0"), ssn.nodes["n1"])
+    held = state.data["capacity"]
+    assert [1000.0, 0.0] == [held.allocated[name].milli_cpu for name in ("y", "l")]  # type: ignore[attr-defined]
+
+
+def test_without_the_switch_there_is_no_tree() -> None:
+    ssn = flat(node("n1"), queue("root"), family(capability=amounts("1")), pending("a1", 2))
+    assert ["a1"] == list(plugin(ssn).queues)
+    assert ssn.ask(ALLOCATABLE, ssn.queues["a1"], task(ssn, "a1-0"))
+    assert 0 == ssn.ask(VICTIM_QUEUE_ORDER, *(ssn.queues[name] for name in ("a", "a1", "a2")))

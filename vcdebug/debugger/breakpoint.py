@@ -204,7 +204,7 @@ def _option(reader: Reader, point: Breakpoint) -> None:
     elif token.text == "disabled":
         point.enabled = False
     else:
-        raise reader.error(f"expected one of {', '.join(OPTIONS)}, found {token.text!r}", token)
+        raise reader.error(f"expected one of {', '.join(OPTIONS)}, found {token.shown}", token)
 
 
 def _hit_count(reader: Reader) -> HitCount:

@@ -119,10 +119,12 @@ class Debugger:
         if self._trail and self._trail[-1] == (verb, -step, self._trail[-1].origin, self.seq):
             return self._at(self._trail.pop().origin, "step")
         target = MOVES[verb](self.recording.tree, self.seq, step)
+        reason = "step"
         if target is None:
-            return self._end(step)
-        self._trail.append(_Taken(verb, step, self.seq, target))
-        return self._at(target, "step")
+            target, reason = (1, "start") if step == BACKWARD else (self.last_seq, "end")
+        if target != self.seq:
+            self._trail.append(_Taken(verb, step, self.seq, target))
+        return self._at(target, reason)
 
     # Jumps
 
@@ -187,8 +189,3 @@ class Debugger:
     def _at(self, seq: Seq, reason: str) -> Stop:
         self.position = Position(seq, self.position.selection)
         return Stop(self.position, reason)
-
-    def _end(self, step: Step) -> Stop:
-        """A step beyond what there is goes to the end that lies in its direction."""
-        end = 1 if step == BACKWARD else self.last_seq
-        return self._at(end, "start" if step == BACKWARD else "end")

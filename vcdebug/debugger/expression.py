@@ -250,7 +250,7 @@ class _Parser:
             return inner
         if token.text == "[":
             return Constant(tuple(self.listed()))
-        raise self.reader.error(f"expected a field or a value, found {token.text or 'the end'!r}", token)
+        raise self.reader.error(f"expected a field or a value, found {token.shown}", token)
 
     def named(self, token: Token) -> Expression:
         if token.text == "count":

@@ -33,6 +33,11 @@ class Token(NamedTuple):
     position: int
 
     @property
+    def shown(self) -> str:
+        """As a message names it."""
+        return repr(self.text) if self.kind != "end" else "the end"
+
+    @property
     def content(self) -> str:
         """What stands between the quotes of a text."""
         return re.sub(r"\\(.)", r"\1", self.text[1:-1]) if self.kind == "text" else self.text
@@ -79,7 +84,7 @@ class Reader:
     def expect(self, text: str) -> None:
         """As accept, or fail."""
         if self.accept(text) is None:
-            raise self.error(f"expected {text!r}, found {self.token.text or 'the end'!r}")
+            raise self.error(f"expected {text!r}, found {self.token.shown}")
 
     def error(self, message: str, token: Token | None = None) -> ExpressionError:
         """A fault at a token, by default at the next one."""

@@ -1,0 +1,202 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
+from vcdebug.debugger.breakpoint_list import BreakpointList
+from vcdebug.debugger.breakpoints import KINDS
+from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
+from vcdebug.debugger.cursor import BACKWARD, FORWARD, Step
+from vcdebug.debugger.tokens import ExpressionError
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.record import HookEvent, OpEvent, PredicateEvent, StatementEvent
+from vcdebug.framework.registry import resolve
+from vcdebug.trace.recording import Recording
+
+CANDIDATE = "research/bert-pretrain-worker-0"
+
+
+def hits(line: str, recording: Recording | None = None) -> list[int]:
+    return list(parse_breakpoint(line, 1).hits(recording or bundled()))
+
+
+def hooks(point: str, plugin: str | None = None) -> list[int]:
+    events = enumerate(bundled().events, start=1)
+    return [s for s, e in events if isinstance(e, HookEvent) and e.point == point and plugin in (None, e.plugin)]
+
+
+def walked(point: Breakpoint, recording: Recording, seq: int, step: Step) -> Iterator[int]:
+    found = point.next_hit(recording, seq, step)
+    while found is not None:
+        yield found
+        found = point.next_hit(recording, found, step)
+
+
+def test_starving_stops_at_each_answer() -> None:
+    assert hooks("JobStarving") == hits("break starving")
+    assert hooks("JobStarving", "gang") == hits('starving if plugin == "gang"')
+
+
+def test_victim_stops_once_per_question_at_the_first_answer_that_fulfils_the_condition() -> None:
+    assert hooks("Preemptable", "priority") == hits("victim")
+    assert hooks("Preemptable", "gang") == hits('victim if plugin == "gang"')
+    assert hooks("Preemptable", "priority") == hits('victim if plugin == "gang" or plugin == "priority"')
+    assert 1 == len(hits(f'victim if plugin == "gang" and "{CANDIDATE}" in candidates and "{CANDIDATE}" not in victims '
+                         'and node == "gpu-a100-01" and count(candidates) == 2'))  # fmt: skip
+
+
+def test_statement_stops_at_commit_and_discard_or_at_what_its_words_say() -> None:
+    whole = [(s, e.what) for s, e in enumerate(bundled().events, start=1) if isinstance(e, StatementEvent)]
+    assert [s for s, what in whole if what in ("commit", "discard")] == hits("statement")
+    assert [s for s, what in whole if what == "discard"] == hits("statement discard")
+    evictions = [s for s, e in enumerate(bundled().events, start=1) if isinstance(e, OpEvent) and e.op == "evict"]
+    assert evictions == hits("statement evict")
+    assert sorted(evictions + hits("statement discard")) == hits("statement evict discard")
+
+
+def test_predicate_stops_where_a_node_failed() -> None:
+    passes = [(s, e) for s, e in enumerate(bundled().events, start=1) if isinstance(e, PredicateEvent)]
+    assert [s for s, e in passes if len(e.failed)] == hits("predicate")
+    assert [s for s, e in passes if not len(e.feasible)] == hits("predicate none")
+    failing = {bundled().node_names[row] for _, e in passes for row in e.failed.tolist()}
+    name = sorted(failing)[0]
+    row = bundled().node_names.index(name)
+    assert [s for s, e in passes if row in e.failed.tolist()] == hits(f'predicate if node == "{name}"')
+
+
+def test_other_kinds_stop_at_their_events() -> None:
+    assert hooks("JobEnqueueable") == hits("enqueue")
+    assert [s for s in hooks("Overused") if bundled().event(s).result] == hits("overused")  # type: ignore[union-attr]
+    assert hooks("Overused") == hits("overused all")
+    assert hooks("JobReady") == hits("vote JobReady")
+    assert 4 == len(hits("action"))
+    assert hits("action preempt start end") == [hits("action preempt")[0], hits("action preempt end")[0]]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        'job == "research/llm-finetune"',
+        'task == "research/llm-finetune-worker-0"',
+        'action == "preempt"',
+        'plugin == "gang"',
+        'node == "gpu-a100-01"',
+        'queue == "research"',
+        'job == "research/llm-finetune" and plugin == "priority"',
+    ],
+)
+@pytest.mark.parametrize("kind", ["vote", "victim", "predicate all", "statement any", "score", "action start end"])
+def test_narrowing_by_the_index_loses_no_hit(kind: str, condition: str) -> None:
+    assert hits(f"{kind} if ({condition}) or false") == hits(f"{kind} if {condition}")
+
+
+def test_a_count_of_hits_counts_only_where_the_condition_holds() -> None:
+    gang = hits('vote if plugin == "gang"')
+    assert [gang[2]] == hits('vote if plugin == "gang" hits == 3')
+    assert gang[2:] == hits('vote if plugin == "gang" hits > 2')
+    assert gang[4::5] == hits('vote if plugin == "gang" hits % 5 == 0')
+
+
+@pytest.mark.parametrize("name", GOLDEN[::4])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "victim",
+        "vote hits % 3 == 1",
+        "statement any",
+        "predicate",
+        "score",
+        "tie",
+        "starving",
+        "overused all",
+        "enqueue",
+        "quirk",
+    ],
+)
+def test_walking_backward_meets_the_same_hits_as_walking_forward(name: str, line: str) -> None:
+    recording, point = golden(name), parse_breakpoint(line, 1)
+    forward = list(walked(point, recording, 0, FORWARD))
+    assert list(point.hits(recording)) == forward
+    assert forward[::-1] == list(walked(point, recording, len(recording) + 1, BACKWARD))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "break victim",
+        'break victim Preemptable if plugin == "gang" and job == "ml/train" hits == 3 once',
+        "break statement discard hits % 5 == 0 disabled",
+        'break vote log "{job} \\"{result}\\""',
+        "break action preempt end",
+    ],
+)
+def test_a_breakpoint_is_saved_as_the_words_that_set_it(line: str) -> None:
+    assert line == parse_breakpoint(line, 1).line()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("victims", "no kind of breakpoint 'victims'; kinds are action"),
+        ("", "no kind of breakpoint ''"),
+        ("statement dicard", "break statement does not know 'dicard'; it takes commit"),
+        ("starving now", "it takes no further words"),
+        ("victim if", "found the end"),
+        ("victim if plugin == 'gang' often", "expected one of if, hits, once, log, disabled, found 'often'"),
+        ("victim hits 3", "expected one of == !="),
+        ("victim hits == -1", "expected a whole number"),
+        ("victim hits % 0 == 0", "steps of at least 1"),
+        ("victim log {job}", "unexpected '{'"),
+        ('victim log "{jab}"', "no field 'jab'"),
+    ],
+)
+def test_a_breakpoint_that_cannot_be_set_says_why(line: str, message: str) -> None:
+    with pytest.raises(VcdebugError) as caught:
+        parse_breakpoint(line, 1)
+    assert isinstance(caught.value, BreakpointError | ExpressionError)
+    assert message in caught.value.line()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_kind_has_its_name_and_a_help(name: str) -> None:
+    kind: type[Kind] = resolve(KINDS[name])
+    assert (name, True) == (kind.KIND, bool(kind.HELP))
+    point = parse_breakpoint(name, 1)
+    watched = [bundled().event(seq) for seq in point.hits(bundled())]
+    assert all(isinstance(event, kind.WATCHES) for event in watched)
+
+
+def test_numbers_are_never_used_twice() -> None:
+    points = BreakpointList()
+    points.add("victim")
+    points.remove(1)
+    with pytest.raises(VcdebugError):
+        points.add("nonsense")
+    assert 2 == points.add("starving").number
+    with pytest.raises(BreakpointError, match="no breakpoint 1"):
+        points.toggle(1)
+
+
+def test_breakpoints_are_loaded_from_the_lines_they_were_saved_as() -> None:
+    points = BreakpointList()
+    points.load(["# mine", "", "break victim if plugin == 'gang'", "statement once"])
+    copy = BreakpointList()
+    copy.load(points.lines())
+    assert ["break victim if plugin == 'gang'", "break statement once"] == copy.lines()
+
+
+def test_a_condition_can_be_replaced_and_removed() -> None:
+    points = BreakpointList()
+    points.add("victim")
+    assert "break victim if plugin == 'gang'" == points.set_condition(1, " plugin == 'gang' ").line()
+    assert "break victim" == points.set_condition(1, "").line()
+
+
+def test_of_two_breakpoints_at_one_event_the_lower_number_stops() -> None:
+    points = BreakpointList()
+    points.load(["vote", "starving"])
+    first = hooks("JobStarving")[0]
+    hit = points.next_stop(bundled(), first - 1, FORWARD)
+    assert hit is not None
+    assert (first, 1) == (hit.seq, hit.breakpoint.number)

@@ -1,0 +1,250 @@
+import random
+from collections.abc import Callable
+
+import pytest
+
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.debugger.cursor import Selection
+from vcdebug.debugger.debugger import Debugger, Stop
+from vcdebug.framework.record import Level, OpEvent, StatementEvent
+from vcdebug.trace.recording import Recording
+
+Move = Callable[..., Stop]
+
+
+def debugger(*breakpoints: str, recording: Recording | None = None) -> Debugger:
+    result = Debugger(recording or bundled())
+    result.breakpoints.load(breakpoints)
+    return result
+
+
+def at(result: Debugger, level: Level, name: str) -> Debugger:
+    """Standing before the first span of this name."""
+    result.goto(result.recording.index.spans_of(level, name)[0].first)
+    return result
+
+
+def names(result: Debugger) -> list[str]:
+    return [span.name for span in result.path()][1:]
+
+
+def moved(result: Debugger, move: Move, times: int, *, back: bool) -> int:
+    """How many of so many moves led somewhere else."""
+    count = 0
+    for _ in range(times):
+        origin = result.seq
+        count += move(back=back).position.seq != origin
+    return count
+
+
+def digest(recording: Recording, seq: int) -> str:
+    """Every figure of the state after an event."""
+    state = recording.timeline.state_at(seq)
+    books = {plugin: {name: dict(entry) for name, entry in figures.items()} for plugin, figures in state.books.items()}
+    return repr((dict(state.tasks), dict(state.nodes), dict(state.phases), books))
+
+
+def test_a_debugger_stands_at_the_first_event() -> None:
+    assert (1, ["cycle"]) == (debugger().seq, [span.name for span in debugger().path()])
+
+
+def test_into_visits_every_event() -> None:
+    result = debugger()
+    visited = [1]
+    while result.into().reason == "step":
+        visited.append(result.seq)
+    assert list(range(1, len(bundled()) + 1)) == visited
+
+
+def test_over_at_the_head_of_a_span_passes_the_whole_span() -> None:
+    result = at(debugger(), Level.ACTION, "preempt")
+    last = result.path()[-1].last
+    assert last + 1 == result.over().position.seq
+
+
+def test_over_inside_a_span_stays_on_its_level() -> None:
+    result = at(debugger(), Level.TASK, "research/llm-finetune-worker-1")
+    span = result.path()[-1]
+    result.into()
+    stops = []
+    while result.seq <= span.last:
+        stops.append(result.seq)
+        result.over()
+    nodes = [child.first for child in bundled().tree.children(span)]
+    assert [seq for seq in stops if bundled().tree.head(seq) is not None] == nodes
+    assert all(bundled().tree.owner(seq) is span for seq in stops)
+
+
+def test_out_follows_the_enclosing_span_and_backward_goes_to_its_head() -> None:
+    result = at(debugger(), Level.NODE, "gpu-a100-02")
+    result.into()
+    node, task = result.path()[-1], result.path()[-2]
+    inside = result.seq
+    assert node.last + 1 == result.out().position.seq
+    result.goto(inside)
+    assert node.first == result.out(back=True).position.seq
+    assert task.first == result.out(back=True).position.seq
+
+
+def test_over_backward_passes_a_whole_span_too() -> None:
+    result = at(debugger(), Level.ACTION, "preempt")
+    first, last = result.path()[-1].first, result.path()[-1].last
+    result.goto(last + 1)
+    assert first == result.over(back=True).position.seq
+
+
+def test_a_step_beyond_the_ends_stays_there_and_says_so() -> None:
+    result = debugger()
+    assert ("start", 1) == (result.over(back=True).reason, result.seq)
+    result.goto(10**9)
+    assert ("end", len(bundled())) == (result.into().reason, result.seq)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_k_steps_forward_and_k_steps_back_lead_to_the_same_position_and_state(name: str) -> None:
+    recording = golden(name)
+    chance = random.Random(name)
+    for verb in ("into", "over", "out"):
+        result = Debugger(recording)
+        for _ in range(5):
+            start = result.goto(chance.randint(1, len(recording))).position
+            before = digest(recording, start.seq)
+            move: Move = getattr(result, verb)
+            taken = moved(result, move, chance.randint(1, 40), back=False)
+            assert taken == moved(result, move, taken, back=True)
+            assert start == result.position
+            assert before == digest(recording, result.seq)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_k_steps_back_and_k_steps_forward_lead_to_the_same_position(name: str) -> None:
+    recording = golden(name)
+    chance = random.Random(name)
+    result = Debugger(recording)
+    for verb in ("into", "over", "out"):
+        start = result.goto(chance.randint(1, len(recording))).position
+        move: Move = getattr(result, verb)
+        moved(result, move, moved(result, move, 20, back=True), back=False)
+        assert start == result.position
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_over_forward_only_ever_climbs_and_reaches_the_end(name: str) -> None:
+    recording = golden(name)
+    result = Debugger(recording)
+    depths = []
+    result.goto(len(recording) // 2)
+    while result.over().reason == "step":
+        depths.append(len(recording.tree.path(result.seq)) - (recording.tree.head(result.seq) is not None))
+    owners = [len(recording.tree.path(seq)) for seq in (result.seq,)]
+    assert len(recording) == result.seq
+    assert owners == [1]
+
+
+def test_the_story_of_a_preemption_that_gang_blocks() -> None:
+    """Break on victim selection, continue, read the votes, step back, follow the statement to its discard."""
+    result = debugger("break victim if plugin == 'gang'", "break statement discard if action == 'preempt'")
+    stop = result.continue_()
+    assert "breakpoint 1 (victim)" == stop.reason
+    moment = result.moment()
+    assert ("preempt", "gang", "gpu-a100-01") == (moment.action, moment.plugin, moment.node)
+    assert "research/llm-finetune-worker-0" == moment.task
+    assert stop.position.seq - 1 == result.into(back=True).position.seq
+    while result.continue_().breakpoint != 2:
+        pass
+    event = result.event()
+    assert isinstance(event, StatementEvent)
+    assert ("discard", 2) == (event.what, len(event.ops))
+    undone = [result.into().position.seq for _ in range(2)]
+    assert ["unpipeline", "unevict"] == [e.op for e in map(bundled().event, undone) if isinstance(e, OpEvent)]
+
+
+def test_continue_without_a_hit_goes_to_the_end_and_back_to_the_start() -> None:
+    result = debugger()
+    assert ("end", len(bundled())) == (result.continue_().reason, result.seq)
+    assert ("start", 1) == (result.continue_(back=True).reason, result.seq)
+
+
+def test_reverse_continue_stops_at_the_hits_in_reverse() -> None:
+    result = debugger("break statement")
+    forward = []
+    while (stop := result.continue_()).breakpoint is not None:
+        forward.append(stop.position.seq)
+    backward = []
+    while (stop := result.continue_(back=True)).breakpoint is not None:
+        backward.append(stop.position.seq)
+    assert forward == backward[::-1]
+    assert list(result.hits(1)) == forward
+
+
+def test_a_breakpoint_for_once_switches_itself_off() -> None:
+    result = debugger("break action once")
+    assert 1 == result.continue_().breakpoint
+    assert "end" == result.continue_().reason
+    assert not result.breakpoints[1].enabled
+
+
+def test_a_breakpoint_that_is_off_does_not_stop() -> None:
+    result = debugger("break action disabled")
+    assert "end" == result.continue_().reason
+    result.breakpoints.toggle(1)
+    assert 1 == result.continue_(back=True).breakpoint
+
+
+def test_a_log_text_is_said_on_the_way_without_a_stop() -> None:
+    result = debugger("break statement discard", 'break action log "{action} begins"')
+    result.continue_()
+    assert ["enqueue begins", "allocate begins"] == [line.text for line in result.log][:2]
+    assert all(line.seq <= result.seq for line in result.log)
+
+
+def test_next_about_visits_the_events_that_concern_a_selection() -> None:
+    result = debugger()
+    task = Selection("task", "research/resnet-sweep-worker-0")
+    visited = []
+    while result.next_about(task).reason == "about task research/resnet-sweep-worker-0":
+        visited.append(result.seq)
+    assert list(bundled().index.about("task", task.name)) == visited
+    assert "no later event about task research/resnet-sweep-worker-0" == result.next_about().reason
+    assert visited[-2] == result.next_about(back=True).position.seq
+    assert task == result.position.selection
+
+
+def test_without_a_selection_there_is_nothing_to_go_to() -> None:
+    assert "nothing is selected" == debugger().next_about().reason
+
+
+def test_last_position_goes_to_where_the_last_jump_began_and_back_again() -> None:
+    result = debugger()
+    result.goto(20)
+    result.select(Selection("queue", "research"))
+    result.into()
+    result.goto(100)
+    result.into()
+    assert (21, "research") == (result.last_position().position.seq, result.position.selection.name)
+    assert 101 == result.last_position().position.seq
+
+
+def test_the_last_change_of_a_figure_is_the_event_that_wrote_it() -> None:
+    result = debugger()
+    result.goto(len(bundled()))
+    result.last_change("task", "research/resnet-sweep-worker-0")
+    assert "unevict" == getattr(result.event(), "op", "")
+    result.last_change("task", "research/resnet-sweep-worker-0")
+    assert "evict" == getattr(result.event(), "op", "")
+    assert "as it was when the session opened" == result.last_change("task", "research/resnet-sweep-worker-0").reason
+
+
+def test_a_moment_names_what_is_around_an_event() -> None:
+    result = at(debugger(), Level.NODE, "gpu-a100-01")
+    moment = result.moment()
+    assert ("preempt", "research", "research/llm-finetune", "research/llm-finetune-worker-0", "gpu-a100-01") == (
+        moment.action,
+        moment.queue,
+        moment.job,
+        moment.task,
+        moment.node,
+    )
+    assert ["preempt", "research", "research/llm-finetune", "research/llm-finetune-worker-0", "gpu-a100-01"] == names(
+        result
+    )

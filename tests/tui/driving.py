@@ -1,0 +1,120 @@
+"""Driving the application in tests: open it on a fixture, press keys, wait for conditions, never for time alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from textual.pilot import Pilot
+
+from vcdebug.snapshot.bundled import find
+from vcdebug.tui.app import VcdebugApp
+from vcdebug.tui.moment import Moment
+from vcdebug.tui.panels import Panel
+from vcdebug.tui.screens.main import MainScreen
+from vcdebug.tui.start import Start
+from vcdebug.views.base import plain
+
+NARROW, WIDE = (80, 24), (120, 40)
+PATIENCE = 30.0
+"""Seconds after which a condition that does not come true fails the test."""
+
+
+class Desk:
+    """The application under test with what tests look at."""
+
+    def __init__(self, pilot: Pilot[int]) -> None:
+        self.pilot = pilot
+
+    @property
+    def app(self) -> VcdebugApp:
+        app = self.pilot.app
+        assert isinstance(app, VcdebugApp)
+        return app
+
+    @property
+    def main(self) -> MainScreen:
+        return next(screen for screen in self.app.screen_stack if isinstance(screen, MainScreen))
+
+    @property
+    def moment(self) -> Moment:
+        assert self.main.moment is not None
+        return self.main.moment
+
+    @property
+    def seq(self) -> int:
+        return self.moment.seq
+
+    def panel(self, name: str) -> Panel:
+        return self.main.query_one(f"#{name}", Panel)
+
+    def text(self, name: str) -> str:
+        """What a panel shows, whole."""
+        return plain(self.panel(name).table)
+
+    def status(self) -> str:
+        from vcdebug.tui.widgets.status import Status
+
+        return self.main.query_one(Status).message
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        """Type a line and enter it."""
+        await self.pilot.press(*(NAMES.get(letter, letter) for letter in text), "enter")
+        await self.pilot.pause()
+
+    async def command(self, text: str) -> None:
+        await self.press("colon")
+        await self.type(text)
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Let the application work until the condition holds."""
+        deadline = asyncio.get_running_loop().time() + PATIENCE
+        while not condition():
+            assert asyncio.get_running_loop().time() < deadline, f"waited in vain until {what}"
+            await self.pilot.pause()
+
+    async def until_ready(self) -> None:
+        await self.until(lambda: self.main.moment is not None, "the recording is there")
+        await self.pilot.pause()
+
+
+NAMES = {
+    " ": "space",
+    "/": "slash",
+    ":": "colon",
+    "-": "minus",
+    "=": "equals_sign",
+    '"': "quotation_mark",
+    ".": "full_stop",
+    ",": "comma",
+    "!": "exclamation_mark",
+    ">": "greater_than_sign",
+    "+": "plus",
+    "|": "vertical_line",
+    "_": "underscore",
+    "(": "left_parenthesis",
+    ")": "right_parenthesis",
+    "[": "left_square_bracket",
+}
+
+
+@asynccontextmanager
+async def opened(
+    name: str | None = "preempt-blocked-by-gang", size: tuple[int, int] = WIDE, **start: object
+) -> AsyncIterator[Desk]:
+    """The application on a bundled snapshot, its recording ready."""
+    begin = None
+    if name is not None:
+        folder = find(name)
+        begin = Start(str(folder or name), name, **start)  # type: ignore[arg-type]
+    app = VcdebugApp(begin)
+    async with app.run_test(size=size) as pilot:
+        desk = Desk(pilot)
+        if begin is not None:
+            await desk.until_ready()
+        yield desk

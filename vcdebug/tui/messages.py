@@ -1,0 +1,52 @@
+"""What panels and workers tell the screen: one message per intent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.message import Message
+
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+
+
+@dataclass
+class Goto(Message):
+    """Stand at another event."""
+
+    seq: Seq
+
+
+@dataclass
+class ToggleBreakpoint(Message):
+    """Switch a breakpoint off or on."""
+
+    number: int
+
+
+@dataclass
+class RemoveBreakpoint(Message):
+    """Forget a breakpoint."""
+
+    number: int
+
+
+@dataclass
+class CycleReady(Message):
+    """The replay has run to its end."""
+
+    recording: Recording
+
+
+@dataclass
+class CycleFailed(Message):
+    """There is nothing to show: one line says why."""
+
+    line: str
+
+
+@dataclass
+class Progress(Message):
+    """How far loading is."""
+
+    text: str

@@ -1,0 +1,24 @@
+"""The panels of the main screen: one line per panel, in the order of their keys."""
+
+from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.panels.breakpoints import BreakpointsPanel
+from vcdebug.tui.panels.equation import EquationPanel
+from vcdebug.tui.panels.flow import FlowPanel
+from vcdebug.tui.panels.jobs import JobsPanel
+from vcdebug.tui.panels.moment import MomentPanel
+from vcdebug.tui.panels.nodes import NodesPanel
+from vcdebug.tui.panels.problems import ProblemsPanel
+from vcdebug.tui.panels.queues import QueuesPanel
+from vcdebug.tui.panels.statement import StatementPanel
+
+PANELS: tuple[type[Panel], ...] = (
+    FlowPanel,
+    MomentPanel,
+    EquationPanel,
+    StatementPanel,
+    JobsPanel,
+    NodesPanel,
+    QueuesPanel,
+    BreakpointsPanel,
+    ProblemsPanel,
+)

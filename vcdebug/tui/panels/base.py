@@ -1,0 +1,80 @@
+"""A panel: a view of the moment, drawn as a grid in a frame."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.reactive import reactive
+
+from vcdebug.tui.moment import Moment
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.base import Table, line, muted
+
+
+class Panel(Grid):
+    """One reactive comes down, messages go up; a panel keeps only its cursor, filter and scroll position."""
+
+    TITLE: ClassVar[str]
+    KEY: ClassVar[str]
+    """The digit that moves the focus here."""
+    HELP: ClassVar[str]
+    """One sentence for the help screen."""
+    DEFAULT_CSS = """
+    Panel { border: round $foreground 35%; border-title-color: $foreground; border-subtitle-color: $foreground 70%; }
+    Panel:focus { border: heavy $accent; border-title-style: bold; border-title-color: $accent; }
+    """
+
+    moment: reactive[Moment | None] = reactive(None)
+
+    def view(self, moment: Moment) -> Table:
+        """What to draw."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """Without a recording there is only the frame."""
+        self.border_title = self.title_text(self.TITLE)
+
+    def watch_moment(self) -> None:
+        """Draw the new moment, if anybody can see it."""
+        if self.display:
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw the moment."""
+        if self.moment is None:
+            self.set_table(Table(self.TITLE, foot=(line(muted("no recording yet")),)))
+            return
+        table = self.view(self.moment)
+        self.set_table(table)
+        self.border_title = self.title_text(table.title)
+        self.show_filter()
+
+    def title_text(self, title: str) -> str:
+        """The frame's title, with the digit that leads here."""
+        return f"{self.KEY} {title}".replace("[", "\\[")
+
+    def show_filter(self) -> None:
+        """The frame says what is not seen: rows that the filter hides, columns beyond the edge."""
+        parts = []
+        if self.filter_text:
+            parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}")
+        if self.hidden_columns:
+            parts.append(f"{self.hidden_columns} more →")
+        self.border_subtitle = "  ".join(parts).replace("[", "\\[")
+
+    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
+        """Other columns come into sight."""
+        super().watch_scroll_x(old_value, new_value)
+        self.show_filter()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """As the grid does; more or fewer columns fit."""
+        super().on_resize(event)
+        self.show_filter()
+
+    def set_filter(self, text: str) -> int:
+        """As the grid does, and say so in the frame."""
+        shown = super().set_filter(text)
+        self.show_filter()
+        return shown

@@ -1,0 +1,20 @@
+"""Problems: what is wrong in the input and in the configuration, and quirks of upstream that acted."""
+
+from __future__ import annotations
+
+from vcdebug.tui.moment import Moment
+from vcdebug.tui.panels.base import Panel
+from vcdebug.views.base import Table
+from vcdebug.views.problems import problems
+
+
+class ProblemsPanel(Panel):
+    """What the replay had to leave out or could not know."""
+
+    TITLE = "Problems"
+    KEY = "9"
+    HELP = "problems of the snapshot and its configuration, and quirks of the scheduler that acted"
+
+    def view(self, moment: Moment) -> Table:
+        """All problems and quirks."""
+        return problems(moment.recording)

@@ -1,0 +1,114 @@
+"""The breakpoint dialog: a kind, a condition, and the line that they make."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label
+
+from vcdebug.debugger.breakpoint import OPTIONS, parse_breakpoint
+from vcdebug.debugger.breakpoints import KINDS
+from vcdebug.debugger.breakpoints.base import Kind
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.registry import resolve
+from vcdebug.tui.moment import Moment
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.base import Column, Piece, Row, Table, muted
+
+COLUMNS = (Column("stop at"), Column("when", flexible=True), Column("narrower", flexible=True))
+FIELDS = ("job", "task", "node", "queue")
+
+
+class BreakpointScreen(ModalScreen[str]):
+    """Closes with the words of a breakpoint; empty for none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "none"),
+        Binding("tab", "app.focus_next", "next field", show=False),
+    ]
+    DEFAULT_CSS = """
+    BreakpointScreen { align: center middle; }
+    BreakpointScreen > Vertical {
+        width: 90%; max-width: 100; height: auto; max-height: 95%;
+        border: round $border; background: $surface; padding: 0 1;
+    }
+    BreakpointScreen Grid { height: auto; max-height: 12; }
+    BreakpointScreen Input { border: round $border-blurred; height: 3; }
+    BreakpointScreen Input:focus { border: round $border; }
+    BreakpointScreen Label { width: 100%; height: auto; }
+    BreakpointScreen #error { color: $text-error; }
+    BreakpointScreen #hint { color: $text-muted; }
+    """
+
+    def __init__(self, moment: Moment, kind: str) -> None:
+        super().__init__()
+        self.moment = moment
+        self.kind = kind
+
+    def compose(self) -> ComposeResult:
+        """Kinds above, the condition below."""
+        with Vertical() as frame:
+            frame.border_title = "Set a breakpoint"
+            yield Grid(id="kinds")
+            yield Input(placeholder='condition, such as: plugin == "gang" and job == "ml/train"', id="condition")
+            yield Label(self._hint(), id="hint", markup=False)
+            yield Label("", id="error", markup=False)
+            yield Label("↑↓ kind   Tab condition   Enter sets it   Esc none", markup=False)
+
+    def _hint(self) -> str:
+        known = [f'{field} == "{value}"' for field in FIELDS if (value := getattr(self.moment, field))]
+        return "here: " + ("   ".join(known) if known else "no job, task, node or queue")
+
+    def on_mount(self) -> None:
+        """The kind that suits the present event first under the cursor."""
+        rows = [_row(name, resolve(module)) for name, module in KINDS.items()]
+        grid = self.query_one(Grid)
+        grid.set_table(Table("Kinds", COLUMNS, rows))
+        grid.cursor = next((i for i, row in enumerate(rows) if row.key == self.kind), 0)
+        grid.show_cursor()
+        grid.focus()
+
+    @on(Grid.Opened)
+    def chosen(self, event: Grid.Opened) -> None:
+        """Enter on a kind."""
+        event.stop()
+        self._set()
+
+    @on(Input.Submitted)
+    def entered(self, event: Input.Submitted) -> None:
+        """Enter on the condition."""
+        event.stop()
+        self._set()
+
+    def _set(self) -> None:
+        row = self.query_one(Grid).cursor_row
+        condition = self.query_one("#condition", Input).value.strip()
+        if row is None:
+            return
+        kind: type[Kind] = resolve(KINDS[row.key])
+        words = f"{row.key} {with_if(condition, kind.WORDS)}".strip()
+        try:
+            parse_breakpoint(words, 1)
+        except VcdebugError as error:
+            self.query_one("#error", Label).update(f"✗ {error.line()}")
+            return
+        self.dismiss(words)
+
+    def action_leave(self) -> None:
+        """None."""
+        self.dismiss("")
+
+
+def with_if(condition: str, narrowing: tuple[str, ...]) -> str:
+    """A bare condition gets its `if`; options and words that narrow the kind stand as they are."""
+    first = condition.partition(" ")[0]
+    return condition if not condition or first in (*OPTIONS, *narrowing) else f"if {condition}"
+
+
+def _row(name: str, kind: type[Kind]) -> Row:
+    return Row(name, (Piece(name, "strong"), Piece(kind.HELP), muted(" ".join(kind.WORDS))))

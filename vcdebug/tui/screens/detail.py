@@ -1,0 +1,101 @@
+"""A table over the screen: whole cells, a job, a node, an explanation, the help."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Label
+
+from vcdebug.model.names import Seq
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.views.base import Table, plain
+
+
+class DetailScreen(ModalScreen[Seq]):
+    """Closes with the event to go to, or 0."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "leave", "back"),
+        Binding("enter", "go", "go to the row's event"),
+        Binding("slash", "filter", "filter"),
+        Binding("y", "copy", "copy all of it"),
+    ]
+    DEFAULT_CSS = """
+    DetailScreen { align: center middle; }
+    DetailScreen > Vertical {
+        width: 90%; max-width: 130; height: auto; max-height: 90%;
+        border: round $border; background: $surface; padding: 0 1;
+    }
+    DetailScreen Grid { height: auto; max-height: 100%; }
+    DetailScreen Label { color: $text-muted; width: 100%; height: 1; }
+    DetailScreen Prompt { width: 100%; }
+    """
+
+    def __init__(self, table: Table) -> None:
+        super().__init__()
+        self.table = table
+
+    def compose(self) -> ComposeResult:
+        """The table in a frame, with the keys below."""
+        with Vertical() as frame:
+            frame.border_title = self.table.title.replace("[", "\\[")
+            yield Grid(id="detail")
+            yield Label(self._keys(), markup=False)
+            yield Prompt()
+
+    def _keys(self) -> str:
+        leads = any(row.seq for row in self.table.rows[:200])
+        return ("Enter goes to the event   " if leads else "") + "/ filter   y copy   Esc back"
+
+    def on_mount(self) -> None:
+        """Show it."""
+        grid = self.query_one(Grid)
+        grid.set_table(self.table)
+        grid.focus()
+
+    def action_leave(self) -> None:
+        """Back to where one was."""
+        self.dismiss(0)
+
+    @on(Grid.Opened)
+    def opened(self, event: Grid.Opened) -> None:
+        """Enter on a row that tells about an event goes there."""
+        event.stop()
+        self.action_go()
+
+    def action_go(self) -> None:
+        """To the event of the row under the cursor."""
+        row = self.query_one(Grid).cursor_row
+        if row is not None and row.seq:
+            self.dismiss(row.seq)
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        self.query_one(Prompt).open("filter", self.query_one(Grid).filter_text)
+
+    @on(Prompt.Edited)
+    @on(Prompt.Entered)
+    def filtered(self, event: Prompt.Edited | Prompt.Entered) -> None:
+        """Filter with every key."""
+        grid = self.query_one(Grid)
+        grid.set_filter(event.text)
+        if isinstance(event, Prompt.Entered):
+            grid.focus()
+
+    @on(Prompt.Closed)
+    def unfiltered(self) -> None:
+        """Show all rows again."""
+        grid = self.query_one(Grid)
+        grid.set_filter("")
+        grid.focus()
+
+    def action_copy(self) -> None:
+        """The whole table as text."""
+        self.app.copy_to_clipboard(plain(self.table))
+        self.query_one(Label).update("copied through the terminal (OSC 52)")

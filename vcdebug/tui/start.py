@@ -1,0 +1,31 @@
+"""What the command line asked for: a snapshot, and where to stand in its recording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vcdebug.model.names import Seq
+from vcdebug.tui.driver import Driver
+from vcdebug.tui.moment import Moment
+from vcdebug.tui.worker import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A snapshot and a first position."""
+
+    source: Source
+    name: str
+    goto: Seq | None = None
+    breaks: tuple[str, ...] = ()
+    job: str | None = None
+
+    def apply(self, driver: Driver) -> Moment:
+        """Set the breakpoints, then go to the event, else to the job's first one."""
+        for words in self.breaks:
+            driver.add_breakpoint(words)
+        if self.goto is not None:
+            return driver.goto(self.goto)
+        if self.job is not None:
+            return driver.next_about("job", self.job, back=False)
+        return driver.moment()

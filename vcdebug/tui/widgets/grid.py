@@ -1,0 +1,293 @@
+"""A table drawn line by line: its cost follows the screen's height, not the number of rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style as RichStyle
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from vcdebug.tui.widgets.layout import GAP, GUTTER, Layout, Placed, lay_out, pad
+from vcdebug.views.base import HERE, Row, Table
+
+CURSOR = "›"
+STYLES = ("title", "strong", "muted", "good", "bad", "warn", "accent", "here")
+
+
+class Grid(ScrollView, can_focus=True, inherit_bindings=False):
+    """Rows under heads, with a cursor, a filter and the row of the present event marked."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"grid--{style}" for style in (*STYLES, "cursor", "cell")}
+    DEFAULT_CSS = """
+    Grid {
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; height: 1fr;
+        scrollbar-color: $foreground 40%; scrollbar-background: $background;
+        scrollbar-color-hover: $foreground 60%; scrollbar-background-hover: $background;
+    }
+    Grid .grid--title { text-style: bold underline; }
+    Grid .grid--strong { text-style: bold; }
+    Grid .grid--muted { text-style: dim; }
+    Grid .grid--good { color: $text-success; }
+    Grid .grid--bad { color: $text-error; }
+    Grid .grid--warn { color: $text-warning; }
+    Grid .grid--accent { color: $text-accent; text-style: bold; }
+    Grid .grid--here { color: $text-primary; text-style: bold; }
+    Grid .grid--cursor { background: $primary-muted; }
+    Grid .grid--cell { text-style: underline; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "next row", show=False),
+        Binding("up,k", "move(-1)", "previous row", show=False),
+        Binding("pagedown,ctrl+d", "page(1)", "page down", show=False),
+        Binding("pageup,ctrl+u", "page(-1)", "page up", show=False),
+        Binding("home", "move_to(0)", "first row", show=False),
+        Binding("end", "move_to(-1)", "last row", show=False),
+        Binding("right", "column(1)", "next column", show=False),
+        Binding("left", "column(-1)", "previous column", show=False),
+        Binding("enter", "open_cell", "whole cell", show=False),
+    ]
+
+    cursor: reactive[int] = reactive(0, always_update=True)
+    cursor_column: reactive[int] = reactive(0)
+
+    class Opened(Message):
+        """The whole of a cell is asked for."""
+
+        def __init__(self, table: Table, row: Row, column: int) -> None:
+            super().__init__()
+            self.table = table
+            self.row = row
+            self.column = column
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.table = Table("")
+        self.filter_text = ""
+        self._shown: Sequence[int] = range(0)
+        self._rows: Sequence[Row] = ()
+        self._layout = lay_out(self.table, (), 20)
+        self._laid_out_for = -1
+
+    # Content
+
+    def set_table(self, table: Table, *, follow: bool = True) -> None:
+        """Show a table; the cursor stays on its row, or follows the present event's."""
+        kept = self.cursor_row.key if self.cursor_row is not None else ""
+        same = table.title == self.table.title
+        self.table = table
+        self._apply_filter()
+        self.cursor = self._find(table.current if table.current and follow else kept if same else table.current)
+        if not same:
+            self.scroll_to(0, 0, animate=False)
+        self.show_cursor()
+
+    def set_filter(self, text: str) -> int:
+        """Keep the rows that match a regular expression, or with `!` before it those that do not."""
+        self.filter_text = text
+        kept = self.cursor_row.key if self.cursor_row is not None else ""
+        self._apply_filter()
+        self.cursor = self._find(kept)
+        self.show_cursor()
+        return len(self._rows)
+
+    @property
+    def shown_rows(self) -> Sequence[Row]:
+        """The rows that pass the filter."""
+        return self._rows
+
+    @property
+    def cursor_row(self) -> Row | None:
+        """The row under the cursor."""
+        return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
+
+    def _apply_filter(self) -> None:
+        rows = self.table.rows
+        if not self.filter_text:
+            self._rows = rows
+        else:
+            matches = matcher(self.filter_text)
+            self._rows = [row for row in rows if matches(" ".join(cell.text for cell in row.cells))]
+        self._laid_out_for = -1
+        self._relayout()
+
+    def _find(self, key: str) -> int:
+        if not key:
+            return 0
+        return next((index for index, row in enumerate(self._rows) if row.key == key), 0)
+
+    # Geometry
+
+    def _relayout(self, width: int | None = None) -> None:
+        width = width if width is not None else self.scrollable_content_region.width
+        if width <= 0 or width == self._laid_out_for:
+            return
+        self._laid_out_for = width
+        self._layout = lay_out(self.table, self._rows, width)
+        self.virtual_size = Size(max(self._layout.width, width) if self._rows else width, self._layout.height)
+        self.refresh()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as the content has: lets `height: auto` work."""
+        return max(lay_out(self.table, self._rows, width).height, 1)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The width decides how text wraps."""
+        self._laid_out_for = -1
+        self._relayout()
+        self.show_cursor()
+
+    def show_cursor(self) -> None:
+        """Scroll so that the cursor's row is on the screen."""
+        if not self._rows or not self.is_mounted:
+            return
+        line = self._layout.line_of(self.cursor)
+        top = 0 if self.cursor == 0 else line
+        height = max(1, line - top + 1)
+        left = sum(self._layout.widths[: self.cursor_column]) + GAP * self.cursor_column
+        span = self._layout.widths[self.cursor_column] if self.cursor_column < len(self._layout.widths) else 1
+        region = Region(left if self.cursor_column else 0, top, span + GUTTER, height)
+        self.scroll_to_region(region, animate=False, force=True)
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        width = self.scrollable_content_region.width
+        scroll_x, scroll_y = self.scroll_offset
+        placed = self._placed(scroll_y + y, sticky=y == 0)
+        base = self.rich_style
+        if placed is None:
+            return Strip.blank(width, base)
+        segments = self._segments(placed, base)
+        return Strip(segments).crop_extend(scroll_x, scroll_x + width, base)
+
+    def _placed(self, line: int, *, sticky: bool) -> Placed | None:
+        layout = self._layout
+        top = len(layout.top)
+        if sticky and line >= top and layout.top and layout.top[-1].heads:
+            return layout.top[-1]
+        if line < top:
+            return layout.top[line]
+        line -= top
+        if line < layout.body_size:
+            if layout.body is not None:
+                return layout.body[line]
+            return Placed(line, self._rows[line].cells)
+        line -= layout.body_size
+        return layout.bottom[line] if line < len(layout.bottom) else None
+
+    def _segments(self, placed: Placed, base: RichStyle) -> list[Segment]:
+        if placed.row < 0 and not placed.heads:
+            return [Segment(piece.text, self._style(piece.style, base)) for piece in placed.cells]
+        selected = placed.row >= 0 and placed.row == self.cursor
+        if selected and self.has_focus:
+            base = base + self.get_component_rich_style("grid--cursor", partial=True)
+        segments = [Segment(self._gutter(placed, selected=selected), self._style("here", base))]
+        for index, (piece, width) in enumerate(zip(placed.cells, self._layout.widths, strict=True)):
+            if index:
+                segments.append(Segment(" " * GAP, base))
+            style = self._style(piece.style, base)
+            if selected and index == self.cursor_column and self.has_focus and len(placed.cells) > 1:
+                style = style + self.get_component_rich_style("grid--cell", partial=True)
+            segments.append(Segment(pad(piece.text, width, right=self.table.columns[index].right), style))
+        rest = self.scrollable_content_region.width - self._layout.width
+        if selected and self.has_focus and rest > 0:
+            segments.append(Segment(" " * rest, base))
+        return segments
+
+    def _gutter(self, placed: Placed, *, selected: bool) -> str:
+        if placed.row < 0 or not placed.first:
+            return " " * GUTTER
+        here = bool(self.table.current) and self._rows[placed.row].key == self.table.current
+        return f"{CURSOR if selected and self.has_focus else ' '}{HERE if here else ' '}"
+
+    def _style(self, name: str, base: RichStyle) -> RichStyle:
+        return base + self.get_component_rich_style(f"grid--{name}", partial=True) if name else base
+
+    # Keys and mouse
+
+    def watch_cursor(self) -> None:
+        """Redraw."""
+        self.refresh()
+
+    def watch_cursor_column(self) -> None:
+        """Redraw."""
+        self.refresh()
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor; without rows, scroll."""
+        if not self._rows:
+            self.scroll_relative(y=by, animate=False)
+            return
+        target = self.cursor + by
+        if not 0 <= target < len(self._rows):
+            self.scroll_relative(y=by, animate=False)
+            return
+        self.cursor = target
+        self.show_cursor()
+
+    def action_move_to(self, row: int) -> None:
+        """Move the cursor to the first or the last row."""
+        if self._rows:
+            self.cursor = row if row >= 0 else len(self._rows) - 1
+            self.show_cursor()
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by a screenful."""
+        if not self._rows:
+            self.scroll_relative(y=by * self.size.height, animate=False)
+            return
+        step = max(1, self.size.height - 2) * by
+        self.cursor = min(max(self.cursor + step, 0), len(self._rows) - 1)
+        self.show_cursor()
+
+    def action_column(self, by: int) -> None:
+        """Move the cursor sideways."""
+        if self.table.columns:
+            self.cursor_column = min(max(self.cursor_column + by, 0), len(self.table.columns) - 1)
+            self.show_cursor()
+
+    def action_open_cell(self) -> None:
+        """Show the whole cell."""
+        if self.cursor_row is not None:
+            column = min(self.cursor_column, len(self.table.columns) - 1)
+            self.post_message(self.Opened(self.table, self.cursor_row, column))
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor where the mouse is; a second click opens."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        placed = self._placed(self.scroll_offset.y + offset.y, sticky=offset.y == 0)
+        if placed is None or placed.row < 0:
+            return
+        again = placed.row == self.cursor and event.chain > 1
+        self.cursor = placed.row
+        if again:
+            self.action_open_cell()
+
+    @property
+    def hidden_columns(self) -> int:
+        """Columns beyond the right edge."""
+        edge = self.scroll_offset.x + self.scrollable_content_region.width
+        ends = [GUTTER + sum(self._layout.widths[: i + 1]) + GAP * i for i in range(len(self._layout.widths))]
+        return len([end for end in ends if end > edge])
+
+
+def matcher(text: str) -> Callable[[str], bool]:
+    """A predicate on a row's text; an unfinished expression is taken literally."""
+    inverse, body = text.startswith("!"), text.removeprefix("!")
+    try:
+        pattern = re.compile(body, re.IGNORECASE)
+    except re.error:
+        pattern = re.compile(re.escape(body), re.IGNORECASE)
+    return lambda entry: bool(pattern.search(entry)) != inverse

@@ -1,0 +1,54 @@
+"""The last line: the keys that work here, or what the last command had to say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rich.text import Text
+from textual.reactive import reactive
+from textual.widget import Widget
+
+
+class Key(NamedTuple):
+    """One entry of the footer."""
+
+    key: str
+    does: str
+
+
+class Status(Widget):
+    """Keys until a message comes; the next key brings them back."""
+
+    DEFAULT_CSS = """
+    Status { height: 1; padding: 0 1; background: $surface; color: $text; }
+    Status.-error { color: $text-error; text-style: bold; }
+    """
+
+    message: reactive[str] = reactive("")
+    keys: reactive[tuple[Key, ...]] = reactive(())
+    always: reactive[tuple[Key, ...]] = reactive(())
+
+    def say(self, text: str, *, error: bool = False) -> None:
+        """Show a message."""
+        self.set_class(error, "-error")
+        self.message = f"✗ {text}" if error else text
+
+    def render(self) -> Text:
+        """As many keys as fit; those of `always` first."""
+        if self.message:
+            return Text(self.message, no_wrap=True, overflow="ellipsis")
+        room = self.size.width - _width(self.always)
+        shown: list[Key] = []
+        for key in self.keys:
+            if _width((*shown, key)) > room:
+                break
+            shown.append(key)
+        text = Text(no_wrap=True)
+        for key in (*shown, *self.always):
+            text.append(key.key, "bold")
+            text.append(f" {key.does}  ")
+        return text
+
+
+def _width(keys: tuple[Key, ...]) -> int:
+    return sum(len(key.key) + len(key.does) + 3 for key in keys)

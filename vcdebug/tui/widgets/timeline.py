@@ -1,0 +1,72 @@
+"""The timeline: the whole recording in one line, with what happened and where one stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.text import Text
+from textual import events
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from vcdebug.model.names import Seq
+from vcdebug.tui.messages import Goto
+from vcdebug.tui.moment import Moment
+from vcdebug.views.path import marks
+
+LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, HERE = "━", "┿", "▲", "○", "◆", "◉", "●"
+LEGEND = f" {HERE} here {COMMIT} commit {DISCARD} discard {EVICT} evict {BREAK} break {ACTION} action"
+WIDE = 100
+_STYLES = {EVICT: "yellow", COMMIT: "green", DISCARD: "red", BREAK: "bold magenta", HERE: "bold reverse", ACTION: ""}
+
+
+class Timeline(Widget):
+    """A click goes to the event there."""
+
+    DEFAULT_CSS = "Timeline { height: 1; padding: 0 1; color: $text; }"
+
+    moment: reactive[Moment | None] = reactive(None)
+
+    @property
+    def bar_width(self) -> int:
+        """Cells of the bar itself."""
+        return self.size.width - (len(LEGEND) + 1 if self.size.width >= WIDE else 0)
+
+    def cell_of(self, seq: Seq) -> int:
+        """The cell in which an event lies."""
+        total = len(self.moment.recording) if self.moment is not None else 1
+        return min((seq - 1) * self.bar_width // max(total, 1), self.bar_width - 1)
+
+    def render(self) -> Text:
+        """Later marks lie over earlier ones: where one stands is always seen."""
+        width = self.bar_width
+        if self.moment is None or width <= 0:
+            return Text(LINE * max(width, 0))
+        cells = [LINE] * width
+        found = marks(self.moment.recording)
+        stops = [seq for stand in self.moment.breakpoints if stand.enabled for seq in stand.hits]
+        layers: list[tuple[str, Iterable[Seq]]] = [
+            (ACTION, found.actions),
+            (EVICT, found.evictions),
+            (COMMIT, found.commits),
+            (DISCARD, found.discards),
+            (BREAK, stops),
+            (HERE, (self.moment.seq,)),
+        ]
+        for mark, seqs in layers:
+            for seq in seqs:
+                cells[self.cell_of(seq)] = mark
+        text = Text(no_wrap=True)
+        for cell in cells:
+            text.append(cell, _STYLES.get(cell, "dim"))
+        if width < self.size.width:
+            text.append(" " + LEGEND, "dim")
+        return text
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the first event of the cell."""
+        offset = event.get_content_offset(self)
+        if self.moment is None or offset is None or offset.x >= self.bar_width:
+            return
+        total = len(self.moment.recording)
+        self.post_message(Goto(min(-(-offset.x * total // self.bar_width) + 1, total)))

@@ -1,0 +1,52 @@
+"""Loading and replaying, away from the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from textual.message import Message
+
+from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
+
+Source = str | BinaryIO
+
+
+def run(source: Source, post: Callable[[Message], object]) -> None:
+    """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
+    from vcdebug.snapshot.load import load
+    from vcdebug.trace.replay import replay
+
+    try:
+        snapshot = load(_origin(source), progress=lambda done, total, name: _tell(post, done, total, name))
+        post(Progress(f"replaying {snapshot.name}"))
+        recording = replay(snapshot)
+        recording.timeline.tasks, recording.tree  # noqa: B018 - built here, so that no key waits for them
+        post(CycleReady(recording))
+    except VcdebugError as error:
+        post(CycleFailed(error.line()))
+    except Exception as error:  # noqa: BLE001 - boundary: whatever a replay raises is one line on the screen
+        post(CycleFailed(f"the replay failed: {type(error).__name__}: {error}"))
+
+
+def _tell(post: Callable[[Message], object], done: int, total: int, name: str) -> None:
+    of = f"{done * 100 // total} %" if total else ""
+    post(Progress(f"reading {Path(name).name} {of}".rstrip()))
+
+
+def _origin(source: Source) -> str | Path | BinaryIO:
+    """A path that exists, or the folder of a bundled snapshot."""
+    from vcdebug.snapshot.bundled import bundled, find
+
+    if not isinstance(source, str):
+        return source
+    path = Path(source)
+    if path.exists():
+        return path
+    folder = find(source)
+    if folder is None:
+        names = ", ".join(one.name for one in bundled())
+        raise SnapshotError("no such file or folder", f"bundled snapshots: {names}", source)
+    return folder

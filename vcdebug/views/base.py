@@ -1,0 +1,149 @@
+"""What every view is made of: pieces of text with a style name, lines, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, overload
+
+from vcdebug.model.names import Seq
+
+Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent", "here"]
+"""A meaning; the front end chooses what it looks like. Every meaning also has words or a symbol."""
+
+YES, NO, BEST, HERE, SKIPPED = "✓", "✗", "★", "●", "·"
+
+
+class Piece(NamedTuple):
+    """A stretch of text in one style."""
+
+    text: str
+    style: Style = ""
+
+
+Line = tuple[Piece, ...]
+
+
+class Row(NamedTuple):
+    """One row of a table: a stable key, its cells, and the event that it tells about (0: none)."""
+
+    key: str
+    cells: tuple[Piece, ...]
+    seq: Seq = 0
+    subject: tuple[str, str] = ("", "")
+    """(kind, name) of the job, task, node or queue in this row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's head; numbers stand right, text that may be long wraps or is shortened first."""
+
+    title: str
+    right: bool = False
+    flexible: bool = False
+    least: int = 0
+    """Cells that a flexible column keeps in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under heads, with lines before and after; `rows` may be built on demand."""
+
+    title: str
+    columns: tuple[Column, ...] = ()
+    rows: Sequence[Row] = ()
+    head: tuple[Line, ...] = ()
+    foot: tuple[Line, ...] = ()
+    current: str = ""
+    """The key of the row that the present event belongs to."""
+    wraps: bool = True
+    """Whether long text takes further lines; otherwise it is shortened."""
+
+
+class OnDemand(Sequence[Row]):
+    """A sequence of `size` rows, each made when somebody looks at it."""
+
+    __slots__ = ("_made", "_make", "_size")
+
+    def __init__(self, size: int, make: Callable[[int], Row]) -> None:
+        self._size = size
+        self._make = make
+        self._made: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._size))]
+        if index < 0:
+            index += self._size
+        if not 0 <= index < self._size:
+            raise IndexError(index)
+        row = self._made.get(index)
+        if row is None:
+            row = self._made[index] = self._make(index)
+        return row
+
+
+def line(*pieces: Piece | str) -> Line:
+    """A line of pieces; bare text has no style."""
+    return tuple(Piece(piece) if isinstance(piece, str) else piece for piece in pieces)
+
+
+def text_of(pieces: Sequence[Piece]) -> str:
+    """The bare text."""
+    return "".join(piece.text for piece in pieces)
+
+
+def muted(text: str) -> Piece:
+    """Text that steps back."""
+    return Piece(text, "muted")
+
+
+def verdict(passed: bool, yes: str = "", no: str = "") -> Piece:
+    """A tick or a cross, with words after it."""
+    mark, words, style = (YES, yes, "good") if passed else (NO, no, "bad")
+    return Piece(f"{mark} {words}".rstrip(), style)  # type: ignore[arg-type]
+
+
+def count(number: int, noun: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{grouped(number)} {noun}" if number == 1 else f"{grouped(number)} {noun}s"
+
+
+def grouped(number: int) -> str:
+    """`1 906`."""
+    return f"{number:,}".replace(",", " ")
+
+
+def plain(table: Table) -> str:
+    """The table as text, for files and clipboards."""
+    return "\n".join(_plain_lines(table)) + "\n"
+
+
+def _plain_lines(table: Table) -> Iterator[str]:
+    yield table.title
+    yield from (text_of(entry).rstrip() for entry in table.head)
+    if table.columns:
+        lines = [*_plain_heads(table), *(row.cells for row in table.rows)]
+        widths = [max((len(cells[i].text) for cells in lines), default=0) for i in range(len(table.columns))]
+        yield from (_plain_row(cells, table.columns, widths) for cells in lines)
+    yield from (text_of(entry).rstrip() for entry in table.foot)
+
+
+def _plain_heads(table: Table) -> list[tuple[Piece, ...]]:
+    heads = tuple(Piece(column.title) for column in table.columns)
+    return [heads] if any(head.text for head in heads) else []
+
+
+def _plain_row(cells: Sequence[Piece], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    padded = (
+        cell.text.rjust(width) if column.right else cell.text.ljust(width)
+        for cell, column, width in zip(cells, columns, widths, strict=True)
+    )
+    return "  ".join(padded).rstrip()

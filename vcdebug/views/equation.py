@@ -1,0 +1,125 @@
+"""The arithmetic behind an event as a table: one row per dimension, check or task, the deciding one marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.equation import Equation, Figure, Term
+from vcdebug.explain.equations import equation as explain
+from vcdebug.framework.record import Level
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.resource import Resource
+from vcdebug.trace.recording import Recording
+from vcdebug.views.amounts import amount, dimensions, number, resource_text, short_name
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.names import bare
+from vcdebug.views.nodes import future_idle
+
+TITLE = "Equation"
+DECIDES = "◀ decides"
+FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
+
+
+def equation(recording: Recording, seq: Seq) -> Table:
+    """The event's own arithmetic, else the room on the node that is being tried."""
+    found = explain(recording, seq)
+    if found is not None:
+        return _table(found)
+    node, task = (recording.tree.around(seq, level) for level in (Level.NODE, Level.TASK))
+    if node is not None and task is not None and node.name in recording.session.nodes:
+        return room(recording, seq, task.name, node.name)
+    return Table(TITLE, foot=(line(muted("no arithmetic behind this event")),))
+
+
+def _table(found: Equation) -> Table:
+    columns = (
+        Column(FIRST_COLUMN[found.kind]),
+        *(Column(name, right=True) for name in found.columns),
+        Column(""),
+        Column("", flexible=True),
+    )
+    rows = [_row(found, term) for term in found.terms]
+    head = (line(muted(short_names(found.formula))),)
+    return Table(f"{TITLE}  {short_names(found.title)}", columns, rows, head=head, foot=tuple(_foot(found)))
+
+
+def short_names(text: str) -> str:
+    """Words without the namespaces of jobs and tasks."""
+    return " ".join(bare(word) if "/" in word and not word.startswith("nvidia") else word for word in text.split(" "))
+
+
+def _row(found: Equation, term: Term) -> Row:
+    decides = term.name == found.deciding
+    mark = muted("–") if term.holds is None else Piece(YES, "good") if term.holds else Piece(NO, "bad")
+    note = f"{DECIDES}  {term.note}".rstrip() if decides else term.note
+    faded = term.holds is None
+    cells = (
+        Piece(_name(found, term), "muted" if faded else "strong" if decides else ""),
+        *(Piece(figure_text(found, term, figure), "muted" if faded else "") for figure in term.figures),
+        mark,
+        Piece(note, "accent" if decides else "muted"),
+    )
+    kind = found.kind if found.kind in ("task", "queue") else ""
+    return Row(term.name, cells, subject=(kind, term.name if kind else ""))
+
+
+def _name(found: Equation, term: Term) -> str:
+    if found.kind == "dimension":
+        *words, dimension = term.name.split(" ")
+        return " ".join([*words, short_name(dimension)])
+    return bare(term.name) if found.kind == "task" else term.name
+
+
+def figure_text(found: Equation, term: Term, figure: Figure) -> str:
+    """A figure in the unit of its row: whole numbers are counts."""
+    if figure is None:
+        return "–"
+    if isinstance(figure, Resource):
+        return resource_text(figure)
+    if isinstance(figure, float):
+        return amount(term.name.split(" ")[-1], figure) if found.kind == "dimension" else number(figure)
+    if isinstance(figure, bool):
+        return "yes" if figure else "no"
+    return str(figure)
+
+
+def _foot(found: Equation) -> Iterator[Line]:
+    if found.note:
+        yield line(muted(found.note))
+
+
+def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table:
+    """Whether a node will have room for a task once everything that leaves it has left."""
+    now = recording.timeline.state_at(seq).nodes[node]
+    wanted = recording.timeline.tasks[task].init_resreq
+    future = future_idle(now)
+    columns = (
+        Column(""),
+        *(Column(name, right=True) for name in ("future idle", "= idle", "+ releasing", "− pipelined", "need")),
+        Column(""),
+        Column("", flexible=True),
+    )
+    rows = []
+    for dim in dimensions((wanted, now.idle, now.releasing, now.pipelined)):
+        need, has = wanted.get(dim), future.get(dim)
+        parts = (has, now.idle.get(dim), now.releasing.get(dim), now.pipelined.get(dim), need)
+        enough = need <= has or need - has < 0.1
+        mark = muted("–") if not need else Piece(YES, "good") if enough else Piece(NO, "bad")
+        short = Piece("" if enough or not need else f"short {amount(dim, need - has)}", "accent")
+        rows.append(Row(dim, (Piece(short_name(dim)), *(Piece(amount(dim, part)) for part in parts), mark, short)))
+    return Table(f"{TITLE}  room for {bare(task)} on {node}", columns, rows)
+
+
+def objections(recording: Recording, seq: Seq) -> dict[str, str]:
+    """task → why a plugin's arithmetic spares it, where it says so."""
+    found = explain(recording, seq)
+    if found is None or found.kind != "task":
+        return {}
+    return {term.name: _objection(found, term) for term in found.terms if term.holds is False}
+
+
+def _objection(found: Equation, term: Term) -> str:
+    if term.note:
+        return term.note
+    figures = (f"{name} {figure_text(found, term, value)}" for name, value in zip(found.columns, term.figures, strict=True))
+    return ", ".join(figures)

@@ -1,0 +1,131 @@
+"""The flow of a cycle as rows: spans that open and close, and the events directly inside them, in runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from vcdebug.explain.votes import question
+from vcdebug.framework.record import HookEvent, Level, Span
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, count, muted
+from vcdebug.views.headline import VICTIM_POINTS, answer, headline
+from vcdebug.views.names import bare, list_or
+from vcdebug.views.outcome import outcome
+
+COLUMNS = (Column("", flexible=True, least=26), Column("", flexible=True))
+_OPEN, _CLOSED = "▾", "▸"
+_SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
+
+
+class Run(NamedTuple):
+    """Neighbouring events of one kind, directly in one span."""
+
+    first: Seq
+    last: Seq
+
+
+def flow(recording: Recording, opened: Collection[int], seq: Seq) -> Table:
+    """The tree with the spans of `opened` open; `current` is the row at which one stands."""
+    rows: list[Row] = []
+    current = ""
+    for depth, part in _walk(recording, None, opened, 0):
+        row = _row(recording, depth, part, opened)
+        rows.append(row)
+        if part.first <= seq <= part.last:
+            current = row.key
+    return Table("Flow", COLUMNS, rows, current=_head_row(recording.tree.head(seq), rows) or current, wraps=False)
+
+
+def _head_row(head: Span | None, rows: list[Row]) -> str:
+    key = f"span {head.index}" if head is not None else ""
+    return key if any(row.key == key for row in rows) else ""
+
+
+def around(recording: Recording, seq: Seq) -> tuple[int, ...]:
+    """The spans that must be open to see where one stands."""
+    owner = recording.tree.owner(seq)
+    found: list[int] = []
+    while owner is not None:
+        found.append(owner.index)
+        owner = recording.tree.parent(owner)
+    return tuple(found)
+
+
+def _walk(
+    recording: Recording, span: Span | None, opened: Collection[int], depth: int
+) -> Iterator[tuple[int, Span | Run]]:
+    """(depth, span or run), depth first; the cycle itself is not a row."""
+    for part in _parts(recording, span):
+        yield depth, part
+        if isinstance(part, Span) and part.index in opened:
+            yield from _walk(recording, part, opened, depth + 1)
+
+
+def _parts(recording: Recording, span: Span | None) -> Iterator[Span | Run]:
+    seq, last = (span.first, span.last) if span is not None else (1, len(recording))
+    coarse = span is None or span.level <= Level.ACTION
+    for child in recording.tree.children(span):
+        yield from _runs(recording, seq, child.first - 1, coarse=coarse)
+        yield child
+        seq = child.last + 1
+    yield from _runs(recording, seq, last, coarse=coarse)
+
+
+def _runs(recording: Recording, first: Seq, last: Seq, *, coarse: bool) -> Iterator[Run]:
+    start = first
+    for seq in range(first, last + 1):
+        if seq == last or _kind(recording, seq, coarse=coarse) != _kind(recording, seq + 1, coarse=coarse):
+            yield Run(start, seq)
+            start = seq + 1
+
+
+def _kind(recording: Recording, seq: Seq, *, coarse: bool) -> object:
+    """Neighbours of the same kind share a row; an action's own questions about all jobs share one."""
+    event = recording.event(seq)
+    if isinstance(event, HookEvent):
+        return "hooks" if coarse else event.point
+    return seq
+
+
+def _row(recording: Recording, depth: int, part: Span | Run, opened: Collection[int]) -> Row:
+    indent = " " * depth
+    job = _job_name(recording, part)
+    if isinstance(part, Run):
+        what, result = _run_words(recording, part)
+        return Row(f"event {part.first}", (Piece(f"{indent}  {_within(job, what)}"), result), part.first)
+    mark = _OPEN if part.index in opened else _CLOSED
+    style: Style = "title" if part.level is Level.ACTION else "strong"
+    label = Piece(f"{indent}{mark} {_within(job, bare(part.name))}", style)
+    subject = (_SUBJECTS[part.level], part.name) if part.level in _SUBJECTS else ("", "")
+    return Row(f"span {part.index}", (label, outcome(recording, part.index)), part.first, subject)
+
+
+def _job_name(recording: Recording, part: Span | Run) -> str:
+    span = recording.tree.around(part.first, Level.JOB)
+    return bare(span.name) if span is not None and span is not part else ""
+
+
+def _within(job: str, text: str) -> str:
+    """Below a job its tasks go by the rest of their names: `worker-0`."""
+    return text.replace(f"{job}-", "") if job else text
+
+
+def _run_words(recording: Recording, run: Run) -> tuple[str, Piece]:
+    events = [recording.event(seq) for seq in range(run.first, run.last + 1)]
+    words = headline(events[-1])
+    if len(events) == 1:
+        return words.what, words.outcome
+    hooks = [event for event in events if isinstance(event, HookEvent)]
+    points = list(dict.fromkeys(event.point for event in hooks))
+    what = f"{', '.join(points)} ×{len(events)}"
+    if points[0] in VICTIM_POINTS:
+        asked = question(recording, run.first)
+        chosen = asked.outcome if asked is not None else ()
+        return what, Piece(list_or(chosen or (), f"{NO} no victims"), "good" if chosen else "bad")
+    jobs = {str(dict(event.subject).get("job", "")): None for event in hooks}
+    if len(jobs) > 1:
+        return what, muted(count(len(jobs), "job"))
+    answers = list(dict.fromkeys(answer(event) for event in hooks))
+    return what, answers[0] if len(answers) == 1 else answers[-1]

@@ -1,0 +1,153 @@
+"""One event in a few words: what happened, and how it came out."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import NamedTuple
+
+from vcdebug.framework.record import (
+    ActionEvent,
+    BestEvent,
+    CloseEvent,
+    Event,
+    HookEvent,
+    OpEvent,
+    PanicEvent,
+    PopEvent,
+    PredicateEvent,
+    RandomEvent,
+    ScoreEvent,
+    StateEvent,
+    StatementEvent,
+)
+from vcdebug.views.amounts import number
+from vcdebug.views.base import NO, YES, Piece, Style, count, muted
+from vcdebug.views.names import bare, list_or
+
+VICTIM_POINTS = ("Preemptable", "Reclaimable", "UnifiedEvictable")
+_VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}
+_VOTING = ("JobPipelined", "SubJobPipelined", "JobEnqueueable")
+_OVERUSED = "Overused"
+
+
+class Headline(NamedTuple):
+    """What happened, and the outcome."""
+
+    what: str
+    outcome: Piece
+
+
+def subject_of(event: HookEvent) -> dict[str, object]:
+    """The call's subject by field."""
+    return dict(event.subject)
+
+
+def answer(event: HookEvent) -> Piece:
+    """A plugin's answer in words."""
+    if event.point in VICTIM_POINTS:
+        return _victims(event)
+    if event.point in _VOTING:
+        return _VOTES.get(event.result, Piece(str(event.result)))
+    if isinstance(event.result, bool):
+        return _truth(event.point, event.result)
+    if event.point == "JobValid":
+        return Piece(f"{YES} valid", "good") if event.result is None else Piece(f"{NO} {event.result['reason']}", "bad")
+    if event.result is None:
+        return Piece(f"{YES} no objection", "good") if _objects(event.point) else muted("told")
+    if isinstance(event.result, dict) and "error" in event.result:
+        return Piece(f"{NO} {event.result['error']}", "bad")
+    if isinstance(event.result, list) and event.result and isinstance(event.result[0], dict):
+        return Piece(f"{NO} " + ", ".join(str(entry["reason"]) for entry in event.result), "bad")
+    return Piece(str(event.result))
+
+
+def _objects(point: str) -> bool:
+    return "redicate" in point or point.startswith("Simulate")
+
+
+def _victims(event: HookEvent) -> Piece:
+    if subject_of(event).get("vote") == 0:
+        return muted("– abstains")
+    if not event.result:
+        return Piece(f"{NO} nobody", "bad")
+    return Piece(f"{YES} " + list_or(event.result, ""), "good")
+
+
+def _truth(point: str, result: bool) -> Piece:
+    if point == _OVERUSED:
+        return Piece(f"{NO} overused", "bad") if result else Piece(f"{YES} not overused", "good")
+    word = {"JobStarving": ("starving", "not starving"), "JobReady": ("ready", "not ready")}.get(point, ("yes", "no"))
+    return Piece(f"{YES} {word[0]}", "good") if result else Piece(f"{NO} {word[1]}", "bad")
+
+
+@singledispatch
+def headline(event: Event) -> Headline:
+    """What happened, and how it came out."""
+    return Headline(type(event).__name__, Piece(""))
+
+
+@headline.register
+def _(event: HookEvent) -> Headline:
+    return Headline(f"{event.point} {event.plugin}", answer(event))
+
+
+@headline.register
+def _(event: PopEvent) -> Headline:
+    return Headline(f"pop {event.kind} {bare(event.name)}", muted(f"{event.left} left"))
+
+
+@headline.register
+def _(event: PredicateEvent) -> Headline:
+    fitting, tried = len(event.feasible), event.processed
+    style: Style = "good" if fitting else "bad"
+    return Headline("predicates", Piece(f"{YES if fitting else NO} {fitting}/{tried} fit", style))
+
+
+@headline.register
+def _(event: ScoreEvent) -> Headline:
+    return Headline("scores", muted(count(len(event.rows), "node")))
+
+
+@headline.register
+def _(event: BestEvent) -> Headline:
+    tied = f", {len(event.tied)} tied" if len(event.tied) > 1 else ""
+    return Headline(f"best {event.kind}", Piece(f"{event.name} {number(event.score)}{tied}", "strong"))
+
+
+@headline.register
+def _(event: RandomEvent) -> Headline:
+    return Headline(f"random below {event.n}", muted("0"))
+
+
+@headline.register
+def _(event: OpEvent) -> Headline:
+    style: Style = "warn" if event.op in ("evict", "unpipeline", "unallocate") else "strong"
+    return Headline(f"{event.op} {bare(event.task)}", Piece(f"@{event.node}" if event.node else "", style))
+
+
+@headline.register
+def _(event: StatementEvent) -> Headline:
+    style: Style = {"commit": "good", "discard": "bad"}.get(event.what, "")  # type: ignore[assignment]
+    mark = {"commit": "○ ", "discard": "◆ "}.get(event.what, "")
+    return Headline(f"{mark}{event.what}", Piece(count(len(event.ops), "operation"), style if event.ops else "muted"))
+
+
+@headline.register
+def _(event: ActionEvent) -> Headline:
+    return Headline(f"{event.action} {event.what}s", Piece(""))
+
+
+@headline.register
+def _(event: StateEvent) -> Headline:
+    words = "session opened" if event.when == "open" else event.when
+    return Headline(words, muted(f"{count(len(event.jobs), 'job')}, {count(len(event.nodes), 'node')}"))
+
+
+@headline.register
+def _(event: CloseEvent) -> Headline:
+    return Headline("session closed", muted(count(len(event.jobs), "job")))
+
+
+@headline.register
+def _(event: PanicEvent) -> Headline:
+    return Headline(f"{NO} panic", Piece(event.message, "bad"))

@@ -1,0 +1,60 @@
+"""The panel of the moment: each kind of event has the view that shows it best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vcdebug.framework.record import (
+    ActionEvent,
+    BestEvent,
+    CloseEvent,
+    HookEvent,
+    OpEvent,
+    PanicEvent,
+    PopEvent,
+    PredicateEvent,
+    RandomEvent,
+    ScoreEvent,
+    StatementEvent,
+    StateEvent,
+)
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views import summary
+from vcdebug.views.base import Table, line
+from vcdebug.views.operation import operation
+from vcdebug.views.order import order
+from vcdebug.views.predicates import predicate_grid
+from vcdebug.views.scores import best_of, score_grid
+from vcdebug.views.votes import is_victims, victims, votes
+
+
+def _hook(recording: Recording, seq: Seq, event: HookEvent) -> Table:
+    return victims(recording, seq, event) if is_victims(event) else votes(recording, seq, event)
+
+
+VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {
+    HookEvent: _hook,
+    PopEvent: order,
+    PredicateEvent: predicate_grid,
+    ScoreEvent: score_grid,
+    BestEvent: best_of,
+    OpEvent: operation,
+    StatementEvent: summary.operations,
+    ActionEvent: summary.action,
+    StateEvent: summary.state,
+    CloseEvent: summary.close,
+    PanicEvent: summary.panic,
+    RandomEvent: summary.random,
+}
+
+
+def moment(recording: Recording, seq: Seq) -> Table:
+    """The event, shown in full; quirks that act at it are named below."""
+    event = recording.event(seq)
+    table = VIEWS[type(event)](recording, seq, event)
+    quirks = tuple(line(f"! quirk {note.code}: {note.text}") for note in recording.notes if note.seq == seq)
+    if not quirks:
+        return table
+    return Table(table.title, table.columns, table.rows, table.head, (*table.foot, *quirks), table.current)

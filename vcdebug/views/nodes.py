@@ -1,0 +1,94 @@
+"""The nodes as they stand at an event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vcdebug.framework.record import NodeAmounts
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.timeline import ClusterState
+from vcdebug.views.amounts import amount, dimensions, short_name
+from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, muted
+
+
+def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
+    """Every node: idle of allocatable per dimension, what is being released and what is promised."""
+    state = recording.timeline.state_at(seq)
+    dims = node_dimensions(recording)
+    columns = (
+        Column("node"),
+        *(Column(f"{short_name(dim)} idle/all", right=True) for dim in dims),
+        Column("releasing", flexible=True),
+        Column("pipelined", flexible=True),
+        Column("remarks", flexible=True),
+    )
+    names = recording.node_names
+    rows = OnDemand(len(names), lambda i: _row(recording, names[i], state, dims))
+    return Table("Nodes", columns, rows, current=current)
+
+
+def node_dimensions(recording: Recording) -> Sequence[str]:
+    """Dimensions that some node has to offer, pods last."""
+    found = dimensions(node.allocatable for node in recording.session.nodes.values())
+    return [*(dim for dim in found if dim != PODS), *(dim for dim in found if dim == PODS)]
+
+
+def _row(recording: Recording, name: NodeName, state: ClusterState, dims: Sequence[str]) -> Row:
+    node, amounts = recording.session.nodes[name], state.nodes[name]
+    cells = (
+        Piece(name, "strong"),
+        *(_of(dim, amounts.idle, node.allocatable) for dim in dims),
+        _some(amounts.releasing),
+        _some(amounts.pipelined),
+        Piece(remarks(node), "warn"),
+    )
+    return Row(name, cells, subject=("node", name))
+
+
+def _of(dim: str, idle: Resource, allocatable: Resource) -> Piece:
+    text = f"{amount(dim, idle.get(dim))}/{amount(dim, allocatable.get(dim))}"
+    return Piece(text) if idle.get(dim) > 0 else muted(text)
+
+
+def _some(resource: Resource) -> Piece:
+    shown = [f"{short_name(n)} {amount(n, v)}" for n, v in resource.items() if v and n != PODS]
+    return Piece(" ".join(shown), "warn") if shown else muted("–")
+
+
+def remarks(node: NodeInfo) -> str:
+    """What keeps pods away: cordon and taints."""
+    parts = ["cordoned"] if node.unschedulable else []
+    for taint in node.taints:
+        value = f"={taint['value']}" if taint.get("value") else ""
+        parts.append(f"{taint.get('key', '')}{value}:{taint.get('effect', '')}")
+    return ", ".join(parts)
+
+
+def future_idle(amounts: NodeAmounts) -> Resource:
+    """Idle + releasing - pipelined."""
+    return amounts.idle.clone().add(amounts.releasing).sub_without_assert(amounts.pipelined)
+
+
+def node_detail(recording: Recording, seq: Seq, name: NodeName) -> Table:
+    """One node: the arithmetic of its future idle, then the tasks on it."""
+    state = recording.timeline.state_at(seq)
+    amounts, node = state.nodes[name], recording.session.nodes[name]
+    future = future_idle(amounts)
+    head = [line(muted("future idle = idle + releasing - pipelined"))]
+    for dim in dimensions((node.allocatable, amounts.used)):
+        parts = [amount(dim, r.get(dim)) for r in (future, amounts.idle, amounts.releasing, amounts.pipelined)]
+        text = f"{short_name(dim):<10} {parts[0]:>9} = {parts[1]} + {parts[2]} - {parts[3]}"
+        head.append(line(text, muted(f"   of {amount(dim, node.allocatable.get(dim))}")))
+    columns = (Column("task", flexible=True), Column("status"), Column("priority", right=True), Column("requests", flexible=True))
+    rows = [_task_row(recording, key, state) for key in state.tasks_on(name)]
+    return Table(f"Node {name}", columns, rows, head=(*head, ()))
+
+
+def _task_row(recording: Recording, key: str, state: ClusterState) -> Row:
+    task = recording.timeline.tasks[key]
+    wants = " ".join(f"{short_name(n)} {amount(n, v)}" for n, v in task.resreq.items() if v and n != PODS)
+    status = state.tasks[key].status.label
+    return Row(key, (Piece(key), Piece(status), Piece(str(task.priority)), Piece(wants)), subject=("task", key))

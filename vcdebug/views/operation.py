@@ -1,0 +1,88 @@
+"""An operation of a statement or the session: which node and books it changed, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vcdebug.framework.record import NodeAmounts, OpEvent
+from vcdebug.model.names import Seq
+from vcdebug.model.resource import Resource
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.timeline import ClusterState
+from vcdebug.views.amounts import amount, dimensions, figure, short_name
+from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.names import bare
+
+COLUMNS = (Column("what"), Column("dim"), Column("before", right=True), Column("", right=True), Column("after", right=True))
+_WORDS = {
+    "evict": "Running → Releasing: its room counts as future idle",
+    "unevict": "Releasing → Running: the eviction is taken back",
+    "pipeline": "Pending → Pipelined: promised room that is not free yet",
+    "unpipeline": "Pipelined → Pending: the promise is taken back",
+    "allocate": "Pending → Allocated: takes idle room",
+    "unallocate": "Allocated → Pending: the room is given back",
+    "bind": "Allocated → Binding: handed to the cache",
+}
+
+
+def operation(recording: Recording, seq: Seq, event: OpEvent) -> Table:
+    """What the operation did to the node and to the plugins' books; rows that did not change are left out."""
+    before, after = recording.timeline.state_at(seq - 1), recording.timeline.state_at(seq)
+    title = f"Operation: {event.op} {bare(event.task)} @{event.node}"
+    rows = [*_node_rows(event, before, after), *_book_rows(event, before)]
+    return Table(title, COLUMNS, rows, head=tuple(_head(recording, event)))
+
+
+def _head(recording: Recording, event: OpEvent) -> Iterator[Line]:
+    yield line(_WORDS.get(event.op, event.op))
+    task = recording.timeline.tasks.get(event.task)
+    if task is not None:
+        wants = ", ".join(f"{short_name(n)} {amount(n, v)}" for n, v in task.resreq.items() if v)
+        yield line(muted(f"{event.task} requests {wants}, priority {task.priority}"))
+    if event.reason:
+        yield line(muted(f"reason: {event.reason}"))
+    if event.via:
+        yield line(muted("outside any statement: it takes effect at once"))
+
+
+def _node_rows(event: OpEvent, before: ClusterState, after: ClusterState) -> Iterator[Row]:
+    if event.after is None or event.node not in before.nodes:
+        return
+    was, now = before.nodes[event.node], event.after
+    for field in NodeAmounts._fields:
+        yield from _changes(f"node {field}", getattr(was, field), getattr(now, field), event.node)
+
+
+def _changes(what: str, was: Resource, now: Resource, node: str) -> Iterator[Row]:
+    for dim in dimensions((was, now)):
+        old, new = was.get(dim), now.get(dim)
+        if old != new:
+            sign = "+" if new > old else "-"
+            cells = (
+                Piece(what),
+                muted(short_name(dim)),
+                Piece(amount(dim, old)),
+                Piece(f"{sign}{amount(dim, abs(new - old))}", "warn"),
+                Piece(amount(dim, new), "strong"),
+            )
+            yield Row(f"{what} {dim}", cells, subject=("node", node) if node else ("", ""))
+
+
+def _book_rows(event: OpEvent, before: ClusterState) -> Iterator[Row]:
+    for plugin, figures in event.books:
+        name = str(figures.get("job") or figures.get("queue") or "")
+        yield from _figure_rows(plugin, name, figures, before)
+
+
+def _figure_rows(plugin: str, name: str, figures: Mapping[str, Any], before: ClusterState) -> Iterator[Row]:
+    for key, value in figures.items():
+        if key in ("job", "queue"):
+            continue
+        old = before.figure(plugin, name, key)
+        what = f"{plugin} {bare(name)} {key}"
+        if isinstance(value, Resource) and isinstance(old, Resource):
+            yield from _changes(what, old, value, "")
+        elif old != value:
+            cells = (Piece(what), Piece(""), Piece(figure(old)), Piece("→", "warn"), Piece(figure(value), "strong"))
+            yield Row(what, cells)

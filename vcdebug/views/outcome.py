@@ -1,0 +1,119 @@
+"""How a span came out: an action's statements, a job's fate, a task's node, a node's victims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import NO, YES, Piece, count, muted
+from vcdebug.views.headline import VICTIM_POINTS
+from vcdebug.views.names import list_or
+
+_UNDONE = ("unpipeline", "unallocate")
+_PLACED = ("pipeline", "allocate")
+
+
+@lru_cache(maxsize=20_000)
+def outcome(recording: Recording, index: int) -> Piece:
+    """The outcome of the span with this index."""
+    span = recording.spans[index]
+    events = recording.events[span.first - 1 : span.last]
+    match span.level:
+        case Level.ACTION:
+            return _action(span, events)
+        case Level.QUEUE:
+            return _queue(recording, span, events)
+        case Level.JOB:
+            return _job(events)
+        case Level.TASK:
+            return _task(events)
+        case Level.NODE:
+            return _node(events)
+    return Piece("")
+
+
+def _action(span: Span, events: Sequence[Event]) -> Piece:
+    if span.name == "enqueue":
+        jobs = [event.name for event in events if isinstance(event, PopEvent) and event.kind == "job"]
+        rejected = {job: None for job, _ in _rejections(events)}
+        if not jobs:
+            return muted("nothing waits")
+        return Piece(f"{len(jobs) - len(rejected)} of {len(jobs)} admitted", "bad" if rejected else "good")
+    fates = [event.what for event in events if isinstance(event, StatementEvent) and event.ops]
+    commits, discards = fates.count("commit"), fates.count("discard")
+    if not commits + discards:
+        bound = [event for event in events if isinstance(event, OpEvent) and event.op == "bind"]
+        return Piece(f"{len(bound)} bound", "good") if bound else muted("no statement")
+    parts = [f"○ {commits}" if commits else "", f"◆ {discards}" if discards else ""]
+    return Piece(" ".join(part for part in parts if part), "good" if commits else "bad")
+
+
+def _rejections(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+    for event in events:
+        if isinstance(event, HookEvent) and event.point == "JobEnqueueable" and event.result == -1:
+            yield str(dict(event.subject)["job"]), event.plugin
+
+
+def _queue(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+    for event in events[:3]:
+        if isinstance(event, HookEvent) and event.point == "Overused" and event.result:
+            return Piece(f"{NO} overused", "bad")
+    jobs = len([child for child in recording.tree.children(span) if child.level is Level.JOB])
+    return muted(count(jobs, "job") if jobs else "no job")
+
+
+def _job(events: Sequence[Event]) -> Piece:
+    for _, plugin in _rejections(events):
+        return Piece(f"{NO} {plugin} rejects", "bad")
+    if any(isinstance(event, HookEvent) and event.point == "JobEnqueueable" for event in events):
+        return Piece(f"{YES} admitted", "good")
+    fates = [event for event in events if isinstance(event, StatementEvent) and event.what in ("commit", "discard")]
+    if any(event.what == "commit" and event.ops for event in fates):
+        return Piece("○ committed", "good")
+    if any(event.ops for event in fates):
+        return Piece("◆ discarded", "bad")
+    if any(isinstance(event, OpEvent) and event.op == "bind" for event in events):
+        return Piece("○ bound", "good")
+    return muted("nothing done")
+
+
+def _task(events: Sequence[Event]) -> Piece:
+    node, op = "", ""
+    for event in events:
+        if isinstance(event, OpEvent) and event.op in _PLACED:
+            node, op = event.node, event.op
+        elif isinstance(event, OpEvent) and event.op in _UNDONE:
+            node, op = "", ""
+    if node:
+        return Piece(f"{'▸' if op == 'pipeline' else '●'} {node}", "good")
+    return Piece(f"{NO} {_obstacle(events)}", "bad")
+
+
+def _obstacle(events: Sequence[Event]) -> str:
+    """The last gate that the task did not pass."""
+    for event in reversed(events):
+        if isinstance(event, HookEvent) and event.point in VICTIM_POINTS:
+            return "no victims"
+        if isinstance(event, HookEvent) and event.result is False:
+            return f"{event.point}: {event.plugin}"
+        if isinstance(event, HookEvent) and event.point == "PrePredicate" and event.result is not None:
+            return f"PrePredicate: {event.plugin}"
+        if isinstance(event, PredicateEvent) and not len(event.feasible):
+            return f"0/{event.processed} nodes"
+    return "no place"
+
+
+def _node(events: Sequence[Event]) -> Piece:
+    evicted = [event.task for event in events if isinstance(event, OpEvent) and event.op == "evict"]
+    if any(isinstance(event, OpEvent) and event.op in _UNDONE for event in events):
+        return Piece(f"{NO} undone", "bad")
+    if any(isinstance(event, OpEvent) and event.op in _PLACED for event in events):
+        return Piece(f"▲ {list_or(evicted, 'nobody')}", "good")
+    asked = [event for event in events if isinstance(event, HookEvent) and event.point in VICTIM_POINTS]
+    if asked and not any(dict(event.subject)["candidates"] for event in asked):
+        return muted("no candidates")
+    if asked and not asked[-1].result:
+        return Piece(f"{NO} {asked[-1].plugin}", "bad")
+    return Piece(f"{NO} not enough" if evicted or asked else "", "bad" if evicted or asked else "")

@@ -1,0 +1,70 @@
+"""Why a job waits, as a table: the one cause, its numbers and proof, what else stands in the way, what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+from vcdebug.errors import UnsupportedError
+from vcdebug.explain.answer import Explanation, Finding
+from vcdebug.model.names import JobId, Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
+
+COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))
+_STATES: dict[str, Piece] = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted("–")}
+
+
+def job_at(recording: Recording, kind: str, name: str, present: JobId) -> JobId:
+    """The job of a row, else the present one, else the first that has something pending at the end."""
+    if kind == "job" and name in recording.session.jobs:
+        return name
+    if kind == "task" and name in recording.owners.jobs:
+        return recording.owners.jobs[name]
+    if present:
+        return present
+    jobs = recording.session.jobs
+    return next((uid for uid, job in jobs.items() if job.has_pending_tasks()), next(iter(jobs), ""))
+
+
+def explanation(recording: Recording, job: JobId) -> Table:
+    """Why the job waits, or what it got."""
+    try:
+        explain = import_module("vcdebug.explain.pending").explain
+    except ModuleNotFoundError as error:
+        raise UnsupportedError("this build cannot explain yet") from error
+    return pending(explain(recording, job))
+
+
+def pending(found: Explanation) -> Table:
+    """The explanation of a job."""
+    rows = [*_evidence(found.dominant, "proof"), *_steps(found)]
+    for finding in found.contributing:
+        rows += _evidence(finding, finding.cause)
+    return Table(f"Why {found.job} {'got in' if found.scheduled else 'waits'}", COLUMNS, rows, head=tuple(_head(found)))
+
+
+def _head(found: Explanation) -> Iterator[Line]:
+    style: Style = "good" if found.scheduled else "bad"
+    mark = YES if found.scheduled else NO
+    yield line(Piece(f"{mark} {found.cause}", style))
+    yield line(found.sentence)
+    yield from (line(muted(f"  {text}")) for text in found.dominant.lines)
+    for finding in found.contributing:
+        yield line(muted("also  "), Piece(f"{finding.cause}  ", "warn"), finding.sentence)
+    for advice in found.advice:
+        yield line(muted("try   "), advice)
+    yield ()
+
+
+def _evidence(finding: Finding, label: str) -> Iterator[Row]:
+    for number, entry in enumerate(finding.evidence):
+        cells = (Piece(str(entry.seq)), Piece(label, "accent"), Piece(entry.text))
+        yield Row(f"{label} {number}", cells, entry.seq)
+
+
+def _steps(found: Explanation) -> Iterator[Row]:
+    for step in found.steps:
+        seq: Seq = step.seqs[0] if step.seqs else 0
+        cells = (Piece(str(seq) if seq else ""), _STATES[step.state], Piece(f"{step.name}: {step.text}"))
+        yield Row(f"step {step.name}", cells, seq)

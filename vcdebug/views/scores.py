@@ -1,0 +1,86 @@
+"""Scores of nodes: node by plugin, the best first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vcdebug.framework.record import BestEvent, ScoreEvent
+from vcdebug.model.names import FloatArray, Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.amounts import number
+from vcdebug.views.base import BEST, Column, OnDemand, Piece, Row, Table, count, line, muted
+from vcdebug.views.names import bare
+
+_SHORT = {
+    "NodeResourcesFit_LeastAllocated": "least",
+    "NodeResourcesFit_MostAllocated": "most",
+    "NodeResourcesBalancedAllocation": "balanced",
+    "NodeAffinity": "affinity",
+    "InterPodAffinity": "podaffinity",
+    "TaintToleration": "taints",
+    "PodTopologySpread": "spread",
+    "ImageLocality": "image",
+    "DynamicResources": "dra",
+}
+
+
+def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
+    """Every node with each plugin's part and the total, in order of the total."""
+    title = f"Scores for {bare(event.task)}"
+    if not len(event.rows):
+        return Table(title, foot=(line(muted("no node was left to score")),))
+    order = np.argsort(-np.nan_to_num(event.total, nan=-np.inf), kind="stable")
+    top = float(event.total[order[0]])
+    parts = [(short_part(name), values) for name, values in event.parts if name in _shown(event)]
+    columns = (Column(""), Column("node"), Column("total", right=True), *(Column(n, right=True) for n, _ in parts))
+    tied = int(np.count_nonzero(event.total == top))
+    words = f"{tied} tie at the top" if tied > 1 else ""
+    head = (line(count(len(event.rows), "node"), muted(f"  {words}")),)
+    rows = OnDemand(len(order), lambda i: _row(recording, event, int(order[i]), top, [v for _, v in parts]))
+    return Table(title, columns, rows, head=head)
+
+
+def _shown(event: ScoreEvent) -> dict[str, None]:
+    """Parts that are not all zero; without any, all."""
+    telling = {name: None for name, values in event.parts if np.nan_to_num(values).any()}
+    return telling or dict.fromkeys(name for name, _ in event.parts)
+
+
+def _row(recording: Recording, event: ScoreEvent, index: int, top: float, parts: list[FloatArray]) -> Row:
+    name = recording.node_names[int(event.rows[index])]
+    total = float(event.total[index])
+    best = total == top
+    cells = (
+        Piece(BEST if best else "", "accent"),
+        Piece(name, "strong" if best else ""),
+        Piece(_score(total), "strong" if best else ""),
+        *(Piece(_score(float(values[index]))) for values in parts),
+    )
+    return Row(name, cells, subject=("node", name))
+
+
+def _score(value: float) -> str:
+    return "–" if np.isnan(value) else number(value)
+
+
+def short_part(name: str) -> str:
+    """`nodeorder/batch/NodeAffinity` → `affinity`; a plugin's own sum keeps its name."""
+    tail = name.rsplit("/", 1)[-1]
+    return _SHORT.get(tail, name.replace("/batch", " batch"))
+
+
+def best_of(recording: Recording, seq: Seq, event: BestEvent) -> Table:
+    """The choice, and the scores that it was made from."""
+    for earlier in range(seq - 1, max(0, seq - 4), -1):
+        scores = recording.event(earlier)
+        if isinstance(scores, ScoreEvent):
+            table = score_grid(recording, earlier, scores)
+            drawn = f"  drawn among {len(event.tied)} that tie; the real scheduler may draw another" if len(event.tied) > 1 else ""
+            head = (
+                line("best ", Piece(f"{BEST} {event.name}", "accent"), f" with {number(event.score)}", muted(drawn)),
+                *table.head,
+            )
+            return Table(table.title, table.columns, table.rows, head=head)
+    columns = (Column(event.kind), Column("score", right=True))
+    rows = [Row(name, (Piece(name), Piece(number(event.score)))) for name in event.tied]
+    return Table(f"Best {event.kind}: {event.name}", columns, rows)

@@ -1,0 +1,140 @@
+"""The statement that an event belongs to: its operations so far, and what becomes of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementEvent
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.headline import answer
+from vcdebug.views.names import bare
+
+TITLE = "Statement"
+_OPS = ("evict", "pipeline", "allocate")
+_GATES = ("JobPipelined", "JobReady", "SubJobPipelined", "SubJobReady")
+_WORDS = {"evict": "▲ evict", "pipeline": "▸ pipeline", "allocate": "● allocate"}
+
+
+class Life(NamedTuple):
+    """One statement from its first operation to its end."""
+
+    ops: tuple[Seq, ...]
+    end: Seq
+    fate: str
+    """commit, discard, or nothing where the recording ends first."""
+    undone: Seq
+    """The last event of its undoing; the end itself where nothing is undone."""
+
+
+def lives(recording: Recording, first: Seq, last: Seq) -> list[Life]:
+    """The statements that lie in a stretch of events. A trial that is merged goes on as part of the other."""
+    found: list[Life] = []
+    pending: list[Seq] = []
+    for seq in range(first, last + 1):
+        event = recording.event(seq)
+        if isinstance(event, OpEvent) and event.op in _OPS and event.via is None:
+            pending.append(seq)
+        elif isinstance(event, StatementEvent) and event.what in ("commit", "discard", "save"):
+            own = pending[len(pending) - len(event.ops) :] if event.ops else []
+            del pending[len(pending) - len(own) :]
+            if event.what != "save":
+                undone = seq + (len(own) if event.what == "discard" else 0)
+                found.append(Life(tuple(own), seq, event.what, undone))
+    if pending:
+        found.append(Life(tuple(pending), last, "", last))
+    return found
+
+
+def life_at(recording: Recording, seq: Seq) -> Life | None:
+    """The statement that is open at an event, or is just being ended there."""
+    first, last = _stretch(recording, seq)
+    around = [life for life in lives(recording, first, last) if life.ops and life.ops[0] <= seq <= life.undone]
+    if around:
+        return min(around, key=lambda life: life.undone - life.ops[0])
+    event = recording.event(seq)
+    if isinstance(event, StatementEvent) and event.what in ("commit", "discard"):
+        return Life((), seq, event.what, seq)
+    return None
+
+
+def _stretch(recording: Recording, seq: Seq) -> tuple[Seq, Seq]:
+    """The events between which a statement lives: its action's."""
+    path = recording.tree.path(seq)
+    span = path[1] if len(path) > 1 else None
+    return (span.first, span.last) if span is not None else (seq, seq)
+
+
+def statement(recording: Recording, seq: Seq) -> Table:
+    """Operations of the open statement, done and to come, and its fate."""
+    life = life_at(recording, seq)
+    if life is None:
+        return Table(TITLE, foot=(line(muted(_idle(recording, seq))),))
+    columns = (Column(""), Column(""), Column(""), Column("", flexible=True), Column("", right=True))
+    rows = [_row(recording, op, seq, life) for op in life.ops]
+    done = [op for op in life.ops if op <= seq]
+    current = f"event {done[-1]}" if done else ""
+    return Table(TITLE, columns, rows, head=tuple(_fate(recording, seq, life)), current=current)
+
+
+def _idle(recording: Recording, seq: Seq) -> str:
+    event = recording.event(seq)
+    if isinstance(event, ActionEvent) or recording.tree.innermost(seq) is None:
+        return "no statement is open"
+    return "no operation yet"
+
+
+def _row(recording: Recording, op: Seq, seq: Seq, life: Life) -> Row:
+    event = recording.event(op)
+    assert isinstance(event, OpEvent)
+    style = "muted" if op > seq else ""
+    undone = life.fate == "discard" and seq > life.end
+    why = "undone" if undone else "still to come" if op > seq else _reason(event)
+    cells = (
+        Piece(_WORDS[event.op], style),  # type: ignore[arg-type]
+        Piece(bare(event.task), style),  # type: ignore[arg-type]
+        Piece(event.node, style),  # type: ignore[arg-type]
+        muted(why),
+        muted(str(op)),
+    )
+    return Row(f"event {op}", cells, op, ("task", event.task))
+
+
+def _reason(event: OpEvent) -> str:
+    if event.op == "evict":
+        return f"victim of {event.reason}" if event.reason else ""
+    if event.op == "pipeline":
+        return "onto room that victims leave" if event.eviction else "onto room being released"
+    return "onto idle room"
+
+
+def _fate(recording: Recording, seq: Seq, life: Life) -> list[Line]:
+    where = muted(f"  event {life.end}")
+    if not life.fate:
+        return [line(muted("the recording ends before its fate"))]
+    count = "no operation" if not life.ops else f"{len(life.ops)} operation{'s' if len(life.ops) > 1 else ''}"
+    happened = life.end <= seq
+    if life.fate == "commit":
+        word = "committed" if happened else "will be committed"
+        return [line(Piece(f"○ {word}: {count}", "good"), where, *_gate(recording, life))]
+    word = "discarded" if happened else "will be discarded"
+    return [line(Piece(f"◆ {word}: {count}", "bad"), where, *_gate(recording, life))]
+
+
+def _gate(recording: Recording, life: Life) -> list[Piece]:
+    """The answers that decided: the votes right before the end."""
+    answers: list[HookEvent] = []
+    for seq in range(life.end - 1, max(0, life.end - 12), -1):
+        event = recording.event(seq)
+        if not isinstance(event, HookEvent) or event.point not in _GATES:
+            break
+        if answers and event.point != answers[0].point:
+            break
+        answers.append(event)
+    if not answers:
+        return []
+    pieces = [Piece(f"  {answers[0].point}:")]
+    for event in reversed(answers):
+        pieces += [Piece(f" {event.plugin} "), answer(event)]
+    return pieces

@@ -1,0 +1,95 @@
+"""The moments between decisions: an action begins or ends, the session opened or closed, the scheduler panicked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.framework.record import ActionEvent, CloseEvent, PanicEvent, RandomEvent, StatementEvent, StateEvent
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.names import bare
+from vcdebug.views.outcome import outcome
+
+JOB_COLUMNS = (Column("job", flexible=True), Column("phase"), Column("message", flexible=True))
+TASK_COLUMNS = (Column("part"), Column("outcome", flexible=True), Column("event", right=True))
+OP_COLUMNS = (Column("operation"), Column("task"), Column("node"))
+
+
+def action(recording: Recording, seq: Seq, event: ActionEvent) -> Table:
+    """What the action did, queue by queue and job by job."""
+    path = recording.tree.path(seq)
+    rows: list[Row] = []
+    if len(path) > 1:
+        for queue in recording.tree.children(path[1]):
+            cells = (Piece(f"queue {queue.name}", "strong"), outcome(recording, queue.index), muted(str(queue.first)))
+            rows.append(Row(f"span {queue.index}", cells, queue.first, ("queue", queue.name)))
+            for job in recording.tree.children(queue):
+                words = (Piece(f"  {bare(job.name)}"), outcome(recording, job.index), muted(str(job.first)))
+                rows.append(Row(f"span {job.index}", words, job.first, ("job", job.name)))
+    names = " → ".join(f"[{name}]" if name == event.action else name for name in recording.conf.actions)
+    foot = () if rows else (line(muted("no queue had anything for it")),)
+    return Table(f"Action {event.action} {event.what}s", TASK_COLUMNS, rows, head=(line(muted(names)),), foot=foot)
+
+
+def state(recording: Recording, seq: Seq, event: StateEvent) -> Table:
+    """The jobs as counted in a state event."""
+    rows = []
+    for uid, job in event.jobs.items():
+        words = ", ".join(f"{number} {label}" for label, number in job.status.items())
+        rows.append(Row(uid, (Piece(uid), Piece(job.phase or "–"), Piece(words)), subject=("job", uid)))
+    title = "Session opened" if event.when == "open" else f"State {event.when}"
+    tiers = (
+        line(muted(f"tier {number}  "), ", ".join(option.name for option in tier))
+        for number, tier in enumerate(recording.conf.tiers, start=1)
+    )
+    actions = line(muted("actions "), ", ".join(recording.conf.actions))
+    head = (actions, *tiers) if event.when == "open" else ()
+    return Table(title, JOB_COLUMNS, rows, head=head)
+
+
+def close(recording: Recording, seq: Seq, event: CloseEvent) -> Table:
+    """What the scheduler writes about each job; those that wait first."""
+    rows = sorted(_close_rows(event), key=lambda row: row.cells[2].style != "bad")
+    return Table("Session closed: what is written about each job", JOB_COLUMNS, rows)
+
+
+def _close_rows(event: CloseEvent) -> Iterator[Row]:
+    for uid, job in event.jobs.items():
+        bad = next((c for c in job.conditions if c.type == "Unschedulable" and c.status == "True"), None)
+        style: Style = "bad" if bad else ""
+        words = f"{NO} {bad.message}" if bad else job.fit_error
+        yield Row(uid, (Piece(uid), Piece(job.phase), Piece(words, style)), subject=("job", uid))
+
+
+def panic(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
+    """The real scheduler's process ends here."""
+    head = (
+        line(Piece(f"{NO} the real scheduler panics here, and the cycle ends", "bad")),
+        line(event.message),
+    )
+    return Table("Panic", head=head)
+
+
+def random(recording: Recording, seq: Seq, event: RandomEvent) -> Table:
+    """A draw that the replay answers with 0."""
+    words = f"the real scheduler draws a number below {event.n}; the replay takes 0, one of the possible runs"
+    return Table("Random draw", head=(line(words),))
+
+
+def operations(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
+    """The operations that a statement commits, discards, merges, saves or recovers."""
+    rows = [
+        Row(f"{number}", (Piece(kind), Piece(task), Piece(node)), subject=("task", task))
+        for number, (kind, task, node) in enumerate(event.ops)
+    ]
+    words = {
+        "commit": "evictions and bindings go to the cluster now",
+        "discard": "everything is undone, newest first",
+        "merge": "a trial on one node becomes part of the job's statement",
+        "save": "kept aside, to be recovered if it turns out best",
+        "recover": "a saved statement is played again",
+    }
+    style: Style = "bad" if event.what == "discard" else "good" if event.what == "commit" else ""
+    head = (line(Piece(f"{event.what}: {count(len(event.ops), 'operation')}", style), muted(f"  {words.get(event.what, '')}")),)
+    return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head)

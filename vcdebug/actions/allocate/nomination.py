@@ -78,5 +78,6 @@ def _place(ssn: Session, sub_job: SubJobInfo, placements: Placements) -> Stateme
 
 def _forget(sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
     sub_job.nominated_hyper_node = ""
-    for task in tasks:
-        task.pod.nominated_node_name = ""
+    waiting = tasks.clone()
+    while waiting:
+        waiting.pop().pod.nominated_node_name = ""

@@ -133,7 +133,7 @@ def _reserved(resources: Mapping[str, str]) -> int:
             return 0
         if name not in RESERVABLE or amounts[name] < 0:
             return 0
-    return -div(-amounts.get(CPU, 0) - 999, 1000) if amounts.get(CPU, 0) > 0 else 0
+    return div(amounts.get(CPU, 0) + 999, 1000)
 
 
 def _topology(detail: Mapping[str, Any], known: dict[tuple[Any, ...], CpuTopology]) -> CpuTopology:

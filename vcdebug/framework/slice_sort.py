@@ -1,0 +1,201 @@
+"""Go's sort.Slice: which of the many orders an inconsistent `less` leads to depends on the algorithm's every step.
+
+Upstream: Go's package sort (pattern-defeating quicksort).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Generic, TypeVar
+
+from vcdebug.gomath import div
+
+T = TypeVar("T")
+
+INSERTION_LIMIT = 12
+SHORT = 50
+NINTHER_SWAPS = 12
+SHIFT_ATTEMPTS = 5
+WORD = 2**64 - 1
+
+
+class _Hint(Enum):
+    """What the search for a pivot saw of the order."""
+
+    UNKNOWN = 0
+    INCREASING = 1
+    DECREASING = 2
+
+
+def slice_sorted(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
+    """The items in the order that sort.Slice leaves them in."""
+    work = _Work(list(items), less)
+    work.quick(0, len(work.items), len(work.items).bit_length())
+    return work.items
+
+
+class _Work(Generic[T]):
+    """The list being sorted; ranges are [a, b)."""
+
+    __slots__ = ("_less", "items")
+
+    def __init__(self, items: list[T], less: Callable[[T, T], bool]) -> None:
+        self.items = items
+        self._less = less
+
+    def _below(self, i: int, j: int) -> bool:
+        return self._less(self.items[i], self.items[j])
+
+    def _swap(self, i: int, j: int) -> None:
+        self.items[i], self.items[j] = self.items[j], self.items[i]
+
+    def quick(self, a: int, b: int, limit: int) -> None:
+        balanced = partitioned = True
+        while b - a > INSERTION_LIMIT:
+            if limit == 0:
+                self._heap(a, b)
+                return
+            if not balanced:
+                self._shuffle(a, b)
+                limit -= 1
+            pivot, hint = self._pivot(a, b)
+            if hint is _Hint.DECREASING:
+                self.items[a:b] = self.items[a:b][::-1]
+                pivot, hint = (b - 1) - (pivot - a), _Hint.INCREASING
+            if balanced and partitioned and hint is _Hint.INCREASING and self._nearly_sorted(a, b):
+                return
+            if a > 0 and not self._below(a - 1, pivot):
+                a = self._split_equal(a, b, pivot)
+                continue
+            length = b - a
+            middle, partitioned = self._split(a, b, pivot)
+            left, right = middle - a, b - middle
+            balanced = min(left, right) >= div(length, 8)
+            if left < right:
+                self.quick(a, middle, limit)
+                a = middle + 1
+            else:
+                self.quick(middle + 1, b, limit)
+                b = middle
+        self._insertion(a, b)
+
+    def _insertion(self, a: int, b: int) -> None:
+        for i in range(a + 1, b):
+            j = i
+            while j > a and self._below(j, j - 1):
+                self._swap(j, j - 1)
+                j -= 1
+
+    def _heap(self, a: int, b: int) -> None:
+        size = b - a
+        for root in range(div(size - 1, 2), -1, -1):
+            self._sift(root, size, a)
+        for last in range(size - 1, -1, -1):
+            self._swap(a, a + last)
+            self._sift(0, last, a)
+
+    def _sift(self, root: int, size: int, first: int) -> None:
+        while (child := 2 * root + 1) < size:
+            if child + 1 < size and self._below(first + child, first + child + 1):
+                child += 1
+            if not self._below(first + root, first + child):
+                return
+            self._swap(first + root, first + child)
+            root = child
+
+    def _close_in(self, i: int, j: int, a: int) -> tuple[int, int]:
+        """From both ends to the next two that stand on the wrong side of the pivot at `a`."""
+        while i <= j and self._below(i, a):
+            i += 1
+        while i <= j and not self._below(j, a):
+            j -= 1
+        return i, j
+
+    def _split(self, a: int, b: int, pivot: int) -> tuple[int, bool]:
+        """(where the pivot ends up, whether nothing had to be moved)."""
+        self._swap(a, pivot)
+        i, j = self._close_in(a + 1, b - 1, a)
+        untouched = i > j
+        while i <= j:
+            self._swap(i, j)
+            i, j = self._close_in(i + 1, j - 1, a)
+        self._swap(j, a)
+        return j, untouched
+
+    def _split_equal(self, a: int, b: int, pivot: int) -> int:
+        """Elements equal to the pivot first; where the others begin."""
+        self._swap(a, pivot)
+        i, j = a + 1, b - 1
+        while True:
+            while i <= j and not self._below(a, i):
+                i += 1
+            while i <= j and self._below(a, j):
+                j -= 1
+            if i > j:
+                return i
+            self._swap(i, j)
+            i, j = i + 1, j - 1
+
+    def _nearly_sorted(self, a: int, b: int) -> bool:
+        """Mend a few neighbours; whether that sorted the range."""
+        i = a + 1
+        for _ in range(SHIFT_ATTEMPTS):
+            while i < b and not self._below(i, i - 1):
+                i += 1
+            if i == b:
+                return True
+            if b - a < SHORT:
+                return False
+            self._swap(i, i - 1)
+            self._shift(a, i, b)
+        return False
+
+    def _shift(self, a: int, i: int, b: int) -> None:
+        """The smaller one to the left (as far as the list's start), the greater one to the right."""
+        j = i - 1
+        while i - a >= 2 and j >= 1 and self._below(j, j - 1):
+            self._swap(j, j - 1)
+            j -= 1
+        j = i + 1
+        while j < b and self._below(j, j - 1):
+            self._swap(j, j - 1)
+            j += 1
+
+    def _shuffle(self, a: int, b: int) -> None:
+        """Break a pattern that made a bad pivot; the draws depend on the length only."""
+        length = b - a
+        state, mask = length, (1 << length.bit_length()) - 1
+        middle = a + div(length, 4) * 2
+        for index in range(middle - 1, middle + 2):
+            state ^= state << 13 & WORD
+            state ^= state >> 7
+            state ^= state << 17 & WORD
+            other = state & mask
+            self._swap(index, a + (other - length if other >= length else other))
+
+    def _pivot(self, a: int, b: int) -> tuple[int, _Hint]:
+        length = b - a
+        quarter = div(length, 4)
+        places = (a + quarter, a + quarter * 2, a + quarter * 3)
+        swaps = 0
+        if length >= SHORT:
+            medians = [self._median(at - 1, at, at + 1) for at in places]
+            swaps += medians[0][1] + medians[1][1] + medians[2][1]
+            places = (medians[0][0], medians[1][0], medians[2][0])
+        pivot, more = self._median(*places)
+        swaps += more
+        if swaps == 0:
+            return pivot, _Hint.INCREASING
+        return pivot, _Hint.DECREASING if swaps == NINTHER_SWAPS else _Hint.UNKNOWN
+
+    def _median(self, a: int, b: int, c: int) -> tuple[int, int]:
+        """(index of the middle one, how many comparisons went against the order)."""
+        swaps = 0
+        if self._below(b, a):
+            a, b, swaps = b, a, swaps + 1
+        if self._below(c, b):
+            b, c, swaps = c, b, swaps + 1
+        if self._below(b, a):
+            a, b, swaps = b, a, swaps + 1
+        return b, swaps

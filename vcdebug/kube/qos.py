@@ -1,0 +1,56 @@
+"""A pod's quality-of-service class.
+
+Upstream: k8s apis/core/v1/helper/qos.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.quantity import nano_value
+from vcdebug.snapshot.snapshot import Flags
+
+GUARANTEED = "Guaranteed"
+BURSTABLE = "Burstable"
+BEST_EFFORT = "BestEffort"
+COMPUTE = ("cpu", "memory")
+
+
+def pod_qos(pod: Pod, flags: Flags) -> str:
+    """The class that the status states, else what requests and limits of cpu and memory make of it."""
+    stated: str = pod.status.get("qosClass") or ""
+    if stated:
+        return stated
+    whole = pod.spec.get("resources")
+    if flags.gate("PodLevelResources") and whole is not None:
+        limits = whole.get("limits") or {}
+        complete = not limits or len(_positive(limits)) == len(COMPUTE)
+        return _class(_positive(whole.get("requests") or {}), _positive(limits), complete=complete)
+    requests: dict[str, int] = {}
+    limits = {}
+    complete = True
+    for container in (*(pod.spec.get("containers") or ()), *(pod.spec.get("initContainers") or ())):
+        resources = container.get("resources") or {}
+        own = _positive(resources.get("limits") or {})
+        _add(requests, _positive(resources.get("requests") or {}))
+        _add(limits, own)
+        complete = complete and len(own) == len(COMPUTE)
+    return _class(requests, limits, complete=complete)
+
+
+def _class(requests: Mapping[str, int], limits: Mapping[str, int], *, complete: bool) -> str:
+    if not requests and not limits:
+        return BEST_EFFORT
+    return GUARANTEED if complete and requests == limits else BURSTABLE
+
+
+def _positive(resources: Mapping[str, Any]) -> dict[str, int]:
+    amounts = {name: nano_value(resources[name]) for name in COMPUTE if name in resources}
+    return {name: amount for name, amount in amounts.items() if amount > 0}
+
+
+def _add(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+    for name, amount in amounts.items():
+        total[name] = total.get(name, 0) + amount

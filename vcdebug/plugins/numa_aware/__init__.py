@@ -1,0 +1,144 @@
+"""numa-aware: gives Guaranteed pods whole CPUs on as few NUMA nodes as the node's policy asks for.
+
+Upstream: plugins/numaaware.
+Differs: CPUs of pods that were bound in earlier cycles and are not yet in the Numatopology object count as free, since
+a snapshot does not know them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import Event, NodeScores, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.kube.qos import GUARANTEED, pod_qos
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.names import Codes, NodeName, TaskId
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, read_numa
+from vcdebug.model.resource import AssertPanic
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.numa_aware.assignment import NONE, Assignment, assign, cpu_request, normalized
+
+POLICY_ANNOTATION = "volcano.sh/numa-topology-policy"
+STATIC = "static"
+MAX_SCORE = 100
+
+NO_INFO = "numa info is empty"
+NOT_STATIC = "cpu manager policy isn't static"
+NO_CPUS = "cpu allocatable map is empty"
+NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
+
+Question = tuple[CpuTopology, str, int, BitSet | None, tuple[tuple[str, int], ...]]
+"""Everything that an assignment depends on."""
+
+
+def _other_policy(task_policy: str, node_policy: str) -> str:
+    return f"task topology policy[{task_policy}] is different with node[{node_policy}]"
+
+
+class NumaAware(Plugin):
+    """An assignment is made by a predicate call and charged by an allocate event."""
+
+    name: ClassVar[str] = "numa-aware"
+    remembers_rows = True
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weight = arguments.get_int("weight", 1)
+
+    def on_session_open(self, ssn: Session) -> None:
+        self._ssn = ssn
+        manifests = ssn.snapshot.of("Numatopology") if ssn.flags.gate("ResourceTopology") else []
+        self._info: dict[NodeName, NumaInfo] = {
+            name: info for name, info in read_numa(manifests).items() if name in ssn.nodes
+        }
+        self._free: dict[NodeName, BitSet | None] = {name: info.free_cpus for name, info in self._info.items()}
+        self._assigned: dict[TaskId, dict[NodeName, BitSet]] = {}
+        self._known: dict[Question, Assignment] = {}
+
+    # Filtering
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
+        if pod_qos(task.pod, self._ssn.flags) != GUARANTEED:
+            return codes
+        policy = _task_policy(task)
+        for index, name in enumerate(nodes.names):
+            info = self._info.get(name)
+            refusal = self._refusal(policy, info) if policy else None
+            if refusal is not None:
+                codes[index] = self._ssn.reasons.error(refusal)
+            elif info is not None and (policy or _manages(info)):
+                codes[index] = self._assign(task, info)
+        return codes
+
+    def _refusal(self, policy: str, info: NumaInfo | None) -> str | None:
+        if info is None:
+            return NO_INFO
+        if info.cpu_manager_policy != STATIC:
+            return NOT_STATIC
+        if policy != info.topology_policy:
+            return _other_policy(policy, info.topology_policy)
+        return None if self._free[info.name] else NO_CPUS
+
+    def _assign(self, task: TaskInfo, info: NumaInfo) -> int:
+        """The verdict's code; an accepted node's CPUs are remembered for the task."""
+        containers = task.pod.spec.get("containers") or ()
+        needs = tuple((container.get("name") or "", cpu_request(container)) for container in containers)
+        free = self._free[info.name]
+        question = (info.topology, info.topology_policy, info.reserved_cpus, free, needs)
+        answer = self._known.get(question)
+        if answer is None:
+            answer = self._known[question] = assign(info, free, containers)
+        if answer.refused is not None:
+            reason = f"container {answer.refused} cannot be assigned by numa"
+            return self._ssn.reasons.code((Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
+        self._assigned.setdefault(task.uid, {})[info.name] = answer.cpus
+        return 0
+
+    # Scoring
+
+    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        assigned = self._assigned.get(task.uid)
+        if assigned is None or not _task_policy(task):
+            return None
+        spans: list[int] = []
+        for name in nodes.names:
+            info = self._info.get(name)
+            if info is None:
+                raise AssertPanic(NIL_POINTER)
+            spans.append(info.topology.spanned_numa_nodes(assigned.get(name, 0)))
+        scores = [float(score * self._weight) for score in normalized(spans, MAX_SCORE)]
+        return NodeScores(np.array(scores, dtype=np.float64))
+
+    # Events
+
+    def allocate_func(self, event: Event) -> None:
+        """Take what the last predicate call assigned; without one, nothing."""
+        cpus, free = self._planned(event.task)
+        if cpus is not None and free is not None:
+            self._free[event.task.node_name] = free & ~cpus
+
+    def deallocate_func(self, event: Event) -> None:
+        """Give it back."""
+        cpus, free = self._planned(event.task)
+        if cpus is not None and free is not None:
+            self._free[event.task.node_name] = free | cpus
+
+    def _planned(self, task: TaskInfo) -> tuple[BitSet | None, BitSet | None]:
+        return self._assigned.get(task.uid, {}).get(task.node_name), self._free.get(task.node_name)
+
+
+def _task_policy(task: TaskInfo) -> str:
+    """The policy that the pod asks for, empty for none."""
+    policy = task.pod.annotations.get(POLICY_ANNOTATION, "")
+    return "" if policy == NONE else policy
+
+
+def _manages(info: NumaInfo) -> bool:
+    """Whether pods without a policy of their own are assigned CPUs here too."""
+    return info.cpu_manager_policy == STATIC and info.topology_policy not in (NONE, "")

@@ -1,0 +1,141 @@
+"""Container by container: which NUMA nodes suit, whether the node's policy admits them, and the CPUs taken.
+
+Upstream: plugins/numaaware/policy, plugins/numaaware/provider/cpumanager (cpu_mng).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from vcdebug.gomath import div
+from vcdebug.model.numa import CPU, BitSet, CpuTopology, NumaInfo, bit_set, members
+from vcdebug.plugins.numa_aware.accumulator import take
+from vcdebug.snapshot.quantity import milli_value, value
+
+NONE = "none"
+BEST_EFFORT = "best-effort"
+RESTRICTED = "restricted"
+SINGLE_NUMA_NODE = "single-numa-node"
+MANAGED = (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
+
+
+class Hint(NamedTuple):
+    """NUMA nodes that could serve a container; None stands for any."""
+
+    nodes: BitSet | None
+    preferred: bool
+
+
+class Assignment(NamedTuple):
+    """The CPUs that a pod's containers take, or the first container that is refused."""
+
+    cpus: BitSet
+    refused: str | None
+
+
+def cpu_request(container: Mapping[str, Any]) -> int:
+    """Whole CPUs that the container requests; 0 when it requests none or a fraction."""
+    requests = (container.get("resources") or {}).get("requests") or {}
+    if CPU not in requests:
+        return 0
+    whole = value(requests[CPU])
+    return whole if whole * 1000 == milli_value(requests[CPU]) else 0
+
+
+def assign(info: NumaInfo, free: BitSet | None, containers: Sequence[Mapping[str, Any]]) -> Assignment:
+    """What the containers take from `free` one after the other; None means that the node names no CPUs."""
+    reserved = take(info.topology, info.topology.cpus, info.reserved_cpus) or 0
+    taken = 0
+    for container in containers:
+        need = cpu_request(container)
+        hints = None if need == 0 or free is None else _hints(info.topology, free & ~reserved, need)
+        best, admitted = _decide(info, hints)
+        if not admitted:
+            return Assignment(0, container.get("name") or "")
+        free = free or 0
+        chosen = _allocate(info.topology, free & ~reserved, best, need)
+        taken |= chosen
+        free &= ~chosen
+    return Assignment(taken, None)
+
+
+def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
+    """(size, set) of every subset of the NUMA nodes, smaller ones first."""
+    nodes = topology.numa_nodes
+    for size in range(1, len(nodes) + 1):
+        for chosen in combinations(nodes, size):
+            yield size, bit_set(chosen)
+
+
+def _hints(topology: CpuTopology, available: BitSet, need: int) -> list[Hint]:
+    """Every set of NUMA nodes with enough free CPUs; preferred are those as small as an empty machine would allow."""
+    smallest = len(topology.in_numa)
+    found: list[tuple[int, BitSet]] = []
+    for size, nodes in _node_sets(topology):
+        cpus = _cpus_on(topology, nodes)
+        if cpus.bit_count() >= need:
+            smallest = min(smallest, size)
+        if (cpus & available).bit_count() >= need:
+            found.append((size, nodes))
+    return [Hint(nodes, size == smallest) for size, nodes in found]
+
+
+def _cpus_on(topology: CpuTopology, nodes: BitSet) -> BitSet:
+    cpus = 0
+    for numa in members(nodes):
+        cpus |= topology.in_numa.get(numa, 0)
+    return cpus
+
+
+def _decide(info: NumaInfo, hints: list[Hint] | None) -> tuple[BitSet | None, bool]:
+    """(NUMA nodes to align with, whether the node's policy admits the container)."""
+    policy = info.topology_policy
+    if policy not in MANAGED:
+        return None, True
+    if hints is None:
+        hints = [Hint(None, True)]
+    elif not hints:
+        hints = [Hint(None, False)]
+    if policy == SINGLE_NUMA_NODE:
+        hints = [hint for hint in hints if hint.preferred and (hint.nodes is None or hint.nodes.bit_count() == 1)]
+    best = _merge(bit_set(info.topology.in_numa), hints)
+    return best.nodes, policy == BEST_EFFORT or best.preferred
+
+
+def _merge(every: BitSet, hints: list[Hint]) -> Hint:
+    best = Hint(every, False)
+    narrowness = _narrowness(every)
+    for hint in hints:
+        nodes = every if hint.nodes is None else hint.nodes & every
+        if not nodes or (best.preferred and not hint.preferred):
+            continue
+        if hint.preferred != best.preferred or _narrowness(nodes) < narrowness:
+            best, narrowness = Hint(nodes, hint.preferred), _narrowness(nodes)
+    return best
+
+
+def _narrowness(nodes: BitSet) -> tuple[int, int]:
+    return nodes.bit_count(), nodes
+
+
+def _allocate(topology: CpuTopology, available: BitSet, nodes: BitSet | None, need: int) -> BitSet:
+    """CPUs on the chosen NUMA nodes first, the rest anywhere; nothing at all when one of the two fails."""
+    aligned = 0
+    if nodes is not None:
+        candidates = available & _cpus_on(topology, nodes)
+        taken = take(topology, candidates, min(need, candidates.bit_count()))
+        if taken is None:
+            return 0
+        aligned = taken
+    rest = take(topology, available & ~aligned, need - aligned.bit_count())
+    return 0 if rest is None else aligned | rest
+
+
+def normalized(raw: Sequence[int], highest: int) -> list[int]:
+    """Fewer is better: 0 of the largest scores `highest`, the largest scores 0."""
+    largest = max(raw, default=0)
+    if largest <= 0:
+        return [highest] * len(raw)
+    return [highest - div(highest * count, largest) for count in raw]

@@ -1,0 +1,225 @@
+"""nodegroup: a queue's affinity to groups of nodes, and limits on what it may use of a group.
+
+Upstream: plugins/nodegroup.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import Event, NodeScores, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import Codes, JobId, NodeName, QueueName
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
+from vcdebug.model.resource import MIN_RESOURCE, Resource
+from vcdebug.model.status import allocated_status
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.quantity import QuantityError, value
+
+GROUP_LABEL = "volcano.sh/nodegroup-name"
+LIMITS_ANNOTATION = "volcano.sh/nodegroup-resource-limits"
+BASE_SCORE = 100
+LABEL_NOT_FOUND = "node group label not found"
+AFFINITY_NOT_FOUND = "node group affinity not specified"
+UNSATISFIED = "node does not satisfy the node group affinity"
+LIMIT_INVALID = "node group resource limit annotation invalid"
+LIMIT_EXCEEDED = "node group resource limit exceeded"
+NO_JOB = "job {job} not found in session"
+
+Group = str
+
+
+class GroupAffinity:
+    """A queue's spec.affinity: four lists of groups."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.required, preferred = _terms(raw.get("nodeGroupAffinity"))
+        self.anti_required, self.anti_preferred = _terms(raw.get("nodeGroupAntiAffinity"))
+        self.preferred = {group: index for index, group in enumerate(preferred)}
+        """group → its last position in the list."""
+
+    @property
+    def empty(self) -> bool:
+        """No group is named."""
+        return not (self.required or self.preferred or self.anti_required or self.anti_preferred)
+
+    def accepts(self, group: Group) -> bool:
+        """A preferred anti-affinity accepts its group again, and so does no group that is not named."""
+        if group in self.anti_preferred:
+            return True
+        return group not in self.anti_required and (group in self.required or group in self.preferred)
+
+    def score(self, group: Group, *, ordered: bool) -> float:
+        """100 for required, up to 50 for preferred; -1, whatever else holds, for a group better avoided."""
+        if group in self.anti_preferred:
+            return -1.0
+        score = float(BASE_SCORE) if group in self.required else 0.0
+        if group in self.preferred:
+            count = len(self.preferred)
+            left = count - self.preferred[group]
+            score += 0.5 * BASE_SCORE * float(left) / float(count) if ordered else 0.5 * BASE_SCORE
+        return score
+
+
+class QueueGroups:
+    """One queue's affinity, limits per group (None when the annotation is wrong) and use per group."""
+
+    def __init__(self, queue: QueueInfo) -> None:
+        raw = queue.spec.get("affinity")
+        self.affinity = None if raw is None else GroupAffinity(raw)
+        self.limits = _limits(queue.annotations.get(LIMITS_ANNOTATION) or "")
+        self.allocated: dict[Group, Resource] = {}
+
+    def over_limit(self, group: Group, request: Resource) -> bool:
+        """Whether the request would take the queue beyond one of the group's limits."""
+        limit = (self.limits or {}).get(group)
+        if limit is None:
+            return False
+        used = self.allocated.get(group, Resource()).clone().add(request)
+        amounts = Resource.from_list(limit)
+        return any(_exceeds(used.get(name), amounts.get(name)) for name in limit)
+
+
+class NodeGroup(Plugin):
+    """Rejects and scores nodes by the group that their label names."""
+
+    name: ClassVar[str] = "nodegroup"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._strict = arguments.get_bool("strict", default=True)
+        self._ordered = arguments.get_bool("enablePreferredOrder", default=False)
+
+    def on_session_open(self, ssn: Session) -> None:
+        self._jobs: dict[JobId, JobInfo] = ssn.jobs
+        self._reasons: ReasonTable = ssn.reasons
+        self._group_of: dict[NodeName, Group] = {
+            node.name: node.labels[GROUP_LABEL] for node in ssn.nodes.values() if GROUP_LABEL in node.labels
+        }
+        self._groups = sorted(dict.fromkeys(self._group_of.values()))
+        position: dict[Group | None, int] = {group: index for index, group in enumerate(self._groups)}
+        found = [position.get(self._group_of.get(name), -1) for name in ssn.node_table.names]
+        self._positions = np.array(found, dtype=np.int64)
+        """For every row of the node table its group's place in `_groups`, -1 without a label."""
+        self._queues = {name: QueueGroups(queue) for name, queue in ssn.queues.items()}
+        if ssn.hierarchy_enabled(self.name):
+            self._inherit(ssn.queues)
+        for job in ssn.jobs.values():
+            for task in job.tasks.values():
+                if allocated_status(task.status):
+                    self._charge(task)
+
+    def _inherit(self, queues: Mapping[QueueName, QueueInfo]) -> None:
+        """A queue without an affinity object takes its nearest ancestor's; limits are not inherited."""
+        own = {name: groups.affinity for name, groups in self._queues.items()}
+        for name, groups in self._queues.items():
+            seen = {name: None}
+            above = name
+            while own[above] is None and above != ROOT_QUEUE:
+                above = queues[above].parent or ROOT_QUEUE
+                if above in seen or above not in queues:
+                    break
+                seen[above] = None
+                groups.affinity = own[above]
+
+    # Hooks
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        per_group = [self._code(task, group) for group in (*self._groups, None)]
+        codes: Codes = np.array(per_group, dtype=np.uint16)[self._positions[nodes.rows]]
+        return codes
+
+    def _code(self, task: TaskInfo, group: Group | None) -> int:
+        job = self._jobs.get(task.job)
+        if job is None:
+            return self._reasons.error(NO_JOB.format(job=task.job))
+        reason = self._refusal(self._queues.get(job.queue), group, task.resreq)
+        return self._reasons.code((Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason),)) if reason else 0
+
+    def _refusal(self, queue: QueueGroups | None, group: Group | None, request: Resource) -> str:
+        """Why the queue may not use the group (None: an unlabelled node); empty when it may."""
+        if queue is not None and queue.limits is None:
+            return LIMIT_INVALID
+        affinity = None if queue is None or queue.affinity is None or queue.affinity.empty else queue.affinity
+        if group is None:
+            return LABEL_NOT_FOUND if self._strict or affinity is not None else ""
+        if queue is None or affinity is None:
+            return AFFINITY_NOT_FOUND
+        if not affinity.accepts(group):
+            return UNSATISFIED
+        return LIMIT_EXCEEDED if queue.over_limit(group, request) else ""
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        job = self._jobs.get(task.job)
+        queue = None if job is None else self._queues.get(job.queue)
+        if queue is None or queue.affinity is None:
+            return NodeScores(nodes.zeros())
+        affinity = queue.affinity
+        per_group = [affinity.score(group, ordered=self._ordered) for group in self._groups]
+        return NodeScores(np.array([*per_group, 0.0])[self._positions[nodes.rows]])
+
+    # Events
+
+    def allocate_func(self, event: Event) -> None:
+        self._charge(event.task)
+
+    def deallocate_func(self, event: Event) -> None:
+        queue, group = self._place(event.task)
+        if queue is not None and group in queue.allocated:
+            queue.allocated[group].sub(event.task.resreq)
+
+    def _charge(self, task: TaskInfo) -> None:
+        queue, group = self._place(task)
+        if queue is not None and group is not None:
+            queue.allocated.setdefault(group, Resource()).add(task.resreq)
+
+    def _place(self, task: TaskInfo) -> tuple[QueueGroups | None, Group | None]:
+        job = self._jobs.get(task.job)
+        return (None if job is None else self._queues.get(job.queue)), self._group_of.get(task.node_name)
+
+
+def _terms(raw: Mapping[str, Any] | None) -> tuple[list[Group], list[Group]]:
+    """(required, preferred) groups."""
+    terms = raw or {}
+    required = terms.get("requiredDuringSchedulingIgnoredDuringExecution") or []
+    return required, terms.get("preferredDuringSchedulingIgnoredDuringExecution") or []
+
+
+def _limits(text: str) -> dict[Group, dict[str, object]] | None:
+    """group → resource list; None when the annotation is no JSON object of quantities."""
+    if not text:
+        return {}
+    try:
+        document = json.loads(text, parse_float=str, parse_int=str, parse_constant=_no_number)
+        groups = _object(document)
+        limits = {group: _object(amounts) for group, amounts in groups.items()}
+        for amounts in limits.values():
+            for amount in amounts.values():
+                value(amount)
+    except (ValueError, QuantityError, RecursionError):
+        return None
+    return limits
+
+
+def _object(document: object) -> dict[str, Any]:
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise QuantityError(LIMITS_ANNOTATION)
+    return document
+
+
+def _no_number(name: str) -> object:
+    raise QuantityError(name)
+
+
+def _exceeds(used: float, limit: float) -> bool:
+    return used > limit and used - limit >= MIN_RESOURCE

@@ -1,0 +1,33 @@
+"""The same snapshot gives the same bytes, whatever the process."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = """
+import hashlib, io
+from tests.properties.clusters import random_cluster
+from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.replay import replay
+file = io.StringIO()
+for seed in range(12):
+    write_jsonl(replay(random_cluster(seed)), file)
+print(hashlib.sha256(file.getvalue().encode()).hexdigest())
+"""
+
+
+def digest(hash_seed: str) -> str:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_the_hash_seed_of_the_process_does_not_matter() -> None:
+    digests = {digest(seed) for seed in ("0", "1", "4242")}
+    assert 1 == len(digests)
+    assert hashlib.sha256().digest_size * 2 == len(digests.pop())

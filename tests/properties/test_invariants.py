@@ -1,0 +1,94 @@
+"""What must hold in every cycle, on clusters that nobody tuned."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.properties.clusters import random_cluster
+from vcdebug.framework.record import CloseEvent, NodeAmounts, OpEvent, PanicEvent, StateEvent, StatementEvent
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+SEEDS = range(150)
+RECORDINGS: dict[int, Recording] = {}
+
+
+@pytest.fixture(params=SEEDS, name="recording")
+def recorded(request: pytest.FixtureRequest) -> Recording:
+    """One cycle per seed, shared by all properties."""
+    if request.param not in RECORDINGS:
+        RECORDINGS[request.param] = replay(random_cluster(request.param))
+    return RECORDINGS[request.param]
+
+
+def held(resource: Resource) -> dict[str, float]:
+    """Amounts that are there."""
+    return {name: amount for name, amount in resource.items() if amount}
+
+
+def snapshots(recording: Recording) -> Iterator[tuple[str, NodeAmounts]]:
+    """Every recorded state of every node."""
+    for event in recording.events:
+        if isinstance(event, (StateEvent, CloseEvent)):
+            yield from zip(recording.node_names, event.nodes, strict=True)
+        elif isinstance(event, OpEvent) and event.after is not None:
+            yield event.node, event.after
+
+
+def test_idle_and_used_make_up_what_a_node_can_allocate(recording: Recording) -> None:
+    for name, amounts in snapshots(recording):
+        allocatable = recording.session.nodes[name].allocatable
+        assert held(allocatable) == held(amounts.idle.clone().add(amounts.used))
+
+
+def test_a_cycle_ends_with_its_close_or_a_panic(recording: Recording) -> None:
+    assert isinstance(recording.events[-1], (CloseEvent, PanicEvent))
+
+
+def test_a_jobs_sums_are_its_tasks(recording: Recording) -> None:
+    if isinstance(recording.events[-1], PanicEvent):
+        return
+    for job in recording.session.jobs.values():
+        allocated, total = Resource(), Resource()
+        for task in job.tasks.values():
+            total.add(task.resreq)
+            if allocated_status(task.status):
+                allocated.add(task.resreq)
+        assert (held(allocated), held(total)) == (held(job.allocated), held(job.total_request))
+
+
+@pytest.mark.parametrize(("plugin", "level"), [("proportion", "queues"), ("drf", "jobs")])
+def test_books_hold_what_is_allocated_or_pipelined(recording: Recording, plugin: str, level: str) -> None:
+    if isinstance(recording.events[-1], PanicEvent):
+        return
+    books: Mapping[str, Any] = dict(recording.session.books()).get(plugin, {})
+    expected: dict[str, Resource] = {}
+    for job in recording.session.jobs.values():
+        total = expected.setdefault(job.queue if level == "queues" else job.uid, Resource())
+        for task in job.tasks.values():
+            if allocated_status(task.status) or task.status is TaskStatus.PIPELINED:
+                total.add(task.resreq)
+    for name, figures in books.get(level, {}).items():
+        assert held(expected[name]) == held(figures["allocated"])
+
+
+def test_every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined_job(recording: Recording) -> None:
+    """Only allocate leaves statements open: for jobs that are pipelined but not ready."""
+    if isinstance(recording.events[-1], PanicEvent):
+        return
+    unsettled: dict[str, str] = {}
+    for event in recording.events:
+        if isinstance(event, OpEvent) and event.via is None:
+            unsettled[event.task] = event.op
+        elif isinstance(event, StatementEvent) and event.what == "commit":
+            for _, task, _ in event.ops:
+                unsettled.pop(task, None)
+    assert all(op in ("allocate", "pipeline") or op.startswith("un") for op in unsettled.values())
+
+
+def test_a_replay_changes_nothing_in_its_snapshot_and_gives_the_same_events_again(recording: Recording) -> None:
+    again = replay(recording.snapshot)
+    assert [str(event) for event in recording.events] == [str(event) for event in again.events]

@@ -9,7 +9,7 @@ from vcdebug.explain.case import EVICTING_ACTIONS, Case
 from vcdebug.explain.gates.admission import admission
 from vcdebug.explain.gates.eviction import Chance, Gate, evicting
 from vcdebug.explain.gates.gang import DISCARD, discarded
-from vcdebug.explain.gates.missing_action import missing_action
+from vcdebug.explain.gates.missing_action import missing_action, no_allocate
 from vcdebug.explain.gates.nodes import hopeless, no_best_node, no_node
 from vcdebug.explain.gates.placed import placed
 from vcdebug.explain.gates.quota import not_allocatable, overused, refusals
@@ -120,8 +120,11 @@ def _base(case: Case, task: TaskInfo, room: Room) -> list[Finding]:
         if found and found[0].cause == DISCARD:
             return [*found, lacking]
         return [lacking, *found]
-    unranked = no_best_node(case, task)
-    return found or ([unranked] if unranked is not None else [_not_tried(case)])
+    if found:
+        return found
+    if "allocate" not in case.actions and not task.best_effort:
+        return [no_allocate(case, task, room)]
+    return [no_best_node(case, task) or _not_tried(case)]
 
 
 def _ordered(gates: list[Gate], base: list[Finding], room: Room) -> list[Finding]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates.unseen import opened
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.inqueue import reserved_resource
 from vcdebug.model.job import JobInfo
@@ -195,7 +195,7 @@ def _held(case: Case, seq: Seq, plugin: str, stuck: list[JobInfo], lines: tuple[
     held, minimum = Resource(), case.job.get_min_resources()
     for job in stuck:
         held.add(_reserved(job))
-    names = [name for name, value in minimum.items() if value > 0 and name != "pods"]
+    names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != "pods"]
     who = amounts.listed(job.uid for job in stuck)
     holds = "holds" if len(stuck) == 1 else "hold"
     sentence = (
@@ -221,7 +221,8 @@ def _no_enqueue(case: Case) -> Finding:
         f"{case.job.uid} stays Pending: neither enqueue nor allocate is among the actions "
         f"({', '.join(case.actions)}), so nothing admits its PodGroup."
     )
-    return Finding(NOT_CONFIGURED, sentence, advice=('put "enqueue, allocate" into actions',))
+    evidence = opened(case.recording, "the session opens with the PodGroup Pending")
+    return Finding(NOT_CONFIGURED, sentence, {}, evidence, ('put "enqueue, allocate" into actions',))
 
 
 def _too_late(case: Case) -> Finding:
@@ -229,6 +230,6 @@ def _too_late(case: Case) -> Finding:
     seqs = tuple(Evidence(seq, "an action begins or ends") for seq in (start, end) if seq is not None)
     sentence = (
         f"{case.job.uid} was still Pending when {case.actions[0]} began: enqueue comes later in the actions "
-        f"({', '.join(case.actions)}), so {plural(1, 'cycle')} more is needed."
+        f"({', '.join(case.actions)}), so it takes one more cycle."
     )
-    return Finding(TOO_LATE, sentence, {}, seqs, ("put enqueue first in actions",))
+    return Finding(TOO_LATE, sentence, {}, tuple(sorted(seqs)), ("put enqueue first in actions",))

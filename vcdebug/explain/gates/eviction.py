@@ -179,9 +179,10 @@ def _predicate_after(case: Case, attempt: TaskTry, node: NodeTry, seq: Seq, even
     task = case.tasks[attempt.task]
     reason = _objection(event)
     votes = node.hooks("Preemptable", "Reclaimable")
+    gone = "with its victims gone " if any(e.result for _, e in votes) else ""
     sentence = (
-        f"{attempt.action} would find room for {task.name} on {node.node}, but with its victims gone "
-        f"{event.plugin} still objects: {reason}."
+        f"{attempt.action} would find room for {task.name} on {node.node}, but {gone}{event.plugin} still objects: "
+        f"{reason}."
     )
     numbers = {"nodes.tried": count(len(attempt.nodes), "nodes")}
     evidence = (

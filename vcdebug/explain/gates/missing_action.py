@@ -26,6 +26,19 @@ def missing_action(case: Case, task: TaskInfo, room: Room) -> tuple[Finding, boo
     return None
 
 
+def no_allocate(case: Case, task: TaskInfo, room: Room) -> Finding:
+    """There is room, and no action that would use it."""
+    have = "has" if len(room.free) == 1 else "have"
+    sentence = (
+        f"{plural(len(room.free), 'node')} {have} room for {task.name}, but allocate is not among the actions "
+        f"({', '.join(case.actions)})."
+    )
+    end = case.action_ends(case.actions[-1])
+    evidence = (Evidence(end, "the last action ends, and nothing was allocated"),) if end is not None else ()
+    numbers = {"nodes.free": count(len(room.free), "nodes")}
+    return Finding(NOT_CONFIGURED, sentence, numbers, evidence, ("put allocate into actions",))
+
+
 def _finding(case: Case, task: TaskInfo, room: Room, trial: Trial, helped: int) -> Finding:
     where = listed(dict.fromkeys(node for _, node in trial.placed))
     sentence = (
@@ -41,6 +54,6 @@ def _finding(case: Case, task: TaskInfo, room: Room, trial: Trial, helped: int) 
     refused = tuple(Evidence(seq, f"{e.plugin}: the queue may not allocate it") for seq, e in refusals(case)[:1])
     end = case.action_ends(case.actions[-1])
     last = (Evidence(end, "the last action ends, and nothing was evicted"),) if end is not None else ()
-    evidence = (*(search_evidence(case, task) or refused), *last)
+    evidence = tuple(sorted((*(refused or search_evidence(case, task)), *last)))
     advice = (f"put {trial.action} into actions, after allocate: the replay with it places the job",)
     return Finding(NOT_CONFIGURED, sentence, numbers, evidence, advice, histogram_lines(room))

@@ -6,6 +6,7 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates.unseen import opened
 from vcdebug.explain.room import NodeRoom, Room
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
@@ -68,7 +69,15 @@ def search_evidence(case: Case, task: TaskInfo) -> tuple[Evidence, ...]:
             for seq, hook in attempt.hooks("PrePredicate"):
                 if hook.result is not None:
                     found.setdefault(visit.action, Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}"))
-    return tuple(sorted(found.values()))
+    return tuple(sorted(found.values())) or _untried(case)
+
+
+def _untried(case: Case) -> tuple[Evidence, ...]:
+    """The task never came before the predicates: what its nodes lack is read from the state."""
+    end = case.action_ends("allocate")
+    if end is None:
+        return opened(case.recording, "the nodes when the session opened")
+    return (Evidence(end, "the nodes when allocate ended; the predicates were not asked"),)
 
 
 def histogram_lines(room: Room) -> tuple[str, ...]:
@@ -124,10 +133,9 @@ def unresolvable(case: Case, task: TaskInfo, room: Room) -> Finding:
     reasons = room.histogram
     several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
     text = reasons[0][0] if len(reasons) == 1 else several
-    sentence = (
-        f"None of {plural(len(room.nodes), 'node')} can ever take {task.name} as it is: {text}{_wanted(task)}. "
-        "Evictions would not help."
-    )
+    none = f"None of {len(room.nodes)} nodes" if len(room.nodes) > 1 else f"{room.nodes[0].name}, the only node, cannot"
+    can = "can ever" if len(room.nodes) > 1 else "ever"
+    sentence = f"{none} {can} take {task.name} as it is: {text}{_wanted(task)}. Evictions would not help."
     advice = _unresolvable_advice(task, [reason for reason, _ in reasons])
     return Finding(
         UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(case, task), advice, histogram_lines(room)
@@ -175,9 +183,8 @@ def _pod_count(case: Case, task: TaskInfo, room: Room) -> Finding:
 
 def _mixed(case: Case, task: TaskInfo, room: Room) -> Finding:
     text = ", ".join(f"{len(names)} {reason}" for reason, names in room.histogram)
-    sentence = (
-        f"{task.name} ({amounts.resource(task.init_resreq)}) fits none of {plural(len(room.nodes), 'node')}: {text}"
-    )
+    where = f"fits none of {len(room.nodes)} nodes" if len(room.nodes) > 1 else "does not fit on the only node"
+    sentence = f"{task.name} ({amounts.resource(task.init_resreq)}) {where}: {text}"
     numbers, node = _numbers(task, room), room.nearest
     if node is not None and node.short:
         name, missing = node.short[0]

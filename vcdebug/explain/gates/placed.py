@@ -72,8 +72,11 @@ def _sentence(
     tail = rest if case.left_over else ""
     if cause == PIPELINED:
         leaving = listed(dict.fromkeys(_leaving(case, waiting)))
-        source = f" ({leaving})" if leaving else ""
-        return f"{case.job.uid} waits for room that is being released{source}: {got}, without evicting anyone{tail}."
+        if not leaving:
+            return f"{case.job.uid} is planned, but not bound: {got}, without evicting anyone{tail}."
+        return (
+            f"{case.job.uid} waits for room that is being released ({leaving}): {got}, without evicting anyone{tail}."
+        )
     cost = f", at the cost of {listed(evicted)}" if evicted else ""
     return f"{case.job.uid} gets what it needs in this cycle: {got}{cost}{tail}."
 

@@ -115,8 +115,9 @@ def _outside(recording: Recording, running: list[Pod]) -> Finding:
 
 def _no_pod_group(recording: Recording, subject: Subject, pods: list[Pod]) -> Finding:
     if subject.job:
+        verb = "names" if len(pods) == 1 else "name"
         sentence = (
-            f"{plural(len(pods), 'pod')} name PodGroup {subject.job}, which does not exist: no job is made of them."
+            f"{plural(len(pods), 'pod')} {verb} PodGroup {subject.job}, which does not exist: no job is made of them."
         )
     else:
         sentence = f"{subject.pod} has no annotation {GROUP_ANNOTATION}: it belongs to no PodGroup, so no job has it."

@@ -29,13 +29,7 @@ def validity(case: Case) -> Finding | None:
         return other_scheduler(case.recording, job.uid, hidden)
     evidence = tuple(Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:])
     roles = _roles(case)
-    found = f"{plural(valid, 'usable pod')} of {job.min_available}"
-    detail = f" ({'; '.join(roles)})" if roles else ""
-    sentence = (
-        f"{job.uid} is not valid: {found} that minMember asks for{detail}, so no action considers it."
-        if valid < job.min_available or roles
-        else f"{job.uid} has no pod that could be scheduled."
-    )
+    sentence = _sentence(case, valid, roles)
     numbers = {
         "pods.valid": count(valid, "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
@@ -53,6 +47,17 @@ def validity(case: Case) -> Finding | None:
     )
 
 
+def _sentence(case: Case, valid: int, roles: list[str]) -> str:
+    job = case.job
+    if roles and valid >= job.min_available:
+        return f"{job.uid} is not valid: {'; '.join(roles)} that minTaskMember asks for, so no action considers it."
+    if valid >= job.min_available:
+        return f"{job.uid} has no pod that could be scheduled."
+    detail = f" ({'; '.join(roles)})" if roles else ""
+    found = f"{plural(valid, 'usable pod')} of the {job.min_available} that minMember asks for{detail}"
+    return f"{job.uid} is not valid: it has {found}, so no action considers it."
+
+
 def _roles(case: Case) -> list[str]:
     """Roles with fewer pods than their own minimum."""
     job = case.job
@@ -62,7 +67,7 @@ def _roles(case: Case) -> list[str]:
     for task in case.tasks.values():
         have[task.task_role] = have.get(task.task_role, 0) + 1
     return [
-        f"role {role}: {have.get(role, 0)} of {least}"
+        f"role {role} has {have.get(role, 0)} of {plural(least, 'pod')}"
         for role, least in job.task_min_available.items()
         if have.get(role, 0) < least
     ]

@@ -1,0 +1,124 @@
+"""explain names the cause that the real scheduler's recordings prove, with numbers and event numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.explain.situations import Situation, situations
+from vcdebug.cli.reports.pending import document
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending import explain
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+COPIES = sorted((Path(__file__).parent / "cases").iterdir())
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "causes"
+CORPUS = sorted(path.parent for path in SHARED.glob("*/question.json")) if SHARED.is_dir() else []
+RANDOM = sorted(path for path in (Path(__file__).parents[1] / "golden" / "random").iterdir() if path.is_dir())
+SCHEDULED = ("places", "pipelined")
+SITUATIONS = list(situations())
+
+
+def check(recording: Recording, found: Explanation) -> None:
+    """What holds of every explanation."""
+    findings = (found.dominant, *found.contributing)
+    for finding in findings:
+        assert "\n" not in finding.sentence
+        assert finding.sentence.endswith((".", "?")) or finding.cause == "panic"
+        assert finding.evidence
+        assert all(1 <= evidence.seq <= len(recording) for evidence in finding.evidence)
+        assert list(finding.evidence) == sorted(finding.evidence)
+    assert (found.cause in SCHEDULED) == found.scheduled
+    assert found.steps
+    assert all(1 <= seq <= len(recording) for step in found.steps for seq in step.seqs)
+    assert len(dict.fromkeys(finding.cause for finding in findings)) == len(findings)
+    json.dumps(document(found), allow_nan=False)
+
+
+def ask(folder: Path) -> tuple[str, Recording, Explanation]:
+    question = json.loads((folder / "question.json").read_text())
+    recording = replay(load(folder))
+    return question["cause"], recording, explain(recording, question["job"])
+
+
+@pytest.mark.parametrize("folder", COPIES, ids=lambda path: path.name)
+def test_the_cause_is_the_recordings(folder: Path) -> None:
+    cause, recording, found = ask(folder)
+    assert cause == found.cause
+    assert found.numbers
+    check(recording, found)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("folder", CORPUS, ids=lambda path: path.name)
+def test_the_cause_is_the_recordings_everywhere(folder: Path) -> None:
+    cause, recording, found = ask(folder)
+    assert cause == found.cause
+    check(recording, found)
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
+def test_a_situation_has_its_cause(situation: Situation) -> None:
+    recording = replay(situation.snapshot)
+    assert not recording.conf.built_in
+    found = explain(recording, situation.job)
+    assert situation.cause == found.cause
+    check(recording, found)
+
+
+@pytest.mark.parametrize("folder", RANDOM, ids=lambda path: path.name)
+def test_every_job_of_a_random_cluster_has_an_answer(folder: Path) -> None:
+    recording = replay(load(folder))
+    for job in recording.session.jobs:
+        found = explain(recording, job)
+        check(recording, found)
+        assert "not-tried" != found.cause
+
+
+def case(name: str) -> Recording:
+    return replay(load(Path(__file__).parent / "cases" / name))
+
+
+def test_asking_changes_nothing() -> None:
+    recording = case("gang-discards-preemption")
+    events, notes = list(recording.events), list(recording.notes)
+    first = document(explain(recording, "ml/fraud-model"))
+    assert first == document(explain(recording, "ml/fraud-model"))
+    assert (events, notes) == (list(recording.events), list(recording.notes))
+    assert first == document(explain(case("gang-discards-preemption"), "ml/fraud-model"))
+
+
+def test_the_numbers_say_what_is_short_by_how_much() -> None:
+    numbers = explain(case("enqueue-overcommit"), "ml/fraud-model").numbers
+    assert (25.6, "cores") == (round(numbers["short.cpu"].value, 6), numbers["short.cpu"].unit)
+    assert 6.4 == round(numbers["idle.cpu"].value, 6)
+    numbers = explain(case("queue-quota"), "ml/fraud-model").numbers
+    assert (32.0, 32.0, 8.0) == tuple(
+        numbers[name].value for name in ("queue.allocated.cpu", "queue.deserved.cpu", "short.cpu")
+    )
+    numbers = explain(case("gang-short-of-one-node"), "ml/llm-pretrain").numbers
+    assert (4.0, 3.0, 1.0) == tuple(numbers[name].value for name in ("job.minAvailable", "pods.placed", "pods.missing"))
+
+
+def test_a_misspelt_switch_is_named_where_it_matters() -> None:
+    found = explain(case("switch-misspelt"), "ml/fraud-model")
+    assert "enabledPreemptable is ignored (did you mean enablePreemptable?" in found.sentence
+
+
+def test_the_victims_of_a_missing_action_come_from_a_trial() -> None:
+    found = explain(case("preempt-not-configured"), "ml/fraud-model")
+    assert "with it 1 pod would go to cpu-01, evicting ml/etl-nightly-1-worker-0" in found.sentence
+
+
+def test_evidence_points_at_the_veto() -> None:
+    recording = case("victims-protected-by-gang")
+    events = [recording.event(evidence.seq) for evidence in explain(recording, "ml/fraud-model").evidence]
+    assert ["gang"] * 4 == [getattr(event, "plugin", "") for event in events]
+    assert ["Preemptable"] * 4 == [getattr(event, "point", "") for event in events]
+
+
+def test_what_lies_behind_a_shut_door_is_not_reached() -> None:
+    steps = {step.name: step.state for step in explain(case("enqueue-overcommit"), "ml/fraud-model").steps}
+    assert ("failed", "not reached") == (steps["enqueued"], steps["allocate"])

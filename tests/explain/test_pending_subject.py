@@ -1,0 +1,55 @@
+"""Jobs and pods are found by full name, by bare name, and by the name of their Volcano Job."""
+
+import pytest
+
+from tests.builders import cluster, node, pod, pod_group, pods
+from vcdebug.errors import VcdebugError
+from vcdebug.explain.subject import Subject, find_subject
+from vcdebug.snapshot.snapshot import Snapshot
+
+GROUPS = [pod_group("train"), pod_group("train", namespace="ml"), pod_group("serve-x1f9")]
+PODS = [
+    *pods("train", 2),
+    *pods("train", 1, namespace="ml", prefix="trainer"),
+    pod("serve-0", "serve-x1f9", annotations={"volcano.sh/job-name": "serve"}),
+    pod("alone"),
+    pod("lost-0", "lost"),
+]
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    return cluster(node("n1"), GROUPS, PODS)
+
+
+@pytest.mark.parametrize(
+    ("word", "subject"),
+    [
+        ("default/train", Subject("default/train")),
+        ("ml/train", Subject("ml/train")),
+        ("serve-x1f9", Subject("default/serve-x1f9")),
+        ("serve", Subject("default/serve-x1f9")),
+        ("default/serve", Subject("default/serve-x1f9")),
+        ("trainer-0", Subject("ml/train", "ml/trainer-0")),
+        ("default/train-1", Subject("default/train", "default/train-1")),
+        ("alone", Subject("", "default/alone")),
+        ("default/lost", Subject("default/lost")),
+    ],
+)
+def test_a_word_means_one_thing(snapshot: Snapshot, word: str, subject: Subject) -> None:
+    assert subject == find_subject(snapshot, word)
+
+
+def test_a_name_in_two_namespaces_is_refused_with_both(snapshot: Snapshot) -> None:
+    with pytest.raises(VcdebugError) as caught:
+        find_subject(snapshot, "train")
+    assert "train: is not unique; one of default/train, ml/train" == caught.value.line()
+
+
+def test_an_unknown_name_is_answered_with_the_closest(snapshot: Snapshot) -> None:
+    with pytest.raises(VcdebugError) as caught:
+        find_subject(snapshot, "ml/trian")
+    assert "did you mean ml/train" in caught.value.line()
+    with pytest.raises(VcdebugError) as caught:
+        find_subject(snapshot, "zzz")
+    assert "zzz: no such job or pod; vcdebug run lists the jobs" == caught.value.line()

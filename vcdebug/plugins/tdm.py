@@ -36,6 +36,7 @@ BAD_FORMAT = "revocable zone {window} format error"
 OUT_OF_WINDOW = "current time beyond revocable zone {zone}:{window}"
 NOT_ALLOWED = "not allow to dispatch to revocable node"
 NOT_A_STRING = "interface conversion: interface {{}} is {kind}, not string"
+GO_KINDS = {"float": "float64", "NoneType": "nil", "list": "[]interface {}", "dict": "map[interface {}]interface {}"}
 
 
 class Zones(NamedTuple):
@@ -138,7 +139,7 @@ class Tdm(Plugin):
         found: dict[JobId, list[TaskInfo]] = {}
         for node in self.ssn.nodes.values():
             if node.revocable_zone and node.revocable_zone == zone:
-                for task in node.tasks_ascending():
+                for task in node.tasks_in_order():
                     if evictable(task):
                         found.setdefault(task.job, []).append(task)
         return found
@@ -165,7 +166,8 @@ def text(arguments: Arguments, key: str) -> str:
     """An argument that upstream converts without a check."""
     value = arguments.raw[key]
     if not isinstance(value, str):
-        raise SchedulerPanic(NOT_A_STRING.format(kind=type(value).__name__))
+        kind = type(value).__name__
+        raise SchedulerPanic(NOT_A_STRING.format(kind=GO_KINDS.get(kind, kind)))
     return value
 
 

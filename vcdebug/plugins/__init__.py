@@ -19,5 +19,6 @@ PLUGINS: dict[str, str] = {
     "resource-strategy-fit": "vcdebug.plugins.resource_strategy_fit:ResourceStrategyFit",
     "resourcequota": "vcdebug.plugins.resourcequota:ResourceQuota",
     "sla": "vcdebug.plugins.sla:Sla",
+    "task-topology": "vcdebug.plugins.task_topology:TaskTopology",
     "tdm": "vcdebug.plugins.tdm:Tdm",
 }

@@ -1,0 +1,136 @@
+"""Buckets: the tasks of a job that should share a node.
+
+Upstream: plugins/task-topology (JobManager, Bucket).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vcdebug.model.names import NodeName, TaskId
+from vcdebug.model.pod import TASK_SPEC_KEY
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.task_topology.affinity import Role, Topology
+
+MEBI = 1024
+
+
+class Bucket:
+    """Tasks that wait for a node, and how many already have which."""
+
+    __slots__ = ("bound", "index", "nodes", "request", "request_score", "roles", "tasks")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.tasks: dict[TaskId, TaskInfo] = {}
+        """Those without a node."""
+        self.roles: dict[Role, int] = {}
+        self.request = Resource()
+        self.request_score = 0.0
+        self.bound = 0
+        self.nodes: dict[NodeName, int] = {}
+
+    def add(self, role: Role, task: TaskInfo) -> None:
+        """At session open: a task that has a node counts there, any other waits."""
+        self.roles[role] = self.roles.get(role, 0) + 1
+        if task.node_name:
+            self._count(task.node_name)
+            return
+        self.tasks[task.uid] = task
+        self.request_score += request_score(task.resreq)
+        self.request.add(task.resreq)
+
+    def bind(self, task: TaskInfo) -> None:
+        """A task came to a node. Told twice of one task, the request shrinks twice, and upstream may panic."""
+        self._count(task.node_name)
+        self.tasks.pop(task.uid, None)
+        self.request_score -= request_score(task.resreq)
+        self.request.sub(task.resreq)
+
+    def _count(self, node: NodeName) -> None:
+        self.nodes[node] = self.nodes.get(node, 0) + 1
+        self.bound += 1
+
+
+class JobBuckets:
+    """A job's buckets, filled once when the session opens."""
+
+    def __init__(self, topology: Topology, tasks: Iterable[TaskInfo]) -> None:
+        self.topology = topology
+        self.buckets: list[Bucket] = []
+        self.largest = 0
+        self.bound_roles: dict[NodeName, dict[Role, int]] = {}
+        """Roles bound in this session, per node."""
+        self._bucket_of: dict[TaskId, Bucket] = {}
+        self._of_node: dict[NodeName, Bucket] = {}
+        for task in sorted((t for t in tasks if role_of(t) in topology.priority and role_of(t)), key=self._rank):
+            self._place(task)
+
+    def _rank(self, task: TaskInfo) -> tuple[bool, str, int, int, str]:
+        """Tasks with a node first, by node; then by rank of the role, and by name."""
+        if task.node_name:
+            return False, task.node_name, 0, 0, task.name
+        order, priority = self.topology.rank(role_of(task))
+        return True, "", -order, -priority, task.name
+
+    def _place(self, task: TaskInfo) -> None:
+        role = role_of(task)
+        bucket = self._of_node.get(task.node_name) if task.node_name else self._most_liked(role)
+        if bucket is None:
+            bucket = self._new_bucket(task.node_name)
+        self._bucket_of[task.uid] = bucket
+        bucket.add(role, task)
+        self.largest = max(self.largest, len(bucket.tasks) + bucket.bound)
+
+    def _new_bucket(self, node: NodeName) -> Bucket:
+        bucket = Bucket(len(self.buckets))
+        self.buckets.append(bucket)
+        if node:
+            self._of_node[node] = bucket
+        return bucket
+
+    def _most_liked(self, role: Role) -> Bucket | None:
+        """The bucket of most affinity, among equals one of smaller request; None when all repel the role."""
+        chosen: Bucket | None = None
+        best = 0
+        for bucket in self.buckets:
+            affinity = self.topology.affinity(role, bucket.roles)
+            better = chosen is None or affinity > best
+            if better or (chosen and affinity == best and bucket.request_score < chosen.request_score):
+                chosen, best = bucket, affinity
+        return chosen if best >= 0 else None
+
+    def bucket(self, task: TaskInfo) -> Bucket | None:
+        """The task's bucket, None when its role has no topology."""
+        return self._bucket_of.get(task.uid)
+
+    def bind(self, task: TaskInfo) -> None:
+        """A task came to a node."""
+        role = role_of(task)
+        if role:
+            roles = self.bound_roles.setdefault(task.node_name, {})
+            roles[role] = roles.get(role, 0) + 1
+        bucket = self.bucket(task)
+        if bucket is not None:
+            bucket.bind(task)
+
+    def compare(self, left: TaskInfo, right: TaskInfo) -> int:
+        """By the rank of their roles, the higher one first."""
+        if role_of(left) == role_of(right):
+            return 0
+        mine, other = self.topology.rank(role_of(left)), self.topology.rank(role_of(right))
+        return (mine < other) - (mine > other)
+
+
+def role_of(task: TaskInfo) -> Role:
+    """The annotation alone counts here; a label names no role."""
+    return task.pod.annotations.get(TASK_SPEC_KEY, "")
+
+
+def request_score(request: Resource) -> float:
+    """A milli-core, a mebibyte and a milli-unit of a scalar weigh the same."""
+    score = request.milli_cpu + request.memory / MEBI / MEBI
+    for _, amount in sorted((request.scalars or {}).items()):
+        score = score + amount
+    return score

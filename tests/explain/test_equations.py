@@ -1,0 +1,273 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.golden.test_replay import corpus
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.explain.equation import Equation
+from vcdebug.explain.equations import HOOK_EQUATIONS, equation
+from vcdebug.explain.equations_nodes import room_on, short_of
+from vcdebug.explain.past import task_of
+from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, StatementEvent
+from vcdebug.model.names import NodeName
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+
+def recorded(event: HookEvent | OpEvent) -> object:
+    """What an equation's verdict must be: for JobValid whether it passes, for an operation that the books agree."""
+    if isinstance(event, OpEvent):
+        return True
+    return event.result is None if event.point == "JobValid" else event.result
+
+
+def wrong(recording: Recording) -> Iterator[str]:
+    """Events whose equation comes to something else than what was recorded."""
+    for seq, event in enumerate(recording.events, start=1):
+        if not isinstance(event, HookEvent | OpEvent):
+            continue
+        found = equation(recording, seq)
+        if found is not None and (type(found.verdict), found.verdict) != (type(recorded(event)), recorded(event)):
+            yield f"{seq}: {event} is not {found}"
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_each_equation_comes_to_what_was_recorded(name: str) -> None:
+    assert [] == list(wrong(golden(name)))
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
+def test_each_equation_of_the_corpus_comes_to_what_was_recorded(case: object) -> None:
+    assert [] == list(wrong(replay(load(str(case)))))
+
+
+def test_the_copied_cases_ask_for_nearly_every_equation() -> None:
+    events = (event for name in GOLDEN for event in golden(name).events)
+    asked = dict.fromkeys((event.plugin, event.point) for event in events if isinstance(event, HookEvent))
+    elsewhere = {
+        ("gang", "SubJobReady"),
+        ("gang", "SubJobPipelined"),
+        ("gang", "UnifiedEvictable"),
+        ("priority", "UnifiedEvictable"),
+        ("conformance", "UnifiedEvictable"),
+        ("drf", "Reclaimable"),
+    }
+    assert elsewhere >= {*HOOK_EQUATIONS} - {*asked}
+
+
+def visited(recording: Recording) -> Iterator[tuple[int, PredicateEvent, NodeName, str | None, bool]]:
+    """(seq, event, node, dimension that allocate found too small, answer of an earlier task) of its passes."""
+    known: dict[tuple[str, str, int], int] = {}
+    for seq, event in enumerate(recording.events, start=1):
+        if isinstance(event, ActionEvent):
+            known.clear()
+        span = recording.tree.around(seq, Level.ACTION)
+        if not isinstance(event, PredicateEvent) or span is None or span.name != "allocate":
+            continue
+        task = task_of(recording, event.task)
+        for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
+            reason = recording.reasons.statuses(code)[0].reason
+            key = (task.job, task.task_role, row)
+            short = reason.removeprefix("Insufficient ") if reason.startswith("Insufficient ") else None
+            yield seq, event, recording.node_names[row], short, known.get(key) == code and bool(task.task_role)
+            known[key] = code
+        for row in event.feasible.tolist():
+            yield seq, event, recording.node_names[row], None, False
+
+
+@pytest.mark.parametrize("name", [name for name in GOLDEN if not name.startswith("wildcore")])
+def test_the_dimension_that_a_node_lacks_is_the_one_recorded(name: str) -> None:
+    """Unless an earlier task of the same role answered for this one."""
+    recording = golden(name)
+    for seq, event, where, short, cached in visited(recording):
+        assert cached or short == short_of(recording, seq, event.task, where), f"{seq} {where}"
+
+
+@pytest.mark.parametrize("name", GOLDEN[::3])
+def test_every_operation_commit_discard_and_pass_has_its_equation(name: str) -> None:
+    recording = golden(name)
+    for seq, event in enumerate(recording.events, start=1):
+        if isinstance(event, PredicateEvent) or (isinstance(event, OpEvent) and event.after is not None):
+            assert equation(recording, seq) is not None
+        if isinstance(event, StatementEvent) and event.what not in ("commit", "discard"):
+            assert equation(recording, seq) is None
+
+
+def the(recording: Recording, point: str, plugin: str, number: int = 0) -> Equation:
+    """The equation of the n-th answer of a plugin at a hook."""
+    seqs = [
+        seq
+        for seq, e in enumerate(recording.events, start=1)
+        if isinstance(e, HookEvent) and (e.point, e.plugin) == (point, plugin)
+    ]
+    found = equation(recording, seqs[number])
+    assert found is not None
+    return found
+
+
+def test_a_discard_shows_the_gang_that_is_not_complete() -> None:
+    recording = bundled()
+    seq = next(
+        seq
+        for seq, e in enumerate(recording.events, start=1)
+        if isinstance(e, StatementEvent) and e.what == "discard" and len(e.ops) == 2
+    )
+    found = equation(recording, seq)
+    assert found is not None
+    assert "discard: gang: would research/llm-finetune be complete?" == found.title
+    term = found.deciding_term
+    assert term is not None
+    assert (-1, (1, 2), False) == (found.verdict, term.figures, term.holds)
+    assert "0 ready, 1 waiting, 0 best-effort pending" == term.note
+
+
+def test_gang_says_whose_gang_would_break() -> None:
+    found = the(bundled(), "Preemptable", "gang")
+    assert [False, True] == [term.holds for term in found.terms]
+    assert "bert-pretrain has 4 ready and needs 4: it would break the gang" == found.terms[0].note
+
+
+def small(*tiers: str, actions: str = "enqueue, allocate", **arguments: dict[str, object]) -> str:
+    return conf_of(*tiers, actions=actions, arguments=arguments)
+
+
+def test_proportion_shows_the_dimension_in_which_the_queue_is_full() -> None:
+    snapshot = cluster(
+        node("n1", cpu="4", memory="100G"),
+        queue("a", weight=1),
+        queue("b", weight=1),
+        pod_group("one", queue="a"),
+        pods("one", 4, cpu="1", memory="1G"),
+        pod_group("two", queue="b"),
+        pods("two", 4, cpu="1", memory="1G"),
+        conf=small("gang proportion predicates"),
+    )
+    recording = replay(snapshot)
+    refused = [
+        seq
+        for seq in recording.index.at_point("Allocatable")
+        if isinstance(e := recording.event(seq), HookEvent) and e.result is False
+    ]
+    found = equation(recording, refused[0])
+    assert found is not None
+    term = found.deciding_term
+    assert term is not None
+    assert ("cpu", (2000.0, 1000.0, 3000.0, 2000.0), False) == (term.name, term.figures, term.holds)
+    assert ("allocated", "request", "sum", "deserved") == found.columns
+    assert [None] == [t.holds for t in found.terms if t.name == "pods"]
+
+
+def test_a_closed_queue_is_told_before_any_arithmetic() -> None:
+    snapshot = cluster(
+        node("n1"),
+        queue("shut", state="Closed"),
+        pod_group("one", queue="shut", phase="Pending", min_resources={"cpu": "1"}),
+        pods("one", 1),
+        conf=small("gang proportion"),
+    )
+    found = the(replay(snapshot), "JobEnqueueable", "proportion")
+    assert (-1, "the queue's state is Closed, not Open") == (found.verdict, found.note)
+
+
+def test_admission_counts_what_earlier_jobs_of_the_cycle_reserved() -> None:
+    groups = [pod_group(name, phase="Pending", min_resources={"cpu": "3"}) for name in ("a", "b", "c")]
+    snapshot = cluster(
+        node("n1", cpu="5"),
+        groups,
+        *(pods(name, 1, cpu="3") for name in ("a", "b", "c")),
+        conf=small("gang overcommit"),
+    )
+    recording = replay(snapshot)
+    found = [the(recording, "JobEnqueueable", "overcommit", number) for number in range(3)]
+    assert [1, 1, -1] == [one.verdict for one in found]
+    assert [0.0, 3000.0, 6000.0] == [one.terms[0].figures[1] for one in found]
+    assert ("cpu", 6000.0) == (found[2].deciding, found[2].terms[0].figures[3])
+
+
+def preemption(**gang: object) -> Recording:
+    """A node full of a low job's tasks, and a high job that wants one place."""
+    return replay(
+        cluster(
+            node("n1", cpu="3"),
+            [priority_class("high", 100), priority_class("low", 1)],
+            pod_group("low", priority_class="low", min_member=1, phase="Running"),
+            pods("low", 3, cpu="1", on="n1"),
+            pod_group("high", priority_class="high", min_member=1),
+            pods("high", 1, cpu="2"),
+            conf=small("priority gang conformance", "drf predicates proportion nodeorder", actions="preempt"),
+        )
+    )
+
+
+def test_room_on_a_node_counts_the_victims() -> None:
+    recording = preemption()
+    seq = recording.index.at_point("Preemptable")[0]
+    alone = room_on(recording, seq, "default/high-0", "n1")
+    freed = room_on(recording, seq, "default/high-0", "n1", ["default/low-0", "default/low-1"])
+    assert (False, "cpu", True) == (alone.verdict, alone.deciding, freed.verdict)
+    assert (0.0, 0.0, 0.0, 0.0, 2000.0, 2000.0) == alone.terms[0].figures
+    assert (0.0, 0.0, 0.0, 2000.0, 2000.0, 2000.0, 0.0) == freed.terms[0].figures
+
+
+def test_an_operation_shows_what_it_changes_on_its_node() -> None:
+    recording = preemption()
+    shown = {}
+    for seq in recording.index.of_type(OpEvent):
+        found = equation(recording, seq)
+        assert found is not None
+        shown[found.title] = [(t.name, *t.figures) for t in found.terms if t.name.endswith("cpu")]
+    assert [("releasing cpu", 0.0, 1000.0, 1000.0)] == shown["evict default/low-1 on n1"]
+    assert [("releasing cpu", 1000.0, 1000.0, 2000.0)] == shown["evict default/low-0 on n1"]
+    assert [("pipelined cpu", 0.0, 2000.0, 2000.0)] == shown["pipeline default/high-0 on n1"]
+
+
+def test_a_pass_over_nodes_says_where_the_most_room_is() -> None:
+    snapshot = cluster(
+        node("n1", cpu="1"),
+        node("n2", cpu="3"),
+        pod_group("one"),
+        pods("one", 1, cpu="4"),
+        conf=small("gang predicates"),
+    )
+    recording = replay(snapshot)
+    seq = recording.index.of_type(PredicateEvent)[0]
+    found, there = equation(recording, seq), equation(recording, seq, "n2")
+    assert found is not None
+    assert there is not None
+    assert ("cpu", ()) == (found.deciding, found.verdict)
+    assert (4000.0, 3000.0, "n2", 0) == found.terms[0].figures
+    assert ("cpu", False, 1000.0) == (there.deciding, there.verdict, there.terms[0].figures[-1])
+
+
+def hierarchy() -> Recording:
+    """Two queues in a tree of shares, of which one holds everything."""
+    paths = {
+        name: {"volcano.sh/hierarchy": f"root/{name}", "volcano.sh/hierarchy-weights": "1/1"} for name in ("a", "b")
+    }
+    conf = conf_of(
+        "gang conformance", "drf predicates", actions="reclaim", arguments={"drf": {"enableHierarchy": "true"}}
+    )
+    return replay(
+        cluster(
+            node("n1", cpu="4"),
+            [queue(name, annotations=paths[name]) for name in ("a", "b")],
+            pod_group("holder", queue="a", phase="Running"),
+            pods("holder", 4, cpu="1", on="n1"),
+            pod_group("waiter", queue="b"),
+            pods("waiter", 2, cpu="1"),
+            conf=conf.replace("gang\n", "gang\n    enableReclaimable: false\n").replace(
+                "conformance\n", "conformance\n    enableReclaimable: false\n"
+            ),
+        )
+    )
+
+
+def test_hierarchical_shares_are_compared_after_the_exchange() -> None:
+    recording = hierarchy()
+    assert [] == list(wrong(recording))
+    found = the(recording, "Reclaimable", "drf")
+    assert found.terms
+    assert all(isinstance(term.figures[1], float) for term in found.terms)

@@ -1,0 +1,123 @@
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.explain.victims import POINTS, VictimChoice, next_choice, victim_choice
+from vcdebug.framework.record import HookEvent, OpEvent
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+
+def choice(recording: Recording, number: int = 0) -> VictimChoice:
+    """The n-th question for victims."""
+    firsts = dict.fromkeys(
+        found.question.first
+        for point in POINTS
+        for seq in recording.index.at_point(point)
+        if (found := victim_choice(recording, seq)) is not None
+    )
+    found = victim_choice(recording, list(firsts)[number])
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_deciding_tier_holds_the_victims(name: str) -> None:
+    recording = golden(name)
+    for point in POINTS:
+        for seq in recording.index.at_point(point):
+            found = victim_choice(recording, seq)
+            assert found is not None
+            deciding = [tier.victims for tier in found.tiers if tier.decides]
+            assert (deciding[0] if deciding else ()) == found.victims
+            assert [fate.task for fate in found.fates if fate.is_victim] == [
+                task for task in found.candidates if task in found.victims
+            ]
+            assert all(fate.objections for fate in found.fates if not fate.is_victim)
+
+
+@pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith(("preempt-0", "reclaim", "mixed"))])
+def test_only_victims_of_the_last_choice_are_evicted(name: str) -> None:
+    recording = golden(name)
+    for seq in recording.index.of_type(OpEvent):
+        event = recording.event(seq)
+        if isinstance(event, OpEvent) and event.op == "evict":
+            found = next_choice(recording, seq)
+            assert found is not None
+            assert event.task in found.victims
+            assert event.node == found.node
+
+
+def test_each_objection_names_plugin_tier_and_reason() -> None:
+    found = choice(bundled())
+    saved, victim = found.fates
+    assert ("research/bert-pretrain-worker-0", False) == (saved.task, saved.is_victim)
+    objection = saved.saved_by
+    assert objection is not None
+    assert (1, "gang") == (objection.tier, objection.plugin)
+    assert "bert-pretrain has 4 ready and needs 4: it would break the gang" == objection.why
+    event = bundled().event(objection.seq)
+    assert isinstance(event, HookEvent)
+    assert "gang" == event.plugin
+    assert (True, None) == (victim.is_victim, victim.saved_by)
+
+
+def test_the_running_intersection_is_shown_after_each_plugin() -> None:
+    found = choice(bundled())
+    both = ("research/bert-pretrain-worker-0", "research/resnet-sweep-worker-0")
+    assert [both, both[1:], both[1:]] == [offer.left for offer in found.tiers[0].offers]
+    assert [True, False] == [tier.decides for tier in found.tiers]
+
+
+def test_room_tells_whether_the_victims_are_enough() -> None:
+    found = choice(bundled())
+    assert found.room is not None
+    assert ("gpu-a100-01", True) == (found.node, found.room.verdict)
+    none = choice(bundled(), 1)
+    assert none.room is not None
+    assert ((), False) == (none.victims, none.room.verdict)
+
+
+def critical(*tiers: str) -> VictimChoice:
+    """Two lower tasks on a node: one is critical, the other belongs to a gang at its minimum."""
+    snapshot = cluster(
+        node("n1", cpu="2"),
+        [priority_class("high", 100), priority_class("low", 1), priority_class("system-node-critical", 2_000_000_000)],
+        pod_group("low", priority_class="low", min_member=0, phase="Running"),
+        pods("low", 1, cpu="1", on="n1", priorityClassName="system-node-critical"),
+        pod_group("other", priority_class="low", min_member=1, phase="Running"),
+        pods("other", 1, cpu="1", on="n1"),
+        pod_group("high", priority_class="high"),
+        pods("high", 1, cpu="1"),
+        conf=conf_of(*tiers, actions="preempt"),
+    )
+    return choice(replay(snapshot))
+
+
+def test_disjoint_offers_let_the_next_plugin_start_over() -> None:
+    found = critical("gang conformance priority")
+    offers = found.tiers[0].offers
+    both = ("default/low-0", "default/other-0")
+    assert [both[:1], (), both] == [offer.left for offer in offers]
+    assert [False, False, True] == [offer.restarted for offer in offers]
+    assert (both, 1) == (found.victims, found.deciding_tier)
+
+
+def test_a_critical_pod_is_protected_by_conformance() -> None:
+    found = critical("conformance priority")
+    protected = next(fate for fate in found.fates if fate.task == "default/low-0").saved_by
+    assert protected is not None
+    assert ("conformance", "critical pods are protected") == (protected.plugin, protected.why)
+
+
+def test_an_event_after_the_choice_leads_back_to_it() -> None:
+    recording = bundled()
+    evicted = next(s for s, e in enumerate(recording.events, start=1) if isinstance(e, OpEvent) and e.op == "evict")
+    found = next_choice(recording, evicted)
+    assert found is not None
+    assert choice(recording) == found
+
+
+def test_other_events_choose_no_victims() -> None:
+    assert victim_choice(bundled(), 1) is None
+    assert next_choice(bundled(), 1) is None

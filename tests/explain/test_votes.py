@@ -1,0 +1,124 @@
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.explain.votes import Question, question
+from vcdebug.framework.record import HookEvent, StatementEvent
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+
+def ask(recording: Recording, point: str, number: int = 0) -> Question:
+    """The question that the n-th answer at a hook belongs to."""
+    found = question(recording, recording.index.at_point(point)[number])
+    assert found is not None
+    return found
+
+
+def shown(asked: Question) -> list[tuple[int, str, str]]:
+    return [(seat.tier, seat.plugin, seat.why or seat.state) for seat in asked.seats]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_questions_cover_every_answer_once_and_in_order(name: str) -> None:
+    recording = golden(name)
+    seq = 1
+    while seq <= len(recording):
+        asked = question(recording, seq)
+        if asked is None:
+            assert not isinstance(recording.event(seq), HookEvent)
+            seq += 1
+            continue
+        assert seq == asked.first
+        answers = [seat.seq for seat in asked.seats if seat.seq is not None]
+        assert list(range(asked.first, asked.last + 1)) == answers
+        assert all(asked == question(recording, inner) for inner in range(asked.first, asked.last + 1))
+        seq = asked.last + 1
+
+
+@pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith(("preempt", "reclaim", "mixed"))])
+def test_a_statement_commits_exactly_where_the_job_may_be_pipelined(name: str) -> None:
+    recording = golden(name)
+    for seq in recording.index.of_type(StatementEvent):
+        event, before = recording.event(seq), question(recording, seq - 1)
+        assert isinstance(event, StatementEvent)
+        if before is not None and before.point == "JobPipelined":
+            assert (event.what == "commit") is before.outcome
+
+
+def test_an_empty_offer_ends_its_tier_and_the_next_one_is_asked() -> None:
+    asked = ask(bundled(), "Preemptable", 3)
+    assert [
+        (1, "priority", "answered"),
+        (1, "gang", "answered"),
+        (1, "conformance", "gang offered nobody, which ends the tier"),
+        (2, "drf", "enablePreemptable is false"),
+    ] == shown(asked)
+    assert (None, None, None) == (asked.outcome, asked.deciding_tier, asked.deciding_plugin)
+
+
+def test_a_tier_with_victims_decides() -> None:
+    asked = ask(bundled(), "Preemptable")
+    assert 1 == asked.deciding_tier
+    assert ("research/resnet-sweep-worker-0",) == asked.outcome
+    assert ["answered"] * 3 == [seat.state for seat in asked.tier(1)]
+
+
+def starving(*tiers: str) -> Question:
+    """A job of 2 tasks with one running and a minimum of 1."""
+    snapshot = cluster(
+        node("n1", cpu="1"),
+        pod_group("j", min_member=1, phase="Running"),
+        pods("j", 1, prefix="up", on="n1"),
+        pods("j", 1, prefix="down"),
+        conf=conf_of(*tiers, actions="preempt"),
+    )
+    return ask(replay(snapshot), "JobStarving")
+
+
+def test_of_starving_the_first_tier_decides_alone() -> None:
+    together = starving("priority gang")
+    assert (False, 1, "gang") == (together.outcome, together.deciding_tier, together.deciding_plugin)
+    apart = starving("priority", "gang")
+    assert (True, 1, None) == (apart.outcome, apart.deciding_tier, apart.deciding_plugin)
+    assert [(1, "priority", "answered"), (2, "gang", "tier 1 decides alone")] == shown(apart)
+    refused = starving("gang priority")
+    assert [(1, "gang", "answered"), (1, "priority", "gang said no")] == shown(refused)
+
+
+def admission(*tiers: str, cpu: str) -> Question:
+    snapshot = cluster(
+        node("n1", cpu="4"),
+        pod_group("j", phase="Pending", min_resources={"cpu": cpu}),
+        pods("j", 1, cpu="1"),
+        conf=conf_of(*tiers, actions="enqueue"),
+    )
+    return ask(replay(snapshot), "JobEnqueueable")
+
+
+def test_a_permit_ends_its_tier_only_and_later_tiers_are_not_heard() -> None:
+    asked = admission("overcommit", "proportion", cpu="4.5")
+    assert (True, 1) == (asked.outcome, asked.deciding_tier)
+    assert [(1, "overcommit", "answered"), (2, "proportion", "tier 1 permitted")] == shown(asked)
+
+
+def test_a_rejection_ends_the_question() -> None:
+    same_tier = admission("overcommit proportion", cpu="4.5")
+    assert (False, "proportion") == (same_tier.outcome, same_tier.deciding_plugin)
+    asked = admission("overcommit proportion", cpu="9")
+    assert (False, 1, "overcommit") == (asked.outcome, asked.deciding_tier, asked.deciding_plugin)
+    assert [(1, "overcommit", "answered"), (1, "proportion", "overcommit rejected")] == shown(asked)
+
+
+def test_a_question_asked_again_at_once_is_another_question() -> None:
+    recording = golden("preempt-topology-0003")
+    spans = [
+        (asked.first, asked.last)
+        for seq in recording.index.at_point("SimulatePredicate")
+        if (asked := question(recording, seq)) is not None
+    ]
+    assert len(spans) == len({*spans})
+
+
+def test_other_events_belong_to_no_question() -> None:
+    assert question(bundled(), len(bundled())) is None

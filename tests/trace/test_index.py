@@ -1,0 +1,96 @@
+from itertools import pairwise
+
+import pytest
+
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.framework.record import HookEvent, Level, OpEvent, Span, StatementEvent
+from vcdebug.trace.index import after, before, subjects
+from vcdebug.trace.spans import SpanTree
+
+
+@pytest.mark.parametrize("name", GOLDEN[::3])
+def test_the_index_lists_the_events_that_a_scan_would_find(name: str) -> None:
+    recording = golden(name)
+    events = list(enumerate(recording.events, start=1))
+    index = recording.index
+    assert [seq for seq, e in events if isinstance(e, OpEvent)] == list(index.of_type(OpEvent))
+    assert [s for s, e in events if isinstance(e, HookEvent) and e.point == "JobReady"] == list(
+        index.at_point("JobReady")
+    )
+    assert [s for s, e in events if isinstance(e, HookEvent) and e.plugin == "gang"] == list(
+        index.about("plugin", "gang")
+    )
+    for job in list(recording.session.jobs)[:3]:
+        scanned = [seq for seq, e in events if ("job", job) in subjects(e, recording.owners)]
+        assert scanned == list(index.about("job", job))
+
+
+def test_a_statement_concerns_its_tasks_their_jobs_and_nodes() -> None:
+    recording = bundled()
+    seq, event = next(
+        (seq, e)
+        for seq, e in enumerate(recording.events, start=1)
+        if isinstance(e, StatementEvent) and e.what == "discard" and len(e.ops) == 2
+    )
+    for _, task, node in event.ops:
+        assert seq in recording.index.about("task", task)
+        assert seq in recording.index.about("job", recording.owners.jobs[task])
+        assert seq in recording.index.about("node", node)
+
+
+def test_what_nothing_concerns_has_no_events() -> None:
+    assert [] == list(bundled().index.about("job", "no/such"))
+    assert [] == list(bundled().index.at_point("BestNode"))
+    assert (None, None) == (after([], 1), before([], 1))
+
+
+def test_neighbours_in_a_list_lie_strictly_beyond() -> None:
+    assert [2, 5, 5, None] == [after([2, 5], seq) for seq in (1, 2, 4, 5)]
+    assert [None, 2, 2, 5] == [before([2, 5], seq) for seq in (2, 3, 5, 9)]
+
+
+@pytest.mark.parametrize("name", GOLDEN[::3])
+def test_spans_lie_within_each_other(name: str) -> None:
+    tree = golden(name).tree
+    for seq in range(1, len(golden(name)) + 1):
+        path = tree.path(seq)
+        assert Level.CYCLE == path[0].level
+        assert all(o.first <= i.first <= seq <= i.last <= o.last for o, i in pairwise(path))
+
+
+@pytest.mark.parametrize("name", GOLDEN[::3])
+def test_elements_of_a_span_follow_one_another_without_a_gap(name: str) -> None:
+    tree = golden(name).tree
+    seq, elements = 1, 0
+    while seq <= tree.events:
+        first, last = tree.element(seq)
+        assert first == seq
+        seq, elements = last + 1, elements + 1
+    assert elements < tree.events
+
+
+def test_at_the_first_event_of_several_spans_one_stands_before_the_largest() -> None:
+    tree = SpanTree(nested((Level.CYCLE, 1, 6), (Level.ACTION, 2, 5), (Level.QUEUE, 2, 4), (Level.JOB, 3, 3)), 6)
+    head = tree.head(2)
+    assert head is not None
+    assert Level.ACTION == head.level
+    assert (2, 5) == tree.element(2)
+    assert tree.owner(2) is None
+    assert [Level.CYCLE, Level.ACTION, Level.QUEUE, Level.JOB] == [span.level for span in tree.path(3)]
+    assert (2, 3, 6) == (tree.landing(5, None), tree.landing(3, tree.innermost(2)), tree.landing(6, tree.innermost(2)))
+
+
+def test_a_span_without_events_is_left_out() -> None:
+    tree = SpanTree(nested((Level.CYCLE, 1, 2), (Level.ACTION, 2, 1)), 2)
+    assert tree.head(2) is None
+    assert [] == list(tree.children(None))
+
+
+def nested(*ranges: tuple[Level, int, int]) -> list[Span]:
+    """Spans of which each lies in the one before."""
+    made = []
+    for index, (level, first, last) in enumerate(ranges):
+        span = Span(index, level, level.name.lower(), first, index - 1)
+        span.last = last
+        made.append(span)
+    return made

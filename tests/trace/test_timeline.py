@@ -1,0 +1,142 @@
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.framework.record import CloseEvent, OpEvent, StateEvent, StatementEvent
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.trace.recording import Recording
+
+WORKER = "research/llm-finetune-worker-0"
+VICTIM = "research/resnet-sweep-worker-0"
+
+
+def plain(value: Any) -> Any:
+    """Amounts as dictionaries, so that they can be compared."""
+    if isinstance(value, Resource):
+        return dict(value.items())
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def states(recording: Recording) -> list[tuple[int, StateEvent]]:
+    return [(seq, e) for seq, e in enumerate(recording.events, start=1) if isinstance(e, StateEvent)]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_nodes_are_rebuilt_as_the_engine_wrote_them(name: str) -> None:
+    recording = golden(name)
+    for seq, event in states(recording):
+        state = recording.timeline.state_at(seq)
+        assert plain(event.nodes) == [plain(state.nodes[node]) for node in recording.node_names]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_jobs_and_phases_are_rebuilt_as_the_engine_wrote_them(name: str) -> None:
+    recording = golden(name)
+    for seq, event in states(recording):
+        state = recording.timeline.state_at(seq)
+        rebuilt = {
+            uid: ({status.label: count for status, count in state.job(uid).status.items()}, state.phases[uid])
+            for uid in event.jobs
+        }
+        assert {uid: (dict(job.status), job.phase) for uid, job in event.jobs.items()} == rebuilt
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_plugins_books_are_rebuilt_as_the_engine_wrote_them(name: str) -> None:
+    recording = golden(name)
+    for seq, event in states(recording):
+        state = recording.timeline.state_at(seq)
+        for plugin, books in event.books:
+            whole = {figure: value for figure, value in books.items() if figure not in ("jobs", "queues")}
+            grouped = {**books.get("jobs", {}), **books.get("queues", {}), "": whole}
+            rebuilt = {key: dict(entry) for key, entry in state.books[plugin].items()}
+            assert plain({key: entry for key, entry in grouped.items() if entry}) == plain(rebuilt)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_end_is_the_state_in_which_the_session_was_closed(name: str) -> None:
+    recording = golden(name)
+    close = recording.event(len(recording))
+    assert isinstance(close, CloseEvent)
+    state = recording.timeline.state_at(len(recording))
+    for uid, job in close.jobs.items():
+        assert job.phase == state.phases[uid]
+        assert {key: (task.status, task.node) for key, task in job.tasks.items()} == {
+            key: tuple(state.tasks[key]) for key in job.tasks
+        }
+
+
+def test_an_operation_holds_from_its_own_event_on() -> None:
+    recording = bundled()
+    operations = [
+        (seq, e.op) for seq, e in enumerate(recording.events, start=1) if isinstance(e, OpEvent) and e.task == VICTIM
+    ]
+    assert ["evict", "unevict"] == [op for _, op in operations]
+    evicted, restored = operations[0][0], operations[1][0]
+    shown = [recording.timeline.state_at(seq).tasks[VICTIM].status for seq in (evicted - 1, evicted, restored)]
+    assert [TaskStatus.RUNNING, TaskStatus.RELEASING, TaskStatus.RUNNING] == shown
+
+
+def test_a_commit_holds_from_the_event_after_it() -> None:
+    recording = golden("basic-0000")
+    commit = next(
+        (seq, e)
+        for seq, e in enumerate(recording.events, start=1)
+        if isinstance(e, StatementEvent) and e.what == "commit" and e.ops
+    )
+    seq, event = commit
+    task = event.ops[0][1]
+    timeline = recording.timeline
+    assert TaskStatus.ALLOCATED is timeline.state_at(seq).tasks[task].status
+    assert TaskStatus.BINDING is timeline.state_at(seq + 1).tasks[task].status
+
+
+def test_counts_of_a_job_follow_its_tasks() -> None:
+    recording = bundled()
+    pipelined = next(
+        seq
+        for seq, e in enumerate(recording.events, start=1)
+        if isinstance(e, OpEvent) and e.op == "pipeline" and e.task == WORKER
+    )
+    before, after = (
+        recording.timeline.state_at(seq).job("research/llm-finetune") for seq in (pipelined - 1, pipelined)
+    )
+    assert (before.waiting + 1, before.pending - 1) == (after.waiting, after.pending)
+    assert (before.total, before.min_available) == (after.total, after.min_available)
+
+
+def test_tasks_on_a_node_are_those_that_name_it() -> None:
+    recording = bundled()
+    pipelined = next(
+        seq for seq, e in enumerate(recording.events, start=1) if isinstance(e, OpEvent) and e.task == WORKER
+    )
+    node = getattr(recording.event(pipelined), "node", "")
+    state = recording.timeline.state_at(pipelined)
+    assert WORKER in state.tasks_on(node)
+    assert WORKER not in recording.timeline.state_at(pipelined - 1).tasks_on(node)
+    assert state.tasks_on(node) == sorted(key for key, task in state.tasks.items() if task.node == node)
+
+
+def test_the_last_change_of_a_figure_is_found_without_a_scan() -> None:
+    recording = bundled()
+    written = [
+        seq for seq, e in enumerate(recording.events, start=1) if isinstance(e, OpEvent) and e.node == "gpu-a100-01"
+    ]
+    last = recording.timeline.last_change
+    assert written[-1] == last("node", "gpu-a100-01", len(recording))
+    assert written[0] == last("node", "gpu-a100-01", written[1] - 1)
+    assert last("node", "gpu-a100-01", written[0] - 1) is None
+
+
+def test_what_a_state_does_not_know_is_a_key_error() -> None:
+    state = bundled().timeline.state_at(1)
+    assert "no/such" not in state.tasks
+    with pytest.raises(KeyError):
+        state.nodes["nowhere"]
+    assert state.figure("drf", "no/such", "share") is None
+    assert {"cpu": 0.0, "memory": 0.0} == plain(state.amount("drf", "no/such", "allocated"))

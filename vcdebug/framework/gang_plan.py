@@ -80,13 +80,12 @@ class GangPlanner:
             chain.append(Statement(ssn))
             for victim in victims:
                 chain[0].evict(victim, self._reason)
-        hyper_nodes = self._place_sub_jobs(worksheet, domain, chain, evicting=bool(victims), was_ready=was_ready)
-        plan = None
-        if hyper_nodes is not None:
-            plan = Plan(Statement.save_operations(ssn, *chain), hyper_nodes)
-        for statement in reversed(chain):
-            statement.discard()
-        return plan
+        try:
+            found = self._place_sub_jobs(worksheet, domain, chain, evicting=bool(victims), was_ready=was_ready)
+            return None if found is None else Plan(Statement.save_operations(ssn, *chain), found)
+        finally:  # upstream defers it, so that it also happens on the way out of a panic
+            for statement in reversed(chain):
+                statement.discard()
 
     def _place_sub_jobs(
         self, worksheet: Worksheet, domain: str, chain: list[Statement], *, evicting: bool, was_ready: bool
@@ -129,15 +128,17 @@ class GangPlanner:
         trial = Statement(ssn)
         helper = PredicateHelper(ssn, cache_on=self._error_cache)
         tasks = worksheet.tasks[sub_job.uid].clone()
-        complete = True
-        while tasks and complete:
-            task = tasks.pop()
-            with ssn.scope(Level.TASK, task.key):
-                complete = self._pipeline(trial, helper, task, candidates, evicting=evicting)
-        if complete and len(trial) and self._satisfied(sub_job):
-            return trial
-        trial.discard()
-        return None
+        complete, satisfied = True, False
+        try:
+            while tasks and complete:
+                task = tasks.pop()
+                with ssn.scope(Level.TASK, task.key):
+                    complete = self._pipeline(trial, helper, task, candidates, evicting=evicting)
+            satisfied = complete and bool(len(trial)) and self._satisfied(sub_job)
+        finally:  # upstream defers it, so that it also happens on the way out of a panic
+            if not satisfied:
+                trial.discard()
+        return trial if satisfied else None
 
     def _satisfied(self, sub_job: SubJobInfo) -> bool:
         ssn, job = self._ssn, self._job

@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _drop_stdout()
+        output.narrate("stdout was closed before everything was written")
     except OSError as error:
         output.narrate(_os_error_line(error))
     except RecursionError:

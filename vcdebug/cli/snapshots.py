@@ -1,22 +1,18 @@
-"""From the word on the command line to a snapshot and its recording."""
+"""A snapshot and its recording, as the headless commands need them."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import NamedTuple
 
-from vcdebug.errors import SnapshotError
+from vcdebug.cli.sources import source
 from vcdebug.explain.coverage import uncovered
-from vcdebug.snapshot.bundled import bundled, find
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
-
-STDIN = "-"
 
 
 class Loaded(NamedTuple):
@@ -31,20 +27,6 @@ class Replayed(NamedTuple):
 
     recording: Recording
     seconds: dict[str, float]
-
-
-def source(word: str) -> str | Path:
-    """A path that exists, standard input, or the folder of a bundled snapshot."""
-    if word == STDIN:
-        return STDIN
-    path = Path(word)
-    if path.exists():
-        return path
-    folder = find(word)
-    if folder is None:
-        names = ", ".join(one.name for one in bundled())
-        raise SnapshotError("no such file or folder", f"bundled snapshots: {names}" if names else "", word)
-    return folder
 
 
 def load_snapshot(word: str) -> Loaded:

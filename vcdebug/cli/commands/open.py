@@ -18,7 +18,10 @@ class Open(Command):
         parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.sources import source
+
+        word = source(args.snapshot) if getattr(args, "snapshot", None) else None
         from vcdebug.tui.app import run_tui
 
-        run_tui(getattr(args, "snapshot", None))
+        run_tui(None if word is None else str(word))
         return Outcome.DONE

@@ -1,0 +1,36 @@
+"""Every command on every damaged snapshot: an answer or one clear error, and soon."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.transcripts import call
+from tests.snapshot.damage import Damaged, damaged
+
+CASES = list(damaged())
+COMMANDS = (("run",), ("inspect",), ("run", "--json"))
+SECONDS = 20.0
+
+
+def check(code: int, out: str, err: str) -> None:
+    assert code in (0, 1, 2)
+    assert "Traceback" not in out + err
+    assert "fault of vcdebug" not in err
+    if code == 1:
+        assert "" == out
+        assert 1 == err.count("\n")
+        assert len(err) < 1500
+    else:
+        assert out
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name[:60])
+def test_every_command_answers_or_gives_one_line(case: Damaged, tmp_path: Path) -> None:
+    path = str(case.write(tmp_path))
+    start = time.perf_counter()
+    for command, *options in COMMANDS:
+        check(*call([command, path, *options]))
+    for subject in ("train", "ml/train", "train-0", "nobody"):
+        check(*call(["explain", path, subject]))
+    assert time.perf_counter() - start < SECONDS

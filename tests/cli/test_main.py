@@ -1,0 +1,173 @@
+"""Exit codes, and one line for everything that goes wrong."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.transcripts import call
+from vcdebug.cli.commands import COMMANDS
+from vcdebug.cli.commands.inspect import Inspect
+from vcdebug.snapshot.bundled import find
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
+
+
+def error_line(arguments: list[str], code: int = 1) -> str:
+    """The only line of a command that fails."""
+    exit_code, out, err = call(arguments)
+    assert code == exit_code
+    assert "" == out
+    assert 1 == err.count("\n")
+    assert "Traceback" not in err
+    return err.removeprefix("vcdebug: ").rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["run", WORKS], 0),
+        (["inspect", WORKS], 0),
+        (["explain", WORKS, "assistants/chat-api"], 0),
+        (["explain", BLOCKED, "research/llm-finetune"], 2),
+        (["explain", BLOCKED, "llm-finetune-worker-0"], 2),
+        (["explain", BLOCKED, "llm-finetune"], 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
+)
+def test_exit_codes(arguments: list[str], code: int) -> None:
+    assert code == call(arguments)[0]
+
+
+def test_inspect_with_problems_exits_2(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text("kind: Node\napiVersion: v1\nmetadata: {name: n1}\nspec: 7\n")
+    code, out, _ = call(["inspect", str(tmp_path)])
+    assert 2 == code
+    assert "problems: " in out
+
+
+@pytest.mark.parametrize("word", ["no-such-file", "no/such/folder"])
+def test_a_missing_snapshot_is_one_line_with_the_bundled_names(word: str) -> None:
+    line = error_line(["run", word])
+    assert line.startswith(f"{word}: no such file or folder; bundled snapshots: ")
+    assert WORKS in line
+
+
+def test_open_of_a_missing_snapshot_is_one_line() -> None:
+    assert error_line(["open", "no-such-file"]).startswith("no-such-file: no such file or folder")
+
+
+def test_a_folder_without_objects_is_one_line(tmp_path: Path) -> None:
+    assert str(tmp_path) in error_line(["run", str(tmp_path)])
+
+
+def test_an_unknown_job_is_one_line_with_the_closest() -> None:
+    assert "did you mean research/llm-finetune" in error_line(["explain", BLOCKED, "research/llm-fintune"])
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["run"], ["run", WORKS, "--what"], ["explain", WORKS]])
+def test_a_wrong_command_line_is_one_line(arguments: list[str]) -> None:
+    assert " --help" in error_line(arguments)
+
+
+def test_an_unwritable_trace_is_one_line(tmp_path: Path) -> None:
+    target = tmp_path / "missing" / "trace.jsonl"
+    assert f"{target}: No such file or directory" == error_line(["run", WORKS, "--trace", str(target)])
+    assert f"{tmp_path}: Is a directory" == error_line(["run", WORKS, "--trace", str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [("missing/x.tar.gz", "no such folder"), (".", "is a folder"), ("x.txt", "must end in .tar.gz")],
+)
+def test_an_unwritable_capture_is_refused_before_the_cluster_is_read(target: str, says: str, tmp_path: Path) -> None:
+    assert says in error_line(["capture", "-o", str(tmp_path / target)])
+
+
+def test_a_capture_without_a_cluster_is_one_line(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    assert str(config) in error_line(["capture", "--kubeconfig", str(config), "-o", str(tmp_path / "x.tar.gz")])
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_the_trace_has_an_event_per_line(suffix: str, tmp_path: Path) -> None:
+    target = tmp_path / f"trace.jsonl{suffix}"
+    assert 0 == call(["run", WORKS, "--trace", str(target)])[0]
+    data = target.read_bytes()
+    lines = (gzip.decompress(data) if suffix else data).decode().splitlines()
+    assert list(range(1, len(lines) + 1)) == [json.loads(line)["seq"] for line in lines]
+    assert "close" == json.loads(lines[-1])["ev"]
+
+
+def test_a_trace_to_stdout_is_all_that_stdout_has() -> None:
+    _, out, err = call(["run", WORKS, "--trace", "-"])
+    assert "" == err
+    assert 1 == json.loads(out.splitlines()[0])["seq"]
+
+
+class Stdin:
+    def __init__(self, data: bytes) -> None:
+        self.buffer = io.BytesIO(data)
+
+
+def test_a_snapshot_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = find(WORKS)
+    assert folder is not None
+    text = "\n---\n".join(path.read_text() for path in sorted(folder.glob("*.yaml")))
+    monkeypatch.setattr(sys, "stdin", Stdin(text.encode()))
+    code, out, _ = call(["run", "-"])
+    assert 0 == code
+    assert "assistants/chat-api" in out
+
+
+def test_ctrl_c_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Inspect, "execute", interrupted)
+    assert "interrupted" == error_line(["inspect", WORKS], 130)
+
+
+def test_a_fault_of_ours_is_one_line_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("several\nlines")
+
+    monkeypatch.setattr(Inspect, "execute", broken)
+    assert error_line(["inspect", WORKS]).startswith("ValueError: several lines; this is a fault of vcdebug")
+
+
+def test_a_reader_that_leaves_early_is_one_line() -> None:
+    command = [sys.executable, "-m", "vcdebug", "run", BLOCKED, "--trace", "-"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        err = process.stderr.read().decode()
+        assert 1 == process.wait(timeout=60)
+    assert "vcdebug: stdout was closed before everything was written\n" == err
+
+
+def test_text_that_the_terminal_cannot_show_is_escaped() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "vcdebug", "explain", BLOCKED, "llm-finetune"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=60, check=False)
+    assert 2 == done.returncode
+    assert b"" == done.stderr
+    assert b"\\u2713" in done.stdout
+
+
+def test_help_names_every_command_and_its_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        call(["--help"])
+    assert 0 == left.value.code
+    for command in COMMANDS:
+        assert "exit status: 0" in command.EXITS

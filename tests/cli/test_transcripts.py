@@ -1,0 +1,37 @@
+"""The bytes that the commands print on the bundled snapshots."""
+
+import json
+
+import pytest
+
+from tests.cli.transcripts import GOLDEN, NAMES, call, jobs, transcript
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_commands_print_what_they_printed(name: str) -> None:
+    """Intended changes: `python -m tests.cli.transcripts` writes the expected files anew; read their diff."""
+    assert (GOLDEN / f"{name}.txt").read_text(encoding="utf-8") == transcript(name)
+
+
+def test_there_is_an_expected_file_per_bundled_snapshot() -> None:
+    assert sorted(NAMES) == sorted(path.stem for path in GOLDEN.iterdir())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_explain_gives_the_same_json_twice_with_all_its_keys(name: str) -> None:
+    for job in jobs(name):
+        first, second = (call(["explain", name, job, "--json"]) for _ in range(2))
+        assert first == second
+        keys = ["job", "pod", "outcome", "cause", "sentence", "numbers", "evidence", "lines"]
+        assert [*keys, "contributing", "advice", "steps"] == list(json.loads(first[1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_run_gives_the_same_json_twice_but_for_the_seconds(name: str) -> None:
+    first, second = (json.loads(call(["run", name, "--json"])[1]) for _ in range(2))
+    seconds = first.pop("seconds")
+    second.pop("seconds")
+    assert first == second
+    stages = ["load", "open", *dict.fromkeys(action["action"] for action in first["actions"]), "close", "cycle"]
+    assert sorted(stages) == sorted(seconds)
+    assert all(value >= 0 for value in seconds.values())

@@ -1,0 +1,24 @@
+"""From the word on the command line to the place where the snapshot lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.bundled import bundled, find
+
+STDIN = "-"
+
+
+def source(word: str) -> str | Path:
+    """A path that exists, standard input, or the folder of a bundled snapshot."""
+    if word == STDIN:
+        return STDIN
+    path = Path(word)
+    if path.exists():
+        return path
+    folder = find(word)
+    if folder is None:
+        names = ", ".join(one.name for one in bundled())
+        raise SnapshotError("no such file or folder", f"bundled snapshots: {names}" if names else "", word)
+    return folder

@@ -9,6 +9,7 @@ from tests.builders import pod
 from vcdebug.framework import combine
 from vcdebug.framework.combine import Ballot, Tiers
 from vcdebug.framework.plugin import ValidateResult
+from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.snapshot import Flags
@@ -21,10 +22,14 @@ class Panel:
 
     def __init__(self, *tiers: list[Any]) -> None:
         self.asked: list[str] = []
-        self.tiers: Tiers = [
-            [Ballot(f"{t}{p}", self._voter(f"{t}{p}", answer)) for p, answer in enumerate(answers)]
-            for t, answers in enumerate(tiers)
-        ]
+        self.notes: list[str] = []
+        self.tiers = Tiers(
+            (
+                [Ballot(f"{t}{p}", self._voter(f"{t}{p}", answer)) for p, answer in enumerate(answers)]
+                for t, answers in enumerate(tiers)
+            ),
+            lambda code, _text: self.notes.append(code),
+        )
 
     def _voter(self, name: str, answer: Any) -> Callable[..., Any]:
         def say(*_: object) -> Any:
@@ -60,12 +65,12 @@ def test_starving_is_decided_by_the_first_tier_with_a_voter_and_false_without_an
     panel = Panel([], [True, False, True], [True])
     assert not combine.first_tier_all(panel.tiers, ())
     assert ["10", "11"] == panel.asked
-    assert not combine.first_tier_all([[], []], ())
+    assert not combine.first_tier_all(Tiers([[], []]), ())
 
 
 def test_nobody_asked_means_true_for_and_and_false_for_or() -> None:
-    assert combine.all_true([], ())
-    assert not combine.any_true([], ())
+    assert combine.all_true(Tiers(), ())
+    assert not combine.any_true(Tiers(), ())
 
 
 def test_the_first_failed_check_is_returned() -> None:
@@ -101,6 +106,21 @@ def test_victims_intersect_tier_by_tier(tiers: list[list[Any]], expected: str | 
     answer = combine.tier_intersection(panel.tiers, ())
     assert expected == (None if answer is None else "".join(task.name for task in answer))
     assert asked == panel.asked
+
+
+@pytest.mark.parametrize(
+    ("tiers", "expected"),
+    [
+        ([[victims("")], [victims("b")]], [TIER_VETO_UNDONE]),
+        ([[victims("")], [victims("")]], []),
+        ([[victims("a"), victims("b"), victims("c")]], [INTERSECTION_RESTARTED]),
+        ([[victims("ab"), victims("b")]], []),
+    ],
+)
+def test_a_veto_undone_and_a_restart_are_named(tiers: list[list[Any]], expected: list[str]) -> None:
+    panel = Panel(*tiers)
+    combine.tier_intersection(panel.tiers, ())
+    assert expected == panel.notes
 
 
 def test_shuffles_victims_are_the_first_productive_tiers_union() -> None:

@@ -58,7 +58,7 @@ def build_ballots(conf: SchedulerConf, functions: Functions, record: Record) -> 
 
 
 def _tiers(hook: Hook[Any, Any], conf: SchedulerConf, functions: Functions, record: Record) -> Tiers:
-    tiers: Tiers = []
+    tiers = Tiers(note=record.note_last)
     for options in conf.tiers:
         tier: list[Ballot] = []
         for option in options:

@@ -5,10 +5,11 @@ Upstream: framework/session_plugins.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from vcdebug.framework.plugin import PluginError, ValidateResult, Victims
+from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.task import TaskInfo
 
 
@@ -19,7 +20,19 @@ class Ballot(NamedTuple):
     call: Callable[..., Any]
 
 
-Tiers = list[list[Ballot]]
+NoteHere = Callable[[str, str], None]
+
+
+class Tiers(list[list[Ballot]]):
+    """Who takes part in a hook, tier by tier; `note` names a quirk at the answer that was just given."""
+
+    __slots__ = ("note",)
+
+    def __init__(self, tiers: Iterable[list[Ballot]] = (), note: NoteHere = lambda _code, _text: None) -> None:
+        super().__init__(tiers)
+        self.note = note
+
+
 Args = tuple[Any, ...]
 
 
@@ -130,18 +143,25 @@ def tier_intersection(tiers: Tiers, args: Args) -> list[TaskInfo] | None:
 
     An empty answer only ends its own tier, and a disjoint one lets the next plugin of the tier start over.
     """
+    vetoed = ""
     for tier in tiers:
         victims: list[TaskInfo] | None = None
+        disjoint = False
         for ballot in tier:
             answer: Victims = ballot.call(*args)
             candidates, code = answer
             if code == 0:
                 continue
             if not candidates:
-                victims = None
+                victims, vetoed = None, vetoed or ballot.plugin
                 break
+            if disjoint and victims is None:
+                tiers.note(INTERSECTION_RESTARTED, f"the tier had nobody left, and {ballot.plugin} starts over")
             victims = candidates if victims is None else _intersection(victims, candidates)
+            disjoint = victims is None
         if victims is not None:
+            if vetoed:
+                tiers.note(TIER_VETO_UNDONE, f"{vetoed} offered nobody, and a later tier offers {len(victims)}")
             return victims
     return None
 

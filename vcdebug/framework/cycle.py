@@ -14,6 +14,7 @@ from vcdebug.framework.ballots import build_ballots, register
 from vcdebug.framework.closing import close_session
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.plugin import Plugin
+from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
 from vcdebug.framework.record import ActionEvent, JobState, Level, NodeAmounts, PanicEvent, Record, StateEvent
 from vcdebug.framework.registry import resolve
 from vcdebug.framework.session import Session
@@ -81,8 +82,13 @@ def _open(ssn: Session, plugins: Registry) -> None:
 
 def open_plugins(ssn: Session, plugins: Registry) -> None:
     """Open every configured plugin that exists, tier by tier, and resolve who answers which hook."""
+    for problem in ssn.conf.problems:
+        if problem.field and not ssn.conf.built_in:
+            ssn.note(SWITCH_MISSPELT, f"{problem.object}: {problem.field}: {problem.what}")
     for tier in ssn.conf.tiers:
         for option in tier:
+            if option.name in ssn.plugins:
+                ssn.note(PLUGIN_TWICE, f"{option.name} is listed again: its second instance answers at both places")
             if option.name in plugins:
                 _open_plugin(ssn, resolve(plugins[option.name])(Arguments(option.arguments)))
     ssn.ballots = build_ballots(ssn.conf, ssn.functions, ssn.record)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from vcdebug.framework.hooks import PREDICATE
+from vcdebug.framework.quirks import SEARCH_SAMPLED
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.shown import statuses
@@ -99,11 +100,12 @@ gang_judge: Judge = with_resources(for_preempt)
 class PredicateHelper:
     """Searches over nodes that share one error cache."""
 
-    __slots__ = ("_cache", "_cache_on", "_ssn")
+    __slots__ = ("_cache", "_cache_on", "_sampled", "_ssn")
 
     def __init__(self, ssn: Session, *, cache_on: bool) -> None:
         self._ssn = ssn
         self._cache_on = cache_on
+        self._sampled = False
         self._cache: dict[str, Codes] = {}
 
     def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: Judge) -> tuple[NodeRows, FitErrors]:
@@ -124,7 +126,16 @@ class PredicateHelper:
             self._cached(group)[failed] = failed_codes
             errors.set_nodes(failed, failed_codes)
         self._record(task, nodes, visited, feasible, codes)
+        if len(visited) < len(nodes):
+            self._note_sample(len(visited), len(nodes), start)
         return NodeRows(nodes.table, feasible), errors
+
+    def _note_sample(self, visited: int, nodes: int, start: int) -> None:
+        """Once per helper: from then on nearly every search is a sample."""
+        if not self._sampled:
+            self._sampled = True
+            text = f"the search ended after {visited} of {nodes} nodes, beginning at node {start}"
+            self._ssn.note(SEARCH_SAMPLED, text, at_last=True)
 
     def _search(self, task: TaskInfo, order: IntArray, want: int, judge: Judge, group: str) -> tuple[IntArray, Codes]:
         """(first `want` feasible rows, codes of all visited rows): the next feasible one stops the search."""

@@ -273,9 +273,14 @@ class Record:
         """A figure that holds from the next event on."""
         self.changes.append(Change(len(self.events) + 1, kind, key, value))
 
-    def note(self, code: str, text: str) -> None:
-        """A quirk that acts at the next event."""
-        self.notes.append(Note(self.next_seq, code, text))
+    def note(self, code: str, text: str, *, at_last: bool = False) -> None:
+        """A quirk that acts at the next event, or at the last one."""
+        self.notes.append(Note(len(self.events) if at_last else self.next_seq, code, text))
+
+    def note_last(self, code: str, text: str) -> None:
+        """A quirk that acted at the last event, unless a recorded call is running."""
+        if not self.silent:
+            self.note(code, text, at_last=True)
 
     @contextmanager
     def scope(self, level: Level, name: str) -> Iterator[Span]:

@@ -13,6 +13,7 @@ import numpy as np
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER
 from vcdebug.framework.placement import shard_groups
 from vcdebug.framework.plugin import NodeScores, ScoreError
+from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import BoolArray, FloatArray
@@ -37,7 +38,8 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | 
     try:
         total = nodes.zeros() + _order(ssn, task, nodes, parts)
         total = total + _batch(ssn, task, nodes, parts)
-    except ScoreError:
+    except ScoreError as error:
+        ssn.note(SCORES_DROPPED, f"all scores of {task.key} are lost: {error}", at_last=True)
         return None
     finally:
         ssn.record.silent -= 1

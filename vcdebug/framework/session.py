@@ -165,13 +165,15 @@ class Session:
     def _tell(self, task: TaskInfo, handlers: list[Handler | None]) -> list[str]:
         errors: list[str] = []
         self.record.silent += 1
-        for handler in handlers:
-            if handler is not None:
-                event = Event(task)
-                handler(event)
-                if event.err is not None:
-                    errors.append(event.err)
-        self.record.silent -= 1
+        try:
+            for handler in handlers:
+                if handler is not None:
+                    event = Event(task)
+                    handler(event)
+                    if event.err is not None:
+                        errors.append(event.err)
+        finally:
+            self.record.silent -= 1
         return errors
 
     def ledgers(self, task: TaskInfo) -> Books:
@@ -218,9 +220,9 @@ class Session:
         """Events inside the block belong together, one level deeper."""
         return self.record.scope(level, name)
 
-    def note(self, code: str, text: str) -> None:
-        """A quirk of upstream acts at the next event."""
-        self.record.note(code, text)
+    def note(self, code: str, text: str, *, at_last: bool = False) -> None:
+        """A quirk of upstream (framework/quirks.py) acts at the next event, or acted at the last one."""
+        self.record.note(code, text, at_last=at_last)
 
     # Nodes
 

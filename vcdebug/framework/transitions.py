@@ -6,6 +6,7 @@ Upstream: framework/statement, framework/session (Allocate, Pipeline, Evict and 
 from __future__ import annotations
 
 from vcdebug.framework.hooks import JOB_READY
+from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
@@ -67,6 +68,8 @@ def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> 
 
 def unevict(ssn: Session, task: TaskInfo) -> None:
     """Releasing becomes Running, even if the task was Bound before."""
+    if task.pod.phase != "Running":
+        ssn.note(BOUND_BECOMES_RUNNING, f"{task.key} was Bound and is Running from here on")
     update_status(ssn, task, TaskStatus.RUNNING)
     _update_node(ssn, task)
     ssn.allocated(task)

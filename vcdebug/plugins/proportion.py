@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
+from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.inqueue import add_allocated, add_requested, format_resource_names, reserved_resource
@@ -18,8 +19,10 @@ from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.resource import (
+    CPU,
     INFINITY,
     MAX_FLOAT64,
+    MEMORY,
     ZERO,
     Resource,
     deep_equal,
@@ -122,7 +125,11 @@ class Proportion(Plugin):
     def overused(self, queue: QueueInfo) -> bool:
         """Every dimension that the queue deserves is used up: one that is not, such as pods, keeps this false."""
         attr = self.queues[queue.name]
-        return attr.deserved.less_equal(attr.allocated)
+        used_up, short = attr.deserved.less_equal_with_resources_name(attr.allocated)
+        if short and CPU not in short and MEMORY not in short and attr.deserved.milli_cpu > 0:
+            text = f"{queue.name} is not overused although cpu and memory are used up: {', '.join(short)} are not"
+            self.ssn.note(OVERUSED_KEPT_FALSE, text)
+        return used_up
 
     def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
         return self.fits(queue, task.resreq)

@@ -11,6 +11,7 @@ from vcdebug.actions.allocate.tasks import TaskPlacement
 from vcdebug.framework.action import Action, QueuedJobs
 from vcdebug.framework.hooks import JOB_READY, JOB_VALID, OVERUSED
 from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.quirks import STATEMENT_LEFT_OPEN
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
@@ -78,12 +79,20 @@ class Allocate(Action):
         """Jobs with hard topology or sub groups: True when the job goes back into its queue."""
         worksheet = self._worksheets[job.uid]
         statement = self._domains.allocate_job(job, worksheet, TOP_HYPER_NODE)
-        if statement is None or not ssn.ask(JOB_READY, job):
+        if statement is None or not self._ready(ssn, job, statement):
             return False
         statement.commit()
         ssn.mark_job_dirty(job)
         self._domains.decisions.apply(job)
         return not worksheet.empty
+
+    def _ready(self, ssn: Session, job: JobInfo, statement: Statement) -> bool:
+        if ssn.ask(JOB_READY, job):
+            return True
+        if len(statement):
+            text = f"{job.uid} keeps {len(statement)} operations uncommitted until the session closes"
+            ssn.note(STATEMENT_LEFT_OPEN, text, at_last=True)
+        return False
 
     def _allocate_flat(self, ssn: Session, job: JobInfo) -> bool:
         """All other jobs: True when the job goes back into its queue.
@@ -98,7 +107,7 @@ class Allocate(Action):
             statement = allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
         if statement is None:
             statement = self._placement.allocate(job, sub_job, tasks, TOP_HYPER_NODE)
-        if statement is None or not ssn.ask(JOB_READY, job):
+        if statement is None or not self._ready(ssn, job, statement):
             return False
         statement.commit()
         sub_job.nominated_hyper_node = ""

@@ -9,6 +9,7 @@ from vcdebug.framework.action import pre_predicate_errors
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
+from vcdebug.framework.quirks import TASK_LOST_TO_QUEUE
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import best_node
 from vcdebug.framework.session import Session
@@ -77,7 +78,10 @@ class _Visit:
     def place(self, task: TaskInfo) -> bool:
         """Try one task; False ends the loop. A task lost to Allocatable or a gate leaves no fit error."""
         ssn, job = self._ssn, self._job
-        if not ssn.ask(ALLOCATABLE, ssn.queues[job.queue], task) or task.sch_gated:
+        if not ssn.ask(ALLOCATABLE, ssn.queues[job.queue], task):
+            ssn.note(TASK_LOST_TO_QUEUE, f"{task.key} is dropped: {job.queue} may not allocate it", at_last=True)
+            return True
+        if task.sch_gated:
             return True
         if job.task_has_fit_errors(self._sub_job, task):
             text = f"Task {task.name} with role spec {task.task_role} has already predicated failed, skip"

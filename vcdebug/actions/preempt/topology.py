@@ -18,6 +18,7 @@ from vcdebug.framework.hooks import (
     SIMULATE_REMOVE_TASK,
 )
 from vcdebug.framework.order import victims_queue
+from vcdebug.framework.quirks import PREEMPTION_IGNORES_QUEUE
 from vcdebug.framework.record import Level, RandomEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
@@ -38,19 +39,25 @@ class Candidate(NamedTuple):
     victims: list[TaskInfo]
 
 
-class Simulation(NamedTuple):
+class Simulation:
     """One node's dry run: copies that may be changed freely."""
 
-    ssn: Session
-    state: CycleState
-    task: TaskInfo
-    node: NodeInfo
+    __slots__ = ("node", "refused_by_queue", "ssn", "state", "task")
+
+    def __init__(self, ssn: Session, state: CycleState, task: TaskInfo, node: NodeInfo) -> None:
+        self.ssn = ssn
+        self.state = state
+        self.task = task
+        self.node = node
+        self.refused_by_queue = False
+        """Whether the last test failed at the queue's quota."""
 
     def fits(self) -> bool:
         """Queue, resources and simulated predicates, asked in this order."""
         queue = self.ssn.queues[self.ssn.jobs[self.task.job].queue]
+        self.refused_by_queue = not self.ssn.ask(SIMULATE_ALLOCATABLE, self.state, queue, self.task)
         return (
-            self.ssn.ask(SIMULATE_ALLOCATABLE, self.state, queue, self.task)
+            not self.refused_by_queue
             and self.task.init_resreq.less_equal(self.node.future_idle())
             and self.ssn.ask(SIMULATE_PREDICATE, self.state, self.task, self.node) is None
         )
@@ -144,6 +151,9 @@ class TopologyAwarePreemption:
                 break
         if not potential or ssn.ask(SIMULATE_PREDICATE, simulation.state, task, simulation.node) is not None:
             return []
+        if simulation.refused_by_queue:
+            text = f"{task.key} evicts {len(potential)} on {node.name} although its queue may not allocate it then"
+            ssn.note(PREEMPTION_IGNORES_QUEUE, text, at_last=True)
         return _reprieve(simulation, potential)
 
 

@@ -5,14 +5,15 @@ Upstream: plugins/predicates.
 
 from __future__ import annotations
 
+from vcdebug.framework.quirks import (
+    ANTI_AFFINITY_UNSEEN,
+    CLAIMS_UNDECIDED,
+    FILTER_STAYS_SKIPPED,
+    VIEW_LOST_POD,
+)
 from vcdebug.framework.session import Session
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-
-VIEW_LOST_POD = "view-lost-pod"
-FILTER_STAYS_SKIPPED = "filter-stays-skipped"
-ANTI_AFFINITY_UNSEEN = "anti-affinity-unseen"
-CLAIMS_UNDECIDED = "claims-undecided"
 
 
 def not_restored(ssn: Session, task: TaskInfo, error: str) -> None:

@@ -1,0 +1,120 @@
+"""Upstream behaviours that its maintainers would call bugs or traps: replayed as they are, and named where they act.
+
+Upstream: all of it; docs/fidelity.md shows this table.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Quirk(NamedTuple):
+    """What happens, and which decision it can change."""
+
+    code: str
+    what: str
+    decides: str
+
+
+VIEW_LOST_POD = "view-lost-pod"
+FILTER_STAYS_SKIPPED = "filter-stays-skipped"
+ANTI_AFFINITY_UNSEEN = "anti-affinity-unseen"
+CLAIMS_UNDECIDED = "claims-undecided"
+TIER_VETO_UNDONE = "tier-veto-undone"
+INTERSECTION_RESTARTED = "intersection-restarted"
+TASK_LOST_TO_QUEUE = "task-lost-to-queue"
+PREEMPTION_IGNORES_QUEUE = "preemption-ignores-queue"
+SWITCH_MISSPELT = "switch-misspelt"
+SEARCH_SAMPLED = "search-sampled"
+SCORES_DROPPED = "scores-dropped"
+OVERUSED_KEPT_FALSE = "overused-kept-false"
+STATEMENT_LEFT_OPEN = "statement-left-open"
+BOUND_BECOMES_RUNNING = "bound-becomes-running"
+PLUGIN_TWICE = "plugin-twice"
+
+_TABLE = (
+    Quirk(
+        VIEW_LOST_POD,
+        "After a discarded eviction the predicates plugin's view of the node has lost the pod: Reserve refuses its "
+        "return, and the session ignores that.",
+        "host ports, pod affinity, spread and pod count of later tasks on that node",
+    ),
+    Quirk(
+        FILTER_STAYS_SKIPPED,
+        "A filter that PreFilter skipped once for a task stays skipped for the whole session.",
+        "whether a node that no longer fits is refused",
+    ),
+    Quirk(
+        ANTI_AFFINITY_UNSEEN,
+        "Required anti-affinity of a pod placed in this session is not seen on nodes that held no such pod when it "
+        "opened.",
+        "where later pods may go",
+    ),
+    Quirk(
+        CLAIMS_UNDECIDED,
+        "The replay does not allocate devices for resource claims; every node passes.",
+        "feasible nodes of that pod",
+    ),
+    Quirk(
+        TIER_VETO_UNDONE,
+        "A plugin that offers nobody only ends its own tier: a later tier was asked from scratch and offered victims.",
+        "who is evicted",
+    ),
+    Quirk(
+        INTERSECTION_RESTARTED,
+        "Two plugins of one tier offered disjoint victims, and the next plugin of the tier started over with its own.",
+        "who is evicted",
+    ),
+    Quirk(
+        TASK_LOST_TO_QUEUE,
+        "A task that its queue may not allocate is dropped for the visit without any fit error.",
+        "the pod's message; nodes are not even looked at",
+    ),
+    Quirk(
+        PREEMPTION_IGNORES_QUEUE,
+        "Topology-aware preemption evicts its potential victims although the queue may not allocate the task even "
+        "then.",
+        "who is evicted, for nothing",
+    ),
+    Quirk(
+        SWITCH_MISSPELT,
+        "A plugin switch that does not exist is ignored, and the default applies.",
+        "whether the plugin is asked",
+    ),
+    Quirk(
+        SEARCH_SAMPLED,
+        "With many nodes the search ends early: which nodes are looked at depends on where earlier searches ended, "
+        "also in earlier cycles.",
+        "feasible nodes, hence the best one",
+    ),
+    Quirk(
+        SCORES_DROPPED,
+        "One batch scoring function failed, and with it the scores of all plugins are lost: no node is chosen "
+        "although some fit.",
+        "the task is not placed; in backfill the scheduler panics",
+    ),
+    Quirk(
+        OVERUSED_KEPT_FALSE,
+        "A queue beyond its deserved cpu and memory does not count as overused while another dimension, usually "
+        "pods, is not used up.",
+        "whether the queue is skipped",
+    ),
+    Quirk(
+        STATEMENT_LEFT_OPEN,
+        "The job is pipelined but not ready: allocate neither commits nor discards its statement, and the room stays "
+        "taken until the session closes.",
+        "what later jobs of this cycle find free",
+    ),
+    Quirk(
+        BOUND_BECOMES_RUNNING,
+        "A Bound victim of a discarded statement is Running for the rest of the session.",
+        "reclaim's candidates, the PodGroup's phase",
+    ),
+    Quirk(
+        PLUGIN_TWICE,
+        "A plugin listed twice is opened twice: both instances get the events, only the second one is asked, at both "
+        "places.",
+        "scores count twice, enqueued resources count twice",
+    ),
+)
+QUIRKS = {quirk.code: quirk for quirk in _TABLE}

@@ -17,7 +17,7 @@ from vcdebug.framework.hooks import (
     VICTIM_QUEUE_ORDER,
 )
 from vcdebug.framework.session import Session
-from vcdebug.model.resource import MAX_FLOAT64
+from vcdebug.model.resource import MAX_FLOAT64, AssertPanic
 from vcdebug.plugins.capacity.attr import Ancestors
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -259,3 +259,9 @@ def test_without_the_switch_there_is_no_tree() -> None:
     assert ["a1"] == list(plugin(ssn).queues)
     assert ssn.ask(ALLOCATABLE, ssn.queues["a1"], task(ssn, "a1-0"))
     assert 0 == ssn.ask(VICTIM_QUEUE_ORDER, *(ssn.queues[name] for name in ("a", "a1", "a2")))
+
+
+def test_an_eviction_under_a_spoilt_tree_panics_where_jobs_were_not_counted() -> None:
+    ssn = tree(node("n1"), queue("a"), running("a", 1), queue("z", parent="gone"))
+    with pytest.raises(AssertPanic, match=r"<cpu 0\.00, memory 0\.00> sub <cpu 1000\.00"):
+        ssn.deallocated(task(ssn, "a-0"))

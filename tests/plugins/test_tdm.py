@@ -1,5 +1,6 @@
 """Revocable nodes inside and outside their time windows."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,14 +17,17 @@ from vcdebug.framework.hooks import (
     PREEMPTABLE,
     VICTIM_TASKS,
 )
+from vcdebug.framework.record import PanicEvent
 from vcdebug.framework.session import Session
 from vcdebug.plugins.tdm import Tdm, amount
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.replay import replay
 
 ZONE = "volcano.sh/revocable-zone"
 PREEMPTABLE_KEY = "volcano.sh/preemptable"
 MIN_AVAILABLE, MAX_UNAVAILABLE = "volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"
 DAY = "10:00-21:00"
+WINDOW = {"arguments": f'{{tdm.revocable-zone.rz1: "{DAY}"}}'}
 
 
 def revocable(name: str = "r", zone: str = "rz1") -> Manifest:
@@ -238,3 +242,12 @@ def test_preemptable_jobs_come_last_and_never_starve() -> None:
     assert [1, -1, 0] == [ssn.ask(JOB_ORDER, a, b), ssn.ask(JOB_ORDER, b, a), ssn.ask(JOB_ORDER, b, c)]
     assert [False, True, False] == [ssn.ask(JOB_STARVING, each) for each in (a, b, c)]
     assert not ssn.ask(JOB_PIPELINED, b)
+
+
+def test_the_victims_are_the_nodes_own_tasks_so_shuffle_panics() -> None:
+    """Shuffle marks the victim as Releasing before the node takes it off, and the node then counts it as Releasing."""
+    ssn = session(job("a", 1, "r"), clock="22:00:00")
+    snapshot = replace(ssn.snapshot, scheduler_conf=conf_of("tdm", actions="shuffle", arguments={"tdm": WINDOW}))
+    last = replay(snapshot).events[-1]
+    assert isinstance(last, PanicEvent)
+    assert last.message.endswith("<cpu 0.00, memory 0.00> sub <cpu 1000.00, memory 1000000000.00, pods 1.00>")

@@ -70,6 +70,8 @@ class SchedulerConf:
     problems: tuple[Problem, ...] = field(default=())
     built_in: bool = False
     """Whether the built-in default is in force."""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    """The section `metrics`: where nodes' usage comes from, and how often."""
 
     def arguments_of(self, action: str) -> Arguments:
         """Arguments of the first entry for the action."""
@@ -115,7 +117,10 @@ def _parse(text: str) -> SchedulerConf:
     problems: list[Problem] = []
     tiers = tuple(_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(_list(document.get("tiers"), "tiers")))
     actions = _actions(document.get("actions"))
-    return SchedulerConf(actions, tiers, _action_arguments(document.get("configurations")), text, tuple(problems))
+    arguments = _action_arguments(document.get("configurations"))
+    metrics = _mapping(document.get("metrics") or {}, "metrics")
+    settings = {str(key): str(value) for key, value in metrics.items()}
+    return SchedulerConf(actions, tiers, arguments, text, tuple(problems), metrics=settings)
 
 
 def _actions(raw: object) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Upstream: framework/interface (Plugin), framework/event.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from vcdebug.framework.arguments import Arguments
@@ -13,6 +13,7 @@ from vcdebug.model.fiterror import Status
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import BoolArray, FloatArray
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.problem import Problem
 
 if TYPE_CHECKING:
     from vcdebug.framework.session import Session
@@ -23,6 +24,10 @@ REJECT = -1
 
 Victims = tuple[list[TaskInfo], int]
 """A victim hook's answer: who may go, and the vote (0 abstains)."""
+
+
+Entries = Iterable[tuple[str, Mapping[str, Any]]]
+"""(job or queue, or nothing for the plugin as a whole; its figures as copies)."""
 
 
 class ValidateResult(NamedTuple):
@@ -75,8 +80,15 @@ class Plugin:
     remembers_rows = False
     """Whether `predicate` remembers the rows it was asked about, so that a search must not look ahead."""
 
+    problems: tuple[Problem, ...] = ()
+    """Inputs that the plugin needs and the snapshot lacks, known once the session is open."""
+
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments
+
+    def problems(self, snapshot: Snapshot) -> Iterable[Problem]:
+        """What the plugin would have to know and the snapshot does not say, and what of it is not replayed."""
+        return ()
 
     def on_session_open(self, ssn: Session) -> None:
         """Build this session's state; `ssn.withdraw` leaves hooks out that upstream registers on a condition."""
@@ -88,9 +100,13 @@ class Plugin:
         """This plugin's figures that an operation on the task changes, as copies; None when it keeps none."""
         return None
 
-    def reservation(self, job: JobInfo) -> tuple[str, Mapping[str, Any]] | None:
-        """(job, queue or nothing, its figures that JobEnqueued changes, as copies); None when it keeps none."""
-        return None
+    def ripple(self, task: TaskInfo) -> Entries:
+        """What an operation on the task changes beside its ledger, such as the sums of its queue's ancestors."""
+        return ()
+
+    def reservation(self, job: JobInfo) -> Entries:
+        """What JobEnqueued changes."""
+        return ()
 
     def books(self) -> Mapping[str, Any] | None:
         """All of this plugin's figures, as copies; None when it keeps none."""

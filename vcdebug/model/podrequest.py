@@ -43,7 +43,7 @@ def _resized(status: Mapping[str, Any], field: str) -> bool:
 
 def pod_request(pod: Pod, flags: Flags) -> Resource:
     """The request that a task is scheduled by: init containers included, `pods` = 1."""
-    resized = _statuses(pod, "containerStatuses") if flags.gate("InPlacePodVerticalScaling") else {}
+    resized = statuses(pod, "containerStatuses") if flags.gate("InPlacePodVerticalScaling") else {}
     infeasible = bool(resized) and _resize_infeasible(pod)
     regular = Resource()
     for container in pod.spec.get("containers") or ():
@@ -59,7 +59,7 @@ def pod_request(pod: Pod, flags: Flags) -> Resource:
 def _init_requests(pod: Pod, flags: Flags, *, infeasible: bool) -> tuple[Resource, Resource]:
     """(maximum over the steps of initialisation, sum of the sidecars)."""
     containers = pod.spec.get("initContainers") or ()
-    resized = _statuses(pod, "initContainerStatuses") if containers and flags.gate("InPlacePodVerticalScaling") else {}
+    resized = statuses(pod, "initContainerStatuses") if containers and flags.gate("InPlacePodVerticalScaling") else {}
     highest, sidecars = Resource(), Resource()
     for container in containers:
         if container.get("restartPolicy") == "Always":
@@ -72,7 +72,7 @@ def _init_requests(pod: Pod, flags: Flags, *, infeasible: bool) -> tuple[Resourc
 
 def _amend(pod: Pod, request: Resource, flags: Flags) -> None:
     pod_level: ResourceList = (pod.spec.get("resources") or {}).get("requests") or {}
-    supported = {name: amount for name, amount in pod_level.items() if _pod_level_supported(name)}
+    supported = {name: amount for name, amount in pod_level.items() if pod_level_supported(name)}
     if supported and flags.gate("PodLevelResources"):
         replacement = Resource.from_list(supported)
         for name in supported:
@@ -87,7 +87,8 @@ def _amend(pod: Pod, request: Resource, flags: Flags) -> None:
         request.add(Resource.from_list(overhead))
 
 
-def _pod_level_supported(name: str) -> bool:
+def pod_level_supported(name: str) -> bool:
+    """Whether pod-level resources may state the name."""
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
@@ -104,16 +105,18 @@ def _container_requests(
     sources = [(status.get("resources") or {}).get("requests") or {}, status.get("allocatedResources") or {}]
     if not infeasible:
         sources.insert(0, _requests(container))
-    return dict(_largest(sources))
+    return dict(largest(sources))
 
 
-def _largest(sources: list[ResourceList]) -> Iterator[tuple[str, object]]:
+def largest(sources: list[ResourceList]) -> Iterator[tuple[str, object]]:
+    """The greatest quantity of each name."""
     names = dict.fromkeys(name for source in sources for name in source)
     for name in names:
         yield name, max((source[name] for source in sources if name in source), key=milli_value)
 
 
-def _statuses(pod: Pod, field: str) -> dict[str, Mapping[str, Any]]:
+def statuses(pod: Pod, field: str) -> dict[str, Mapping[str, Any]]:
+    """Container statuses by container name."""
     return {status.get("name", ""): status for status in pod.status.get(field) or ()}
 
 

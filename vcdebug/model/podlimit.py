@@ -1,0 +1,77 @@
+"""What a pod is limited to: the twin of its request.
+
+Upstream: api/pod_info (GetPodResourceLimit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from vcdebug.model.pod import Pod
+from vcdebug.model.podrequest import ResourceList, largest, pod_level_supported, statuses
+from vcdebug.model.resource import Resource
+from vcdebug.snapshot.snapshot import Flags
+
+Resized = Mapping[str, Mapping[str, Any]]
+
+
+def pod_limit(pod: Pod, flags: Flags) -> Resource:
+    """Limits of all containers, init containers included; there is no limit of `pods`."""
+    in_place = flags.gate("InPlacePodVerticalScaling")
+    limit = Resource()
+    for container in pod.spec.get("containers") or ():
+        limit.add(_container_limit(container, statuses(pod, "containerStatuses") if in_place else {}))
+    init = pod.spec.get("initContainers") or ()
+    highest, sidecars = _init_limits(init, statuses(pod, "initContainerStatuses") if in_place else {})
+    limit.add(sidecars)
+    limit.set_max_resource(highest)
+    if flags.gate("PodLevelResources"):
+        _replace(limit, (pod.spec.get("resources") or {}).get("limits") or {})
+    for name, amount in Resource.from_list(pod.spec.get("overhead")).items():
+        _grow(limit, name, amount)
+    return limit
+
+
+def _init_limits(containers: Iterable[Mapping[str, Any]], resized: Resized) -> tuple[Resource, Resource]:
+    """(maximum over the steps of initialisation, sum of the sidecars)."""
+    highest, sidecars = Resource(), Resource()
+    for container in containers:
+        if container.get("restartPolicy") == "Always":
+            sidecars.add(_container_limit(container, resized))
+            highest.set_max_resource(sidecars)
+        else:
+            highest.set_max_resource(_container_limit(container, {}).add(sidecars))
+    return highest, sidecars
+
+
+def _container_limit(container: Mapping[str, Any], resized: Resized) -> Resource:
+    stated: ResourceList = (container.get("resources") or {}).get("limits") or {}
+    actual = resized.get(container.get("name", ""), {}).get("resources")
+    if actual is None:
+        return Resource.from_list(stated)
+    return Resource.from_list(dict(largest([stated, actual.get("limits") or {}])))
+
+
+def _replace(limit: Resource, pod_level: ResourceList) -> None:
+    supported = {name: amount for name, amount in pod_level.items() if pod_level_supported(name)}
+    stated = Resource.from_list(supported)
+    for name in supported:
+        if name == "cpu":
+            limit.milli_cpu = stated.milli_cpu
+        elif name == "memory":
+            limit.memory = stated.memory
+        else:
+            limit.set_scalar(name, stated.get(name))
+
+
+def _grow(limit: Resource, name: str, amount: float) -> None:
+    """The pod's overhead counts only where there is a limit."""
+    if limit.get(name) == 0:
+        return
+    if name == "cpu":
+        limit.milli_cpu += amount
+    elif name == "memory":
+        limit.memory += amount
+    else:
+        limit.add_scalar(name, amount)

@@ -190,9 +190,8 @@ class Session:
         """Tell every plugin that the job is admitted; what they reserve holds from the next event on."""
         self.ask(hooks.JOB_ENQUEUED, job)
         for name in sorted(self.plugins):
-            reserved = self.plugins[name].reservation(job)
-            if reserved is not None:
-                self.record.change("book", (name, reserved[0]), reserved[1])
+            for key, figures in self.plugins[name].reservation(job):
+                self.record.change("book", (name, key), figures)
 
     # PodGroups
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
+from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import format_resource_names, get_inqueue_resource, is_inqueue, is_running_gang
 from vcdebug.model.job import JobInfo
@@ -67,8 +67,8 @@ class Overcommit(Plugin):
         if job.pod_group.min_resources is not None:
             self.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
 
-    def reservation(self, job: JobInfo) -> tuple[str, Mapping[str, object]]:
-        return "", {"inqueue": self.inqueue.clone()}
+    def reservation(self, job: JobInfo) -> Entries:
+        return [("", {"inqueue": self.inqueue.clone()})]
 
     def books(self) -> Mapping[str, object]:
         return {

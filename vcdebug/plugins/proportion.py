@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
+from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
@@ -231,9 +231,9 @@ class Proportion(Plugin):
             return None
         return {"queue": job.queue, "allocated": attr.allocated.clone(), "share": attr.share}
 
-    def reservation(self, job: JobInfo) -> tuple[str, Mapping[str, object]] | None:
+    def reservation(self, job: JobInfo) -> Entries:
         attr = self.queues.get(job.queue)
-        return None if attr is None else (job.queue, {"inqueue": attr.inqueue.clone()})
+        return () if attr is None else [(job.queue, {"inqueue": attr.inqueue.clone()})]
 
     def books(self) -> Mapping[str, object]:
         return {"total": self.total.clone(), "queues": {name: shown(attr) for name, attr in self.queues.items()}}

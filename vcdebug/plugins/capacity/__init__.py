@@ -11,7 +11,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.order import victims_queue
-from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
+from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.inqueue import format_resource_names
@@ -293,6 +293,16 @@ class Capacity(Plugin):
     def ledger(self, task: TaskInfo) -> Mapping[str, object] | None:
         attr = self.queue_of(task)
         return None if attr is None else attr.ledger()
+
+    def ripple(self, task: TaskInfo) -> Entries:
+        attr = self.queue_of(task)
+        return () if attr is None else [(each.name, {"allocated": each.allocated}) for each in self.above(attr)]
+
+    def reservation(self, job: JobInfo) -> Entries:
+        attr = self.queues.get(job.queue)
+        if attr is None:
+            return ()
+        return [(each.name, {"inqueue": each.inqueue.clone()}) for each in (attr, *self.above(attr))]
 
     def books(self) -> Mapping[str, object]:
         return {"total": self.total.clone(), "queues": {name: attr.shown() for name, attr in self.queues.items()}}

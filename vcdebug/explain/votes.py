@@ -158,11 +158,11 @@ class _Replay:
         return Question(self.event.point, subject, self.first, self.next - 1, seats, _named(outcome), tier, plugin)
 
     def _tiers(self) -> Tiers:
-        ballots = self.recording.session.ballots.get(self.hook.method, [])
-        return [
-            [Ballot(ballot.plugin, self._asker(tier, place, ballot.plugin)) for place, ballot in enumerate(ballots_of)]
-            for tier, ballots_of in enumerate(ballots, start=1)
-        ]
+        ballots = self.recording.session.ballots.get(self.hook.method, Tiers())
+        return Tiers(
+            [Ballot(ballot.plugin, self._asker(tier, place, ballot.plugin)) for place, ballot in enumerate(seats)]
+            for tier, seats in enumerate(ballots, start=1)
+        )
 
     def _asker(self, tier: int, place: int, plugin: str) -> Callable[..., Any]:
         return lambda *_: self._call(tier, place, plugin)

@@ -21,4 +21,5 @@ PLUGINS: dict[str, str] = {
     "sla": "vcdebug.plugins.sla:Sla",
     "task-topology": "vcdebug.plugins.task_topology:TaskTopology",
     "tdm": "vcdebug.plugins.tdm:Tdm",
+    "usage": "vcdebug.plugins.usage:Usage",
 }

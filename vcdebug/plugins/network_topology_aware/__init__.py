@@ -16,6 +16,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import FloatArray, JobId
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.ordering import Ordering
 from vcdebug.model.podgroup import NetworkTopology
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
@@ -38,6 +39,7 @@ class NetworkTopologyAware(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         self._jobs: dict[JobId, JobInfo] = ssn.jobs
         self._domains = Domains(ssn)
+        self._ordering: Ordering = ssn.cluster.ordering
         self._tiers = self._weights.tiers(self._domains.lowest, self._domains.highest)
 
     # Where to try
@@ -64,7 +66,7 @@ class NetworkTopologyAware(Plugin):
     def hyper_node_order(self, sub_job: SubJobInfo, hyper_nodes: dict[str, list[str]]) -> dict[str, float]:
         """How full the sub job would make each; among the fullest, where more of its tasks already are."""
         requests = self._requests(sub_job)
-        scores = {name: self._fill(name, requests) for name in sorted(hyper_nodes)}
+        scores = {name: self._fill(name, requests) for name in self._ordering.keys(hyper_nodes)}
         best = max(scores.values(), default=0.0)
         tied = [name for name, score in scores.items() if score == best]
         if len(tied) > 1:
@@ -75,10 +77,10 @@ class NetworkTopologyAware(Plugin):
     def _requests(self, sub_job: SubJobInfo) -> dict[str, float]:
         """Requests of all tasks, also of those that are already placed and so counted as used too."""
         total: dict[str, float] = {}
-        for _, task in sorted(sub_job.tasks.items()):
-            for name, amount in self._weights.weighed(task.resreq).items():
+        for uid in self._ordering.keys(sub_job.tasks):
+            for name, amount in self._weights.weighed(sub_job.tasks[uid].resreq).items():
                 total[name] = total.get(name, 0.0) + amount
-        return dict(sorted(total.items()))
+        return {name: total[name] for name in self._ordering.keys(total)}
 
     def _fill(self, name: str, requests: dict[str, float]) -> float:
         amounts = self._domains.amounts[name]

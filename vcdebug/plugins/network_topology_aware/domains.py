@@ -13,6 +13,7 @@ import numpy as np
 from vcdebug.framework.session import Session
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.names import IntArray, NodeName, TaskId
+from vcdebug.model.ordering import Ordering
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
@@ -34,6 +35,7 @@ class Domains:
 
     def __init__(self, ssn: Session) -> None:
         self.tree: HyperNodes = ssn.hyper_nodes
+        self.ordering: Ordering = ssn.cluster.ordering
         self.tiers = sorted(self.tree.tiers)
         self.names = sorted(self.tree.by_name)
         self.nodes = {name: self._nodes(ssn, name) for name in self.names}
@@ -61,8 +63,8 @@ class Domains:
         return self.tiers[-1]
 
     def in_tier(self, tier: int) -> list[str]:
-        """HyperNodes of a tier, ascending; none for a number that no HyperNode has."""
-        return sorted(self.tree.tiers.get(tier, ()))
+        """HyperNodes of a tier in order; none for a number that no HyperNode has."""
+        return self.ordering.keys(self.tree.tiers.get(tier, ()))
 
     def positions(self, tier: int) -> IntArray:
         """For every row of the node table, which of `in_tier` holds it (the first), or NOWHERE."""

@@ -34,7 +34,7 @@ def gradient(domains: Domains, given: str, wanted: Wanted) -> list[list[str]]:
         info = domains.tree.by_name[name]
         if _eligible(domains, info, wanted):
             rows.setdefault(info.tier, []).append(name)
-        children = [child for child in sorted(info.children) if child not in seen]
+        children = [child for child in domains.ordering.keys(info.children) if child not in seen]
         seen.update(dict.fromkeys(children))
         waiting.extend(children)
     return [rows[tier] for tier in sorted(rows)]

@@ -31,10 +31,11 @@ class ResourceStrategyFit(Plugin):
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self._settings = Settings(arguments)
-        self._rates = self._settings.rates or {}
 
     def on_session_open(self, ssn: Session) -> None:
         self._reasons: ReasonTable = ssn.reasons
+        rates = self._settings.rates or {}
+        self._rates = {name: rates[name] for name in ssn.cluster.ordering.keys(rates)}
         if self._settings.rates is None:
             ssn.withdraw(self, "predicate")
         if self._settings.weight <= 0 and self._settings.scarce.weight <= 0:

@@ -15,6 +15,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.names import BoolArray, FloatArray, IntArray, JobId
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows, fits_amount
+from vcdebug.model.ordering import Ordering
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.task_topology.affinity import read_topology
@@ -34,6 +35,7 @@ class TaskTopology(Plugin):
         self._jobs: dict[JobId, JobBuckets] = {}
 
     def on_session_open(self, ssn: Session) -> None:
+        self._ordering: Ordering = ssn.cluster.ordering
         for job in ssn.jobs.values():
             topology = read_topology(job) if job.has_pending_tasks() else None
             if topology is not None:
@@ -62,7 +64,7 @@ class TaskTopology(Plugin):
             return NodeScores(nodes.zeros())
         room = Room(nodes)
         small = room.too_small(task.resreq)
-        left_out = _left_out(task, bucket, room, small)
+        left_out = self._left_out(task, bucket, room, small)
         score = self._present(task, buckets, bucket, nodes) + len(bucket.tasks) - left_out
         weighted = (score * self._weight).astype(np.float64)
         if buckets.largest != 0:
@@ -81,6 +83,21 @@ class TaskTopology(Plugin):
                 counts[row_of[name]] += buckets.topology.repulsion(role_of(task), roles)
         present: IntArray = counts[nodes.rows]
         return present
+
+    def _left_out(self, task: TaskInfo, bucket: Bucket, room: Room, ignored: BoolArray) -> IntArray:
+        """How many other tasks of the bucket must be left out, one by one, until the rest fits the node."""
+        fits = room.holds(bucket.request) | ignored
+        left_out: IntArray = np.zeros(len(fits), dtype=np.int64)
+        remains = bucket.request.clone()
+        for uid in self._ordering.keys(bucket.tasks):
+            if uid == task.uid:
+                continue
+            if fits.all():
+                break
+            remains.sub(bucket.tasks[uid].resreq)
+            left_out[~fits] += 1
+            fits |= room.holds(remains)
+        return left_out
 
     def allocate_func(self, event: Event) -> None:
         buckets = self._jobs.get(event.task.job)
@@ -120,19 +137,3 @@ class Room:
 
 def _has(node: NodeInfo, name: str) -> bool:
     return name in (node.idle.scalars or {}) or name in (node.releasing.scalars or {})
-
-
-def _left_out(task: TaskInfo, bucket: Bucket, room: Room, ignored: BoolArray) -> IntArray:
-    """How many other tasks of the bucket must be left out, one by one, until the rest fits the node."""
-    fits = room.holds(bucket.request) | ignored
-    left_out: IntArray = np.zeros(len(fits), dtype=np.int64)
-    remains = bucket.request.clone()
-    for uid, other in sorted(bucket.tasks.items()):
-        if uid == task.uid:
-            continue
-        if fits.all():
-            break
-        remains.sub(other.resreq)
-        left_out[~fits] += 1
-        fits |= room.holds(remains)
-    return left_out

@@ -1,0 +1,150 @@
+"""usage: keep away from nodes that are busy by measurement, and by estimate since then.
+
+Upstream: plugins/usage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import Event, NodeScores, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.gotime import moment, nanoseconds
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
+from vcdebug.model.names import Codes, NodeName, Row, TaskId
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.podlimit import pod_limit
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.usage.load import PERIOD, Estimate, Load, Measured
+from vcdebug.plugins.usage.settings import Settings, metrics_interval
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Flags
+
+MAX_SCORE = 100
+CPU_EXCEEDED = "the CPU load of the node exceeds the upper limit."
+MEMORY_EXCEEDED = "the memory load of the node exceeds the upper limit."
+USAGE_FILE = "usage.json"
+ON_THE_WAY = (TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND)
+
+
+class Usage(Plugin):
+    """Rejects nodes above a measured threshold, and scores the others by what is left."""
+
+    name: ClassVar[str] = "usage"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._settings = Settings(arguments)
+
+    def on_session_open(self, ssn: Session) -> None:
+        usage, table = ssn.snapshot.usage, ssn.node_table
+        self._flags: Flags = ssn.flags
+        self._limits: dict[TaskId, Resource] = {}
+        self._row_of: dict[NodeName, Row] = table.row_of
+        now = nanoseconds(ssn.snapshot.now)
+        self._measured = Measured(usage, table, now)
+        self._load = Load(self._measured, table)
+        self._codes = self._verdicts(ssn.reasons)
+        self.problems = tuple(_unmeasured(name for name in table.names if not _is_measured(usage.get(name))))
+        interval = metrics_interval(ssn.conf.metrics)
+        for node in ssn.nodes.values():
+            for task in node.tasks_in_order():
+                if _unseen(task, now, interval):
+                    self._count(task, node.row)
+
+    def _verdicts(self, reasons: ReasonTable) -> Codes:
+        """A code per node: thresholds are compared with what was measured, which does not change."""
+        measured, settings = self._measured, self._settings
+        codes: Codes = np.zeros(len(measured.fresh), dtype=np.uint16)
+        checks = (
+            (measured.memory > settings.memory_threshold, MEMORY_EXCEEDED),
+            (measured.cpu > settings.cpu_threshold, CPU_EXCEEDED),
+        )
+        for exceeded, reason in checks:
+            if (exceeded & measured.fresh).any():
+                status = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name)
+                codes[exceeded & measured.fresh] = reasons.code((status,))
+        return codes
+
+    # Hooks
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes: Codes = self._codes[nodes.rows]
+        return codes
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        settings = self._settings
+        weights = settings.cpu_weight + settings.memory_weight
+        if weights == 0:
+            return NodeScores(nodes.zeros())
+        cpu, memory = self._load.of_rows(nodes.rows)
+        free = (1.0 - cpu) * float(settings.cpu_weight) + (1.0 - memory) * float(settings.memory_weight)
+        score = free / float(weights) * float(MAX_SCORE) * float(settings.weight)
+        return NodeScores(np.where(self._measured.fresh[nodes.rows], score, 0.0))
+
+    # Estimates
+
+    def allocate_func(self, event: Event) -> None:
+        """A pod evicted and taken back is estimated too, though it was measured."""
+        row = self._row_of.get(event.task.node_name)
+        if row is not None:
+            self._count(event.task, row)
+
+    def deallocate_func(self, event: Event) -> None:
+        self._load.remove(event.task.uid)
+
+    def _count(self, task: TaskInfo, row: Row) -> None:
+        cpu, memory = self._estimate(task, self._risk(row))
+        self._load.add(task.uid, Estimate(row, cpu, memory))
+
+    def _risk(self, row: Row) -> float:
+        """The factor for estimates on a node that is busy already."""
+        settings = self._settings
+        weights = settings.cpu_weight + settings.memory_weight
+        cpu, memory = self._load.of_row(row)
+        busy = cpu * float(settings.cpu_weight) + memory * float(settings.memory_weight)
+        load = busy / float(weights) if weights else 0.0
+        return settings.risk_factor if load >= settings.risk_threshold else 1.0
+
+    def _estimate(self, task: TaskInfo, risk: float) -> tuple[float, float]:
+        if task.best_effort:
+            return self._settings.best_effort_cpu * risk, self._settings.best_effort_memory * risk
+        limit = self._limits.get(task.uid)
+        if limit is None:
+            limit = self._limits[task.uid] = pod_limit(task.pod, self._flags)
+        request = task.resreq
+        cpu = self._part(request.milli_cpu, limit.milli_cpu, risk)
+        return cpu, self._part(request.memory, limit.memory, risk)
+
+    def _part(self, request: float, limit: float, risk: float) -> float:
+        """Part of the request and of what the limit allows beyond it, never more than the limit."""
+        highest = request if limit <= 0 or limit < request else limit
+        settings = self._settings
+        estimate = (request * settings.request_ratio + (highest - request) * settings.burst_ratio) * risk
+        return min(max(estimate, 0.0), highest)
+
+
+def _unseen(task: TaskInfo, now: int, interval: int) -> bool:
+    """On its node, but not long enough to be in the measurements."""
+    if not task.node_name:
+        return False
+    if task.status is TaskStatus.RUNNING:
+        started = task.pod.status.get("startTime")
+        return not started or now - moment(started) < interval
+    return task.status in ON_THE_WAY
+
+
+def _is_measured(entry: object) -> bool:
+    return isinstance(entry, dict) and bool(entry.get("time")) and bool(entry.get("cpu") or entry.get("mem"))
+
+
+def _unmeasured(names: Iterator[NodeName]) -> Iterator[Problem]:
+    for name in names:
+        what = f"no measurement for the period {PERIOD}"
+        yield Problem(USAGE_FILE, f"Node {name}", "", what, "usage accepts the node and scores it 0")

@@ -1,0 +1,107 @@
+"""A node's load: what was measured, and estimates for pods that no measurement has seen.
+
+Upstream: plugins/usage (ShadowLoadCache, estimator).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcdebug.gotime import MINUTE, moment
+from vcdebug.model.names import BoolArray, FloatArray, IntArray, Row, TaskId
+from vcdebug.model.nodetable import NodeTable
+from vcdebug.model.resource import CPU, MEMORY
+
+PERIOD = "10m"
+"""The only period that upstream looks at."""
+FRESH_FOR = 5 * MINUTE
+
+
+class Estimate(NamedTuple):
+    """What a pod was taken to use when it came to its node."""
+
+    row: Row
+    cpu: float
+    memory: float
+
+
+class Measured:
+    """The snapshot's measurements as columns over the node table; an unmeasured node has 0 and is stale."""
+
+    def __init__(self, usage: Mapping[str, Any], table: NodeTable, now: int) -> None:
+        self.cpu: FloatArray = np.array([_percent(usage, name, "cpu") for name in table.names], dtype=np.float64)
+        self.memory: FloatArray = np.array([_percent(usage, name, "mem") for name in table.names], dtype=np.float64)
+        self.fresh: BoolArray = np.array([_fresh(usage, name, now) for name in table.names], dtype=np.bool_)
+
+
+class Load:
+    """Measured and estimated load of each node."""
+
+    def __init__(self, measured: Measured, table: NodeTable) -> None:
+        self._cpu_percent = measured.cpu
+        self._memory_percent = measured.memory
+        self._cpu_capacity = table.column("capability", CPU)
+        self._memory_capacity = table.column("capability", MEMORY)
+        self._cpu: FloatArray = np.zeros(len(table))
+        self._memory: FloatArray = np.zeros(len(table))
+        self._remembered: dict[TaskId, Estimate] = {}
+
+    def of_rows(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """(cpu, memory) as fractions of capacity, 0 to 1."""
+        cpu = _fraction(self._cpu_percent[rows], self._cpu[rows], self._cpu_capacity[rows])
+        return cpu, _fraction(self._memory_percent[rows], self._memory[rows], self._memory_capacity[rows])
+
+    def of_row(self, row: Row) -> tuple[float, float]:
+        """(cpu, memory) of one node."""
+        cpu, memory = self.of_rows(np.array([row], dtype=np.int64))
+        return float(cpu[0]), float(memory[0])
+
+    def add(self, uid: TaskId, estimate: Estimate) -> None:
+        """Count a pod's estimate; an earlier one of the same pod is taken back."""
+        self.remove(uid)
+        self._cpu[estimate.row] += estimate.cpu
+        self._memory[estimate.row] += estimate.memory
+        self._remembered[uid] = estimate
+
+    def remove(self, uid: TaskId) -> None:
+        """Take back exactly what was counted, and not below nothing; an unknown pod changes nothing."""
+        estimate = self._remembered.pop(uid, None)
+        if estimate is None:
+            return
+        row = estimate.row
+        self._cpu[row] = max(self._cpu[row] - estimate.cpu, 0.0)
+        self._memory[row] = max(self._memory[row] - estimate.memory, 0.0)
+
+    def estimated(self, row: Row) -> tuple[float, float]:
+        """(milli-cores, bytes) estimated on one node."""
+        return float(self._cpu[row]), float(self._memory[row])
+
+
+def _fraction(percent: FloatArray, estimated: FloatArray, capacity: FloatArray) -> FloatArray:
+    safe = np.where(capacity > 0, capacity, 1.0)
+    fraction = (percent / 100.0 * capacity + estimated) / safe
+    return np.where(capacity > 0, np.clip(fraction, 0.0, 1.0), 0.0)
+
+
+def _entry(usage: Mapping[str, Any], node: str) -> Mapping[str, Any]:
+    entry: Mapping[str, Any] = usage.get(node) or {}
+    return entry
+
+
+def _percent(usage: Mapping[str, Any], node: str, kind: str) -> float:
+    by_period = _entry(usage, node).get(kind)
+    return float(by_period.get(PERIOD, 0.0)) if isinstance(by_period, Mapping) else 0.0
+
+
+def _fresh(usage: Mapping[str, Any], node: str, now: int) -> bool:
+    """Measured at most five minutes ago; a missing or unreadable time is long past."""
+    time = _entry(usage, node).get("time")
+    if not isinstance(time, str) or not time:
+        return False
+    try:
+        return now - moment(time) <= FRESH_FOR
+    except ValueError:
+        return False

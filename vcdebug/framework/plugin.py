@@ -86,10 +86,6 @@ class Plugin:
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments
 
-    def problems(self, snapshot: Snapshot) -> Iterable[Problem]:
-        """What the plugin would have to know and the snapshot does not say, and what of it is not replayed."""
-        return ()
-
     def on_session_open(self, ssn: Session) -> None:
         """Build this session's state; `ssn.withdraw` leaves hooks out that upstream registers on a condition."""
 

@@ -31,6 +31,9 @@ OVERUSED_KEPT_FALSE = "overused-kept-false"
 STATEMENT_LEFT_OPEN = "statement-left-open"
 BOUND_BECOMES_RUNNING = "bound-becomes-running"
 PLUGIN_TWICE = "plugin-twice"
+DEVICE_STAYS_CHARGED = "device-stays-charged"
+DEVICE_NOT_REPLAYED = "device-not-replayed"
+EXTENDER_UNKNOWN = "extender-unknown"
 
 _TABLE = (
     Quirk(
@@ -115,6 +118,23 @@ _TABLE = (
         "A plugin listed twice is opened twice: both instances get the events, only the second one is asked, at both "
         "places.",
         "scores count twice, enqueued resources count twice",
+    ),
+    Quirk(
+        DEVICE_STAYS_CHARGED,
+        "A placement that is taken back leaves its virtual GPUs charged until the session ends: they are looked up on "
+        "the pod object, which does not name them yet.",
+        "which later tasks of the session find room on those cards",
+    ),
+    Quirk(
+        DEVICE_NOT_REPLAYED,
+        "Ascend devices and GPUs in MIG mode are not replayed; the node passes without a look at its cards.",
+        "feasible nodes and scores of that pod",
+    ),
+    Quirk(
+        EXTENDER_UNKNOWN,
+        "The extender's webhook would have been asked, and the snapshot holds no answer: the replay goes on without "
+        "one.",
+        "whatever the extender answers there",
     ),
 )
 QUIRKS = {quirk.code: quirk for quirk in _TABLE}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
 from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.ordering import ASCENDING, Ordering
@@ -21,6 +22,7 @@ OFFLINE_EVICTING_KEY = "volcano.sh/offline-job-evicting"
 OVERSUBSCRIPTION_CPU = "volcano.sh/oversubscription-cpu"
 OVERSUBSCRIPTION_MEMORY = "volcano.sh/oversubscription-memory"
 REVOCABLE_ZONE_LABEL = "volcano.sh/revocable-zone"
+_NO_DEVICES = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 
 
 class NodeInfo:
@@ -30,6 +32,7 @@ class NodeInfo:
         "allocatable",
         "annotations",
         "capability",
+        "devices",
         "idle",
         "labels",
         "manifest",
@@ -63,6 +66,8 @@ class NodeInfo:
         self.releasing = Resource()
         self.pipelined = Resource()
         self.tasks: dict[TaskKey, TaskInfo] = {}
+        self.devices: dict[str, DeviceLedger] = {}
+        """Ledgers of shared devices by device name."""
         self.ordering = ordering
         self.row: Row = -1
         self.table: NodeTable | None = None
@@ -107,6 +112,9 @@ class NodeInfo:
             return error
         copy = task.clone()
         self._charge(task.status, task.resreq)
+        if self.devices and task.status not in _NO_DEVICES:
+            for ledger in self.devices.values():
+                ledger.add_resource(task.pod)
         task.node_name = copy.node_name = self.name
         self.tasks[task.key] = copy
         self._changed()
@@ -131,6 +139,9 @@ class NodeInfo:
         if stored is None:
             return
         request = stored.resreq
+        if self.devices and stored.status not in _NO_DEVICES:
+            for ledger in self.devices.values():
+                ledger.sub_resource(task.pod)
         if stored.status is TaskStatus.PIPELINED:
             self.pipelined.sub(request)
         else:
@@ -160,8 +171,10 @@ class NodeInfo:
         copy.idle, copy.used = self.allocatable.clone(), Resource()
         copy.releasing, copy.pipelined = Resource(), Resource()
         copy.tasks, copy.row, copy.table = {}, self.row, None
+        copy.devices = {}
         for task in self.tasks_in_order():
             copy.add_task(task)
+        copy.devices = {name: ledger.clone() for name, ledger in self.devices.items()}
         return copy
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ PLUGINS: dict[str, str] = {
     "capacity": "vcdebug.plugins.capacity:Capacity",
     "cdp": "vcdebug.plugins.cdp:Cdp",
     "conformance": "vcdebug.plugins.conformance:Conformance",
+    "deviceshare": "vcdebug.plugins.deviceshare:Deviceshare",
     "drf": "vcdebug.plugins.drf:Drf",
     "gang": "vcdebug.plugins.gang:Gang",
     "network-topology-aware": "vcdebug.plugins.network_topology_aware:NetworkTopologyAware",

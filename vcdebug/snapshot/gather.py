@@ -16,7 +16,8 @@ from vcdebug.snapshot.yaml_documents import DocumentError
 
 META_FILE = "meta.json"
 USAGE_FILE = "usage.json"
-SETTINGS_FILES = (META_FILE, USAGE_FILE)
+EXTENDER_FILE = "extender.json"
+SETTINGS_FILES = (META_FILE, USAGE_FILE, EXTENDER_FILE)
 
 _LEFT_OUT = "the object is left out of the replay"
 _NOT_AN_OBJECT = "it is left out"
@@ -43,6 +44,7 @@ class Gathered:
         """ConfigMaps and Deployments by kind: (file, manifest)."""
         self.meta: tuple[str, Manifest] = ("", {})
         self.usage: tuple[str, Manifest] = ("", {})
+        self.extender: tuple[str, Manifest] = ("", {})
         self._unknown: dict[str, tuple[str, str, int]] = {}
 
     def add_file(self, file: SourceFile) -> None:
@@ -67,6 +69,8 @@ class Gathered:
                 self.report.add(f"is {shown_value(document)}, not a mapping", "it is left out", file=name)
             elif PurePosixPath(name).name == META_FILE:
                 self.meta = (name, document)
+            elif PurePosixPath(name).name == EXTENDER_FILE:
+                self.extender = (name, document)
             else:
                 self.usage = (name, document)
 

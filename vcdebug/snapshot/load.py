@@ -21,8 +21,10 @@ from vcdebug.snapshot.settings import (
     CONF_KEY,
     Meta,
     conf_of,
+    read_answers,
     read_chance,
     read_meta,
+    read_process,
     read_usage,
     with_flags,
 )
@@ -63,6 +65,7 @@ def snapshot_from_objects(
     name: str = "",
     complete: bool | None = None,
     usage: Manifest | None = None,
+    extender: Manifest | None = None,
     **meta: Any,
 ) -> Snapshot:
     """A snapshot of manifests at hand, which stay as they are; further arguments are meta.json's keys."""
@@ -71,6 +74,7 @@ def snapshot_from_objects(
         found.add_document(manifest, "", f"item {number}")
     found.meta = ("", {"name": name, **meta})
     found.usage = ("", usage or {})
+    found.extender = ("", extender or {})
     if conf is not None:
         found.confs.append(("", conf))
     return _build(found, complete)
@@ -105,6 +109,9 @@ def _build(found: Gathered, complete: bool | None) -> Snapshot:
         flags=flags,
         chance=read_chance(meta.chance, found.meta[0], report),
         usage=read_usage(*found.usage, report),
+        extender=read_answers(*found.extender, report),
+        process=read_process(meta.scheduler, found.meta[0], report),
+        persistence=meta.persistence,
         problems=_with_saved(report.problems(), meta),
         description=meta.description,
     )

@@ -13,8 +13,9 @@ from typing import Any
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.gather import META_FILE, USAGE_FILE
+from vcdebug.snapshot.gather import EXTENDER_FILE, META_FILE, USAGE_FILE
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
+from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 
 CONF_FILE = "scheduler.conf"
@@ -59,6 +60,8 @@ def saved_files(snapshot: Snapshot) -> Iterator[tuple[str, bytes]]:
         yield CONF_FILE, snapshot.scheduler_conf.encode("utf-8", errors="replace")
     if snapshot.usage:
         yield USAGE_FILE, _json(dict(snapshot.usage), indent=1)
+    if snapshot.extender:
+        yield EXTENDER_FILE, _json(dict(snapshot.extender), indent=1)
     for kind in KINDS:
         if kind.name in snapshot.objects:
             yield kind.file, _list(snapshot.objects[kind.name], kind.name)
@@ -80,9 +83,18 @@ def _meta(snapshot: Snapshot) -> Manifest:
         meta["flags"] = flags
     if snapshot.chance != Chance():
         meta["chance"] = asdict(snapshot.chance)
+    if past := _process(snapshot.process):
+        meta["scheduler"] = past
+    if snapshot.persistence != "auto":
+        meta["persistence"] = snapshot.persistence
     if snapshot.problems:
         meta["problems"] = [[p.file, p.object, p.field, p.what, p.effect] for p in snapshot.problems]
     return meta
+
+
+def _process(process: Process) -> Manifest:
+    times = {"started": process.started, "lastRescheduling": process.last_rescheduling}
+    return {key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None}
 
 
 def _changed_flags(flags: Flags) -> dict[str, Any]:

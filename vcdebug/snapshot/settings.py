@@ -11,6 +11,7 @@ from typing import Any
 
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.process import PERSISTENCE, Persistence, Process
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest
@@ -33,6 +34,8 @@ class Meta:
     description: str = ""
     flags: Mapping[str, Any] = field(default_factory=dict)
     chance: Mapping[str, Any] = field(default_factory=dict)
+    scheduler: Mapping[str, Any] = field(default_factory=dict)
+    persistence: Persistence = "auto"
     problems: tuple[Problem, ...] = ()
     """Problems found when the snapshot was made, which it no longer shows by itself."""
 
@@ -47,6 +50,8 @@ def read_meta(file: str, document: Manifest, report: Report) -> Meta:
         "description": _text,
         "flags": _mapping,
         "chance": _mapping,
+        "scheduler": _mapping,
+        "persistence": _persistence,
         "problems": _problems,
     }
     for key, read in readers.items():
@@ -90,6 +95,33 @@ def read_chance(values: Mapping[str, Any], file: str, report: Report) -> Chance:
     return chance
 
 
+def read_process(values: Mapping[str, Any], file: str, report: Report) -> Process:
+    """What the scheduler process remembers, each time checked; unknown names are passed over."""
+    times: dict[str, datetime | None] = {}
+    for key in ("started", "lastRescheduling"):
+        times[key] = None if values.get(key) is None else _time(values[key])
+        if times[key] is None and values.get(key) is not None:
+            what = f"{shown_value(values[key])} is not valid"
+            report.add(what, _DEFAULT_STANDS, file=file, field=f"scheduler.{key}")
+    return Process(times["started"], times["lastRescheduling"])
+
+
+def read_answers(file: str, document: Manifest, report: Report) -> dict[str, Any]:
+    """extender.json with what is no answer taken out: verb -> key -> a mapping."""
+    answers: dict[str, Any] = {}
+    for verb, by_key in document.items():
+        if not isinstance(by_key, dict):
+            what = f"is {shown_value(by_key)}, not a mapping"
+            report.add(what, "the verb's answers count as unknown", file=file, field=verb)
+            continue
+        answers[verb] = {key: answer for key, answer in by_key.items() if isinstance(answer, dict)}
+        for key, answer in by_key.items():
+            if not isinstance(answer, dict):
+                what = f"is {shown_value(answer)}, not a mapping"
+                report.add(what, "the answer counts as unknown", file=file, field=f"{verb}.{key}")
+    return answers
+
+
 def conf_of(config_map: Manifest, key: str = CONF_KEY) -> object:
     """What a ConfigMap has under the configuration's key, or None."""
     data = config_map.get("data")
@@ -120,6 +152,12 @@ def _metric(value: Any, file: str, path: str, report: Report) -> Any:
             what = f"is {shown_value(number)}, not a number"
             report.add(what, "the value is left out", file=file, field=f"{path}.{period}")
     return kept
+
+
+def _persistence(value: Any) -> Persistence | None:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return next((setting for setting in PERSISTENCE if setting == value), None)
 
 
 def _list(value: Any) -> list[Any]:

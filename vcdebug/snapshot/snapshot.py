@@ -11,6 +11,7 @@ from typing import Any
 from vcdebug.errors import EngineError
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.process import Persistence, Process
 
 Manifest = dict[str, Any]
 
@@ -111,6 +112,12 @@ class Snapshot:
     """What the real scheduler would have drawn."""
     usage: Mapping[str, Any] = field(default_factory=dict)
     """Measured node usage: node name -> time, cpu {period: percent}, mem {period: percent}."""
+    extender: Mapping[str, Any] = field(default_factory=dict)
+    """Recorded answers of the extender's webhook: verb -> key -> answer."""
+    process: Process = field(default_factory=Process)
+    """What the scheduler remembers of earlier cycles."""
+    persistence: Persistence = "auto"
+    """Whether task state is restored from pods' annotations."""
     problems: list[Problem] = field(default_factory=list)
     description: str = ""
     origin: str = ""

@@ -177,13 +177,21 @@ class Predicates(Plugin):
         return self._affinity.simulate(state, other.pod, self._view.row_of[node.name], sign)
 
     def simulate_predicate(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> str | None:
+        refusal = self._simulate_affinity(state, task, node)
+        if refusal is not None:
+            return f"failed to filter pod on node {node.name}: {refusal}"
+        for name, ledger in node.devices.items():
+            message = ledger.filter(task.pod, "") if ledger.has_request(task.pod) else None
+            if message is not None:
+                return f"device {name} cannot fit task {task.namespace}/{task.name} on node {node.name}: {message}"
+        return None
+
+    def _simulate_affinity(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> str | None:
         if self._affinity is None or self._affinity.name in state.skip:
             return None
         row = np.array([self._view.row_of[node.name]], dtype=np.int64)
         verdict = self._affinity.filter(task.pod, state, row)
-        if not verdict.failing[0]:
-            return None
-        return f"failed to filter pod on node {node.name}: {verdict.statuses[verdict.failing[0] - 1].reason}"
+        return verdict.statuses[verdict.failing[0] - 1].reason if verdict.failing[0] else None
 
     # Events
 
@@ -200,9 +208,25 @@ class Predicates(Plugin):
                 quirks.not_restored(self._ssn, task, error)
                 event.err = error
                 return
+        if self._charge_devices(event):
+            return
         self._view.add_pod(row, task.pod)
         if self._affinity is not None and self._affinity.overlooks(task.pod, row):
             quirks.anti_affinity_unseen(self._ssn, task)
+
+    def _charge_devices(self, event: Event) -> bool:
+        """Whether a ledger that deviceshare keeps refuses the pod."""
+        for ledger in self._ssn.nodes[event.task.node_name].devices.values():
+            if ledger.has_request(event.task.pod):
+                event.err = ledger.allocate(event.task.pod)
+                if event.err is not None:
+                    return True
+        return False
+
+    def _release_devices(self, task: TaskInfo) -> None:
+        for name, ledger in self._ssn.nodes[task.node_name].devices.items():
+            if ledger.has_request(task.pod) and not ledger.release(task.pod):
+                quirks.device_stays_charged(self._ssn, task, name)
 
     def deallocate_func(self, event: Event) -> None:
         """Give reservations back and take the pod off its node."""
@@ -214,6 +238,7 @@ class Predicates(Plugin):
         for reserving in (self._claims, self._volumes):
             if reserving is not None:
                 reserving.unreserve(state, task.pod.node_name)
+        self._release_devices(task)
         self._view.remove_pod(row, task.pod.uid)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from vcdebug.framework.quirks import (
     ANTI_AFFINITY_UNSEEN,
     CLAIMS_UNDECIDED,
+    DEVICE_STAYS_CHARGED,
     FILTER_STAYS_SKIPPED,
     VIEW_LOST_POD,
 )
@@ -37,6 +38,15 @@ def anti_affinity_unseen(ssn: Session, task: TaskInfo) -> None:
         ANTI_AFFINITY_UNSEEN,
         f"required anti-affinity of {task.key} is not seen by later pods: {task.node_name} held no such pod when the "
         "session opened",
+    )
+
+
+def device_stays_charged(ssn: Session, task: TaskInfo, device: str) -> None:
+    """Taking a placement back does not give the cards back."""
+    ssn.note(
+        DEVICE_STAYS_CHARGED,
+        f"cards ({device}) on {task.node_name} stay charged for {task.key} until the session ends: they are looked up "
+        "on the pod, which does not name them yet",
     )
 
 

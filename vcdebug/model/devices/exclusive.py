@@ -1,0 +1,149 @@
+"""Rules by which some pods never share a card with pods of the same rule.
+
+Upstream: plugins/deviceshare (gpuexclusive).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from vcdebug.model.devices.vgpu import VgpuLedger, held_cards
+from vcdebug.model.pod import Pod
+
+Rule = Mapping[str, str]
+Indexes = dict[int, None]
+"""Numbers in the order in which they were added."""
+
+
+def parse_rules(raw: object) -> list[Rule]:
+    """Maps of labels; anything else is passed over."""
+    rules: list[Rule] = []
+    for item in raw if isinstance(raw, list) else ():
+        labels = item.items() if isinstance(item, dict) else ()
+        rule = {key: text for key, text in labels if isinstance(key, str) and isinstance(text, str)}
+        if rule:
+            rules.append(rule)
+    return rules
+
+
+def matching(pod: Pod, rules: Iterable[Rule]) -> Indexes:
+    """Rules whose labels the pod carries, all of them."""
+    labels: Mapping[str, Any] = pod.labels
+    return {
+        number: None for number, rule in enumerate(rules) if all(labels.get(key) == text for key, text in rule.items())
+    }
+
+
+class ExclusiveLedger:
+    """A ledger of virtual GPUs on which cards of the same rule count as full."""
+
+    __slots__ = ("_inner", "_pod_rules", "_pod_uids", "_rules", "_taken")
+
+    def __init__(self, inner: VgpuLedger, rules: list[Rule]) -> None:
+        self._inner = inner
+        self._rules = rules
+        self._taken: dict[int, Indexes] = {}
+        """Rule → cards that its pods are on."""
+        self._pod_rules: dict[str, Indexes] = {}
+        self._pod_uids: dict[str, str] = {}
+
+    def open(self, pods: Iterable[Pod]) -> None:
+        """The pods on the node when the session opens."""
+        for pod in pods:
+            self._pod_uids[pod.key] = pod.uid
+            rules = matching(pod, self._rules)
+            if rules:
+                self._pod_rules[pod.key] = rules
+                self._take(rules, self._cards_of(pod) or self._annotated(pod))
+
+    def _cards_of(self, pod: Pod) -> list[int]:
+        return [index for index, card in self._inner.cards.items() if pod.uid in card.pods]
+
+    def _annotated(self, pod: Pod) -> list[int]:
+        index_of = {card.uuid: index for index, card in self._inner.cards.items()}
+        return [index_of[held.uuid] for held in held_cards(pod) if held.uuid in index_of]
+
+    def _take(self, rules: Indexes, cards: Iterable[int]) -> None:
+        for index in cards:
+            for rule in rules:
+                self._taken.setdefault(rule, {})[index] = None
+
+    def _track(self, pod: Pod) -> None:
+        rules = matching(pod, self._rules)
+        if rules:
+            self._pod_rules[pod.key] = rules
+            self._take(rules, self._cards_of(pod))
+
+    def _untrack(self, pod: Pod) -> None:
+        for rule in self._pod_rules.pop(pod.key, {}):
+            cards = self._taken.get(rule, {})
+            for index in list(cards):
+                if not self._still_used(index, pod):
+                    del cards[index]
+            if not cards:
+                self._taken.pop(rule, None)
+
+    def _still_used(self, index: int, leaving: Pod) -> bool:
+        """By another pod that any rule matches."""
+        others = [uid for uid in self._inner.cards[index].pods if uid != leaving.uid]
+        return any(self._pod_uids.get(key) in others for key in self._pod_rules)
+
+    def _capped(self, pod: Pod) -> dict[int, int]:
+        """Make the cards of the pod's rules look full; their real numbers, to restore."""
+        saved: dict[int, int] = {}
+        for rule in matching(pod, self._rules):
+            for index in self._taken.get(rule, {}):
+                card = self._inner.cards[index]
+                saved.setdefault(index, card.number)
+                card.number = card.used_number
+        return saved
+
+    def _restore(self, saved: Mapping[int, int]) -> None:
+        for index, number in saved.items():
+            self._inner.cards[index].number = number
+
+    def add_resource(self, pod: Pod) -> None:
+        self._inner.add_resource(pod)
+        self._pod_uids[pod.key] = pod.uid
+        self._track(pod)
+
+    def sub_resource(self, pod: Pod) -> None:
+        self._inner.sub_resource(pod)
+        self._untrack(pod)
+        self._pod_uids.pop(pod.key, None)
+
+    def has_request(self, pod: Pod) -> bool:
+        return self._inner.has_request(pod)
+
+    def filter(self, pod: Pod, policy: str) -> str | None:
+        saved = self._capped(pod)
+        refusal = self._inner.filter(pod, policy)
+        self._restore(saved)
+        return refusal
+
+    def score(self, pod: Pod, policy: str) -> float:
+        return self._inner.score(pod, policy)
+
+    def allocate(self, pod: Pod) -> str | None:
+        saved = self._capped(pod)
+        error = self._inner.allocate(pod)
+        self._restore(saved)
+        if error is None:
+            self._track(pod)
+        return error
+
+    def release(self, pod: Pod) -> bool:
+        released = self._inner.release(pod)
+        self._untrack(pod)
+        return released
+
+    def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
+        return self._inner.queue_amounts(pod)
+
+    def clone(self) -> ExclusiveLedger:
+        copy = ExclusiveLedger(self._inner.clone(), self._rules)
+        copy._taken = {rule: dict(cards) for rule, cards in self._taken.items()}
+        copy._pod_rules = {key: dict(rules) for key, rules in self._pod_rules.items()}
+        copy._pod_uids = dict(self._pod_uids)
+        return copy

@@ -1,0 +1,157 @@
+"""GPU cards shared by memory, or taken by number.
+
+Upstream: api/devices/nvidia/gpushare.
+Differs: whole cards are taken lowest index first, where upstream reads a map.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from vcdebug.gomath import div
+from vcdebug.model.devices.ledger import whole_limit
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.quantity import value
+
+DEVICE_NAME = "GpuShare"
+GPU_MEMORY = "volcano.sh/gpu-memory"
+GPU_NUMBER = "volcano.sh/gpu-number"
+GPU_INDEX = "volcano.sh/gpu-index"
+UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_FINISHED = ("Succeeded", "Failed")
+
+
+class GpuShareLedger:
+    """Cards by index, each with the pods on it."""
+
+    __slots__ = ("_cards", "_memory", "_node", "_number_on", "_sharing_on")
+
+    def __init__(self, node: str, memory: int, indexes: list[int], *, sharing_on: bool, number_on: bool) -> None:
+        self._node = node
+        self._memory = memory
+        self._sharing_on = sharing_on
+        self._number_on = number_on
+        self._cards: dict[int, dict[str, Pod]] = {index: {} for index in indexes}
+
+    @classmethod
+    def of_node(cls, manifest: Mapping[str, Any], *, sharing_on: bool, number_on: bool) -> GpuShareLedger | None:
+        """None for a node without both capacities."""
+        capacity = (manifest.get("status") or {}).get("capacity") or {}
+        if GPU_MEMORY not in capacity or GPU_NUMBER not in capacity:
+            return None
+        count = value(capacity[GPU_NUMBER])
+        if count <= 0:
+            return None
+        metadata = manifest["metadata"]
+        unhealthy = _numbers((metadata.get("annotations") or {}).get(UNHEALTHY, ""))
+        indexes = [index for index in range(count) if index not in unhealthy]
+        memory = div(value(capacity[GPU_MEMORY]), count)
+        return cls(metadata["name"], memory, indexes, sharing_on=sharing_on, number_on=number_on)
+
+    def add_resource(self, pod: Pod) -> None:
+        if _memory_of(pod) > 0 or _number_of(pod) > 0:
+            for index in gpu_indexes(pod) or ():
+                if index in self._cards:
+                    self._cards[index][pod.uid] = pod
+
+    def sub_resource(self, pod: Pod) -> None:
+        if _memory_of(pod) > 0 or _number_of(pod) > 0:
+            self.release(pod)
+
+    def has_request(self, pod: Pod) -> bool:
+        return (self._sharing_on and _memory_of(pod) > 0) or (self._number_on and _number_of(pod) > 0)
+
+    def filter(self, pod: Pod, policy: str) -> str | None:
+        if self._sharing_on and _memory_of(pod) > 0 and self._with_memory(pod) is None:
+            return f"GpuShare no enough gpu memory on node {self._node}"
+        if self._number_on and _number_of(pod) > 0 and not self._idle(pod):
+            return f"GpuNumber no enough gpu number on node {self._node}"
+        return None
+
+    def score(self, pod: Pod, policy: str) -> float:
+        return 0.0
+
+    def allocate(self, pod: Pod) -> str | None:
+        """Memory decides before number, whichever of the two is switched on."""
+        chosen: list[int] = []
+        if _memory_of(pod) > 0:
+            card = self._with_memory(pod)
+            chosen = [] if card is None else [card]
+        elif _number_of(pod) > 0:
+            chosen = self._idle(pod)
+        else:
+            return None
+        for index in chosen:
+            self._cards[index][pod.uid] = pod
+        if chosen:
+            return None
+        return f"the node {pod.node_name} can't place the pod {pod.name} in ns {pod.namespace}"
+
+    def release(self, pod: Pod) -> bool:
+        """From the cards that its annotation names, from all without one."""
+        for index in gpu_indexes(pod) or self._cards:
+            if index in self._cards:
+                self._cards[index].pop(pod.uid, None)
+        return True
+
+    def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
+        return {}
+
+    def clone(self) -> GpuShareLedger:
+        copy = GpuShareLedger(self._node, self._memory, [], sharing_on=self._sharing_on, number_on=self._number_on)
+        copy._cards = {index: dict(pods) for index, pods in self._cards.items()}
+        return copy
+
+    def free_memory(self, index: int) -> int:
+        """What no pod on the card has asked for, at least 0."""
+        used = 0
+        for pod in self._cards[index].values():
+            used += 0 if pod.phase in _FINISHED else _memory_of(pod)
+        return max(self._memory - used, 0)
+
+    def pods_on(self, index: int) -> list[str]:
+        """Names of the pods on a card."""
+        return [pod.key for pod in self._cards[index].values()]
+
+    def _with_memory(self, pod: Pod) -> int | None:
+        wanted = _memory_of(pod)
+        return next((index for index in self._cards if self.free_memory(index) >= wanted), None)
+
+    def _idle(self, pod: Pod) -> list[int]:
+        """As many unused cards as the pod wants, or none."""
+        wanted = _number_of(pod)
+        idle = [index for index, pods in self._cards.items() if not pods]
+        return idle[:wanted] if len(idle) >= wanted else []
+
+
+def gpu_indexes(pod: Pod) -> list[int] | None:
+    """Cards that the pod's annotation names; None without a proper list."""
+    if GPU_INDEX not in pod.annotations:
+        return None
+    parts = pod.annotations[GPU_INDEX].split(",")
+    return [int(part) for part in parts] if all(_WHOLE.fullmatch(part) for part in parts) else None
+
+
+def _numbers(text: str) -> dict[int, None]:
+    return dict.fromkeys(int(part) for part in text.split(",") if _WHOLE.fullmatch(part))
+
+
+def _memory_of(pod: Pod) -> int:
+    return _largest(pod, GPU_MEMORY)
+
+
+def _number_of(pod: Pod) -> int:
+    return _largest(pod, GPU_NUMBER)
+
+
+def _largest(pod: Pod, name: str) -> int:
+    """Limits of all containers together, or of the greediest init container."""
+    together = 0
+    for container in pod.spec.get("containers") or ():
+        together += whole_limit(container, name)
+    first = [whole_limit(container, name) for container in pod.spec.get("initContainers") or ()]
+    return max([together, *first, 0])

@@ -1,0 +1,63 @@
+"""What a node's ledger of shared devices answers, whatever the device.
+
+Upstream: api/shared_device_pool (Devices).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.quantity import nano_value, value
+
+NANO = 1_000_000_000
+
+
+class DeviceLedger(Protocol):
+    """One kind of device on one node. Upstream keeps it on the NodeInfo (`Others`)."""
+
+    def add_resource(self, pod: Pod) -> None:
+        """A placed pod arrives: charge what its annotations say it holds."""
+
+    def sub_resource(self, pod: Pod) -> None:
+        """A placed pod leaves."""
+
+    def has_request(self, pod: Pod) -> bool:
+        """Whether the pod asks for this device."""
+
+    def filter(self, pod: Pod, policy: str) -> str | None:
+        """Why the pod's request does not fit now, in upstream's words; None when it fits."""
+
+    def score(self, pod: Pod, policy: str) -> float:
+        """How good the node is for the pod."""
+
+    def allocate(self, pod: Pod) -> str | None:
+        """Charge devices for the pod; an error charges nothing."""
+
+    def release(self, pod: Pod) -> bool:
+        """Take the charge back; False when the pod stays charged."""
+
+    def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
+        """Amounts that the close of a session writes over the task's request."""
+
+    def clone(self) -> DeviceLedger:
+        """An independent copy."""
+
+
+def limit(container: Mapping[str, Any], name: str) -> object | None:
+    """A container's limit of a resource."""
+    return ((container.get("resources") or {}).get("limits") or {}).get(name)
+
+
+def whole_limit(container: Mapping[str, Any], name: str) -> int:
+    """The limit in whole units, rounded up; 0 when it is not there."""
+    amount = limit(container, name)
+    return 0 if amount is None else value(amount)
+
+
+def exact_integer(quantity: object | None) -> int:
+    """Go's AsInt64 of a quantity, cut to an int32; 0 when it is absent or no whole number."""
+    nano = 0 if quantity is None else nano_value(quantity)
+    units, rest = divmod(nano, NANO)  # exact: ints
+    return 0 if rest else (units + (1 << 31) & 0xFFFFFFFF) - (1 << 31)

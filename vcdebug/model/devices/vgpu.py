@@ -1,0 +1,314 @@
+"""NVIDIA cards cut into virtual GPUs by HAMi-core: memory, cores and a number of users per card.
+
+Upstream: api/devices/nvidia/vgpu.
+Differs: the built-in device configuration is in force; cards in MIG mode have no ledger here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from vcdebug.model.devices.ledger import limit
+from vcdebug.model.devices.vgpu_request import (
+    HAMI_CORE,
+    MODE_ANNOTATION,
+    VGPU_CORES,
+    VGPU_MEMORY,
+    VGPU_NUMBER,
+    CardFilter,
+    ContainerRequest,
+    pod_group_key,
+    requests_of,
+)
+from vcdebug.model.pod import Pod
+from vcdebug.model.resource import AssertPanic
+from vcdebug.snapshot.quantity import value
+
+DEVICE_NAME = "hamivgpu"
+REGISTER = "volcano.sh/node-vgpu-register"
+ASSIGNED = "volcano.sh/vgpu-ids-new"
+MIG = "mig"
+BINPACK = "binpack"
+SPREAD = "spread"
+
+MESSAGE = "hami-vgpuDeviceSharing error"
+TOO_FEW_CARDS = "no enough gpu cards on node {}"
+NOTHING_FITS = "not enough gpu fitted on this node"
+OTHER_MODE = "pod required sharing mode {} is not the same as the node mode {}"
+NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
+
+FIELDS = 6
+HELD_FIELDS = 4
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_UINT32 = re.compile(r"[0-9]{1,10}", re.ASCII)
+
+
+class Usage:
+    """What one pod holds of one card."""
+
+    __slots__ = ("core", "group", "memory")
+
+    def __init__(self, memory: int, core: int, group: str) -> None:
+        self.memory = memory
+        self.core = core
+        self.group = group
+
+
+class Held(NamedTuple):
+    """One card of a pod's annotation."""
+
+    uuid: str
+    memory: int
+    core: int
+
+
+class Card:
+    """One physical card."""
+
+    __slots__ = ("kind", "memory", "number", "pods", "used_core", "used_memory", "used_number", "uuid")
+
+    def __init__(self, uuid: str, number: int, memory: int, kind: str) -> None:
+        self.uuid = uuid
+        self.number = number
+        self.memory = memory
+        self.kind = kind
+        self.used_number = self.used_memory = self.used_core = 0
+        self.pods: dict[str, Usage] = {}
+
+    def charge(self, memory: int, core: int, sign: int = 1) -> None:
+        """One user more or less."""
+        self.used_number += sign
+        self.used_memory += sign * memory
+        self.used_core += sign * core
+
+    def clone(self) -> Card:
+        copy = Card(self.uuid, self.number, self.memory, self.kind)
+        copy.charge(self.used_memory, self.used_core)
+        copy.used_number = self.used_number
+        copy.pods = {uid: Usage(usage.memory, usage.core, usage.group) for uid, usage in self.pods.items()}
+        return copy
+
+
+Cards = dict[int, Card]
+
+
+class Choice(NamedTuple):
+    """The cards that a pod takes and their score, or why it gets none."""
+
+    held: list[Held]
+    score: float
+    error: str | None
+
+
+class VgpuLedger:
+    """The cards of a node by their position in its register annotation."""
+
+    __slots__ = ("cards", "last_score", "node", "policy")
+
+    def __init__(self, node: str, cards: Cards, policy: str) -> None:
+        self.node = node
+        self.cards = cards
+        self.policy = policy
+        """The policy that allocation follows, whatever a filter is asked with."""
+        self.last_score = 0.0
+        """Left by the last pod that passed the filter here, whichever it was."""
+
+    @classmethod
+    def of_node(cls, manifest: Mapping[str, Any], policy: str) -> VgpuLedger | None:
+        """None for a node that registers no cards, or has no allocatable virtual GPUs."""
+        allocatable = (manifest.get("status") or {}).get("allocatable") or {}
+        if not all(name in allocatable and value(allocatable[name]) for name in (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY)):
+            return None
+        cards = _registered(manifest)
+        return cls(manifest["metadata"]["name"], cards, policy) if cards else None
+
+    def add_resource(self, pod: Pod) -> None:
+        """Per card only the first entry of a pod counts."""
+        for held in held_cards(pod):
+            card = self._holder(held)
+            if card is not None and pod.uid not in card.pods:
+                card.charge(held.memory, held.core)
+                card.pods[pod.uid] = Usage(held.memory, held.core, pod_group_key(pod))
+
+    def sub_resource(self, pod: Pod) -> None:
+        for held in held_cards(pod):
+            card = self._holder(held)
+            if card is not None and card.pods.pop(pod.uid, None) is not None:
+                card.charge(held.memory, held.core, -1)
+
+    def has_request(self, pod: Pod) -> bool:
+        return asks_vgpu(pod)
+
+    def filter(self, pod: Pod, policy: str) -> str | None:
+        cards = {index: card.clone() for index, card in self.cards.items()}
+        choice = self._choose(pod, cards, policy)
+        if choice.error is not None:
+            return MESSAGE
+        self.last_score = choice.score
+        return None
+
+    def score(self, pod: Pod, policy: str) -> float:
+        return self.last_score
+
+    def allocate(self, pod: Pod) -> str | None:
+        """Choose again, on the ledger itself."""
+        choice = self._choose(pod, self.cards, self.policy)
+        if choice.error is not None:
+            return choice.error
+        for held in choice.held:
+            for card in self.cards.values():
+                if card.uuid in held.uuid:
+                    usage = card.pods.setdefault(pod.uid, Usage(0, 0, ""))
+                    usage.memory += held.memory
+                    usage.core += held.core
+                    usage.group = pod_group_key(pod)
+        return None
+
+    def release(self, pod: Pod) -> bool:
+        """Upstream looks for the cards on the pod object, which an allocation of this session did not change."""
+        self.sub_resource(pod)
+        return not any(pod.uid in card.pods for card in self.cards.values())
+
+    def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
+        amounts: dict[str, float] = {}
+        for held in held_cards(pod):
+            for card in self.cards.values():
+                if card.uuid in held.uuid:
+                    amounts[VGPU_MEMORY] = amounts.get(VGPU_MEMORY, 0.0) + float(held.memory * 1000)
+                    amounts[VGPU_CORES] = amounts.get(VGPU_CORES, 0.0) + float(held.core * 1000)
+        return amounts
+
+    def clone(self) -> VgpuLedger:
+        copy = VgpuLedger(self.node, {index: card.clone() for index, card in self.cards.items()}, self.policy)
+        copy.last_score = self.last_score
+        return copy
+
+    def _holder(self, held: Held) -> Card | None:
+        return next((card for card in self.cards.values() if card.uuid in held.uuid), None)
+
+    def _choose(self, pod: Pod, cards: Cards, policy: str) -> Choice:
+        """Cards for one container after the other; a shortage gives everything back."""
+        mode = pod.annotations.get(MODE_ANNOTATION)
+        if mode is not None and mode != HAMI_CORE:
+            return Choice([], 0.0, OTHER_MODE.format(mode, HAMI_CORE))
+        wanted = CardFilter.of_pod(pod)
+        held: list[Held] = []
+        charged: list[tuple[Card, int, int]] = []
+        score = 0.0
+        for request in requests_of(pod):
+            missing, error = request.number, None
+            if missing > len(cards):
+                error = TOO_FEW_CARDS.format(self.node)
+            else:
+                missing, score = _serve(request, cards, policy, wanted, (held, charged, score))
+            if error is not None or missing > 0:
+                for card, memory, core in charged:
+                    card.charge(memory, core, -1)
+                return Choice([], 0.0, error or wanted.complaint(cards, self.node) or NOTHING_FITS)
+        return Choice(held, score, None)
+
+
+def _serve(
+    request: ContainerRequest,
+    cards: Cards,
+    policy: str,
+    wanted: CardFilter,
+    so_far: tuple[list[Held], list[tuple[Card, int, int]], float],
+) -> tuple[int, float]:
+    """(cards still missing, score): a request for no card still charges the first one that fits."""
+    held, charged, score = so_far
+    missing = request.number
+    for index in _visiting_order(cards, policy):
+        card = cards[index]
+        memory = request.memory_on(card.memory)
+        if not (wanted.accepts(card.uuid, card.kind) and _fits(card, request, memory, wanted.group)):
+            continue
+        card.charge(memory, request.cores)
+        charged.append((card, memory, request.cores))
+        if missing > 0:
+            missing -= 1
+            held.append(Held(card.uuid, memory, request.cores))
+            score = score + _card_score(card, policy)
+        if missing == 0:
+            break
+    return missing, score
+
+
+def _fits(card: Card, request: ContainerRequest, memory: int, group: str) -> bool:
+    if card.number <= card.used_number or card.memory - card.used_memory < memory:
+        return False
+    if group and any(u.group == group and (u.memory > 0 or u.core > 0) for u in card.pods.values()):
+        return False
+    if card.used_core + request.cores > 100 or (request.cores == 100 and card.used_number > 0):
+        return False
+    return not (card.used_core == 100 and request.cores == 0)
+
+
+def _visiting_order(cards: Cards, policy: str) -> list[int]:
+    if policy == BINPACK:
+        return sorted(cards, key=lambda index: (-cards[index].used_memory, index))
+    if policy == SPREAD:
+        return sorted(cards, key=lambda index: (cards[index].used_number, index))
+    backward = list(range(len(cards) - 1, -1, -1))
+    if any(index not in cards for index in backward):
+        raise AssertPanic(NIL_POINTER)
+    return backward
+
+
+def _card_score(card: Card, policy: str) -> float:
+    """After charging, so that `spread` never sees an idle card and always scores 0."""
+    if policy != BINPACK:
+        return 0.0
+    if card.memory == 0:
+        return math.nan if card.used_memory == 0 else math.inf
+    return 100 * (float(card.used_memory) / float(card.memory))
+
+
+def _registered(manifest: Mapping[str, Any]) -> Cards:
+    """Cards of the register annotation; one short entry voids them all."""
+    text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER, "")
+    cards: Cards = {}
+    if ":" not in text:
+        return cards
+    for index, entry in enumerate(text.split(":")):
+        if "," not in entry:
+            continue
+        fields = entry.split(",")
+        if len(fields) < FIELDS:
+            return {}
+        cards[index] = Card(fields[0], _atoi(fields[1]), _atoi(fields[2]), fields[3])
+    return cards
+
+
+def asks_vgpu(pod: Pod) -> bool:
+    """Whether some container has a limit on virtual GPUs or their memory."""
+    containers = pod.spec.get("containers") or ()
+    return any(limit(c, VGPU_MEMORY) is not None or limit(c, VGPU_NUMBER) is not None for c in containers)
+
+
+def registers_mig(manifest: Mapping[str, Any]) -> bool:
+    """Whether the node's last card says that it is in MIG mode."""
+    text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER, "")
+    modes = [fields[5] for entry in text.split(":") if len(fields := entry.split(",")) >= FIELDS]
+    return bool(modes) and modes[-1] == MIG
+
+
+def held_cards(pod: Pod) -> list[Held]:
+    """What the pod's annotation says it holds; entries that cannot be read are passed over."""
+    entries = (entry.split(",") for part in pod.annotations.get(ASSIGNED, "").split(";") for entry in part.split(":"))
+    return [
+        Held(fields[0], int(fields[2]), int(fields[3]))
+        for fields in entries
+        if len(fields) >= HELD_FIELDS and _is_uint32(fields[2]) and _is_uint32(fields[3])
+    ]
+
+
+def _is_uint32(text: str) -> bool:
+    return _UINT32.fullmatch(text) is not None and int(text) < 1 << 32
+
+
+def _atoi(text: str) -> int:
+    return int(text) if _WHOLE.fullmatch(text) else 0

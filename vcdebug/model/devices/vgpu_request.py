@@ -1,0 +1,120 @@
+"""What a pod asks of virtual GPUs: amounts per container, and which cards it accepts.
+
+Upstream: api/devices (ExtractResourceRequest), api/devices/nvidia/vgpu (checkType, gpuUUIDFilter).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vcdebug.model.devices.ledger import exact_integer, limit
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+
+if TYPE_CHECKING:
+    from vcdebug.model.devices.vgpu import Card
+
+VGPU_NUMBER = "volcano.sh/vgpu-number"
+VGPU_MEMORY = "volcano.sh/vgpu-memory"
+VGPU_CORES = "volcano.sh/vgpu-cores"
+VOLCANO_GROUP_ANNOTATION = "scheduling.volcano.sh/group-name"
+HAMI_CORE = "hami-core"
+MODE_ANNOTATION = "volcano.sh/vgpu-mode"
+GROUP_POLICY = "volcano.sh/vgpu-podgroup-policy"
+USE_UUID = "volcano.sh/vgpu-use-gpuuuid"
+NO_USE_UUID = "volcano.sh/vgpu-nouse-gpuuuid"
+USE_TYPE = "nvidia.com/use-gputype"
+NO_USE_TYPE = "nvidia.com/nouse-gputype"
+NVIDIA = "NVIDIA"
+NO_UUID_MATCHES = 'no GPU matches UUID constraints {}="{}", {}="{}" on node {}'
+
+
+class ContainerRequest(NamedTuple):
+    """Virtual GPUs of one container: how many cards, and memory (0: the whole card) and cores on each."""
+
+    number: int
+    memory: int
+    cores: int
+
+    def memory_on(self, card_memory: int) -> int:
+        """Memory that a card of this size has to give."""
+        return self.memory or card_memory
+
+
+def requests_of(pod: Pod) -> list[ContainerRequest]:
+    """Regular containers that name a number or memory as limit; memory alone asks for one card."""
+    found: list[ContainerRequest] = []
+    for container in pod.spec.get("containers") or ():
+        number = limit(container, VGPU_NUMBER)
+        if number is None and limit(container, VGPU_MEMORY) is None:
+            continue
+        count = 1 if number is None else exact_integer(number)
+        memory = exact_integer(_limit_or_request(container, VGPU_MEMORY))
+        found.append(ContainerRequest(count, memory, exact_integer(_limit_or_request(container, VGPU_CORES))))
+    return found
+
+
+def _limit_or_request(container: Mapping[str, Any], name: str) -> object | None:
+    stated = limit(container, name)
+    return ((container.get("resources") or {}).get("requests") or {}).get(name) if stated is None else stated
+
+
+def pod_group_key(pod: Pod) -> str:
+    """`namespace/group`, empty without a group."""
+    group = pod.annotations.get(GROUP_ANNOTATION) or pod.annotations.get(VOLCANO_GROUP_ANNOTATION)
+    return f"{pod.namespace}/{group}" if group else ""
+
+
+class CardFilter(NamedTuple):
+    """Which cards a pod's annotations allow."""
+
+    allowed: tuple[str, ...]
+    denied: tuple[str, ...]
+    use_types: tuple[str, ...] | None
+    avoid_types: tuple[str, ...] | None
+    group: str
+    """Pods of this group must not share a card; empty for no such rule."""
+    annotations: Mapping[str, str]
+
+    @classmethod
+    def of_pod(cls, pod: Pod) -> CardFilter:
+        notes = pod.annotations
+        spread = notes.get(GROUP_POLICY) == "spread"
+        return cls(
+            _names(notes.get(USE_UUID, "")),
+            _names(notes.get(NO_USE_UUID, "")),
+            _types(notes.get(USE_TYPE)),
+            _types(notes.get(NO_USE_TYPE)),
+            pod_group_key(pod) if spread else "",
+            notes,
+        )
+
+    def accepts(self, uuid: str, kind: str) -> bool:
+        """By UUID, then by type; a list of wanted types makes unwanted ones irrelevant."""
+        if not self.accepts_uuid(uuid) or NVIDIA not in kind:
+            return False
+        upper = kind.upper()
+        if self.use_types is not None:
+            return any(name in upper for name in self.use_types)
+        return not any(name in upper for name in self.avoid_types or ())
+
+    def accepts_uuid(self, uuid: str) -> bool:
+        """On the list of allowed cards if there is one, and on no list of denied ones."""
+        if not uuid and (self.allowed or self.denied):
+            return False
+        return (not self.allowed or uuid in self.allowed) and uuid not in self.denied
+
+    def complaint(self, cards: Mapping[int, Card], node: str) -> str | None:
+        """Upstream's error when no card of the node has an accepted UUID."""
+        if not (self.allowed or self.denied) or any(self.accepts_uuid(card.uuid) for card in cards.values()):
+            return None
+        use, avoid = self.annotations.get(USE_UUID, ""), self.annotations.get(NO_USE_UUID, "")
+        return NO_UUID_MATCHES.format(USE_UUID, use, NO_USE_UUID, avoid, node)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _types(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.upper() for name in text.split(","))

@@ -1,0 +1,141 @@
+"""deviceshare: fits pods onto cards that several pods share, by the ledgers that nodes keep of them.
+
+Upstream: plugins/deviceshare, api/devices.
+Differs: Ascend devices and cards in MIG mode have no ledger here; a note marks where one would have been asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import NodeScores, Plugin
+from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED
+from vcdebug.framework.session import Session
+from vcdebug.framework.unknown import note_unknown
+from vcdebug.gomath import trunc
+from vcdebug.model.devices import gpushare, vgpu
+from vcdebug.model.devices.exclusive import ExclusiveLedger
+from vcdebug.model.devices.gpushare import GpuShareLedger
+from vcdebug.model.devices.ledger import DeviceLedger
+from vcdebug.model.devices.vgpu import VgpuLedger, registers_mig
+from vcdebug.model.fiterror import UNSCHEDULABLE, Status
+from vcdebug.model.names import Codes
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.pod import Pod
+from vcdebug.model.resource import AssertPanic
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.deviceshare.settings import Settings
+
+NOT_CHARGED = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
+ASCEND_PREFIX = "huawei.com/"
+
+
+class Deviceshare(Plugin):
+    """Asks the ledgers; the plugin predicates is the one that changes them."""
+
+    name: ClassVar[str] = "deviceshare"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._settings = Settings.read(arguments)
+
+    def on_session_open(self, ssn: Session) -> None:
+        """A node has its ledgers from an earlier cycle's node event: in the first cycle there are none."""
+        self._ssn = ssn
+        self.problems = tuple(self._settings.problems(ssn.snapshot))
+        self._any = False
+        self._mig = [registers_mig(node.manifest) for node in ssn.nodes.values()] if self._settings.vgpu else []
+        if self._settings.fatal is not None:
+            raise AssertPanic(self._settings.fatal)
+        if ssn.snapshot.process.first_cycle(ssn.snapshot.now):
+            return
+        for node in ssn.nodes.values():
+            self._give_ledgers(node)
+            self._any = self._any or bool(node.devices)
+
+    def _give_ledgers(self, node: NodeInfo) -> None:
+        settings = self._settings
+        pods = [task.pod for task in node.tasks_in_order() if task.status not in NOT_CHARGED]
+        if settings.sharing or settings.number:
+            cards = GpuShareLedger.of_node(node.manifest, sharing_on=settings.sharing, number_on=settings.number)
+            if cards is not None:
+                node.devices[gpushare.DEVICE_NAME] = _charged(cards, pods)
+        if settings.vgpu and not registers_mig(node.manifest):
+            cut = VgpuLedger.of_node(node.manifest, settings.policy)
+            if cut is not None:
+                _charged(cut, pods)
+                node.devices[vgpu.DEVICE_NAME] = self._exclusive(cut, node) if settings.rules else cut
+
+    def _exclusive(self, cut: VgpuLedger, node: NodeInfo) -> ExclusiveLedger:
+        ledger = ExclusiveLedger(cut, list(self._settings.rules))
+        ledger.open(task.pod for task in node.tasks_in_order())
+        return ledger
+
+    # Filtering
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
+        self._note_unknown(task.pod, nodes)
+        if self._any:
+            for index, node in enumerate(nodes.nodes):
+                refusal = self._refusal(task.pod, node)
+                if refusal is not None:
+                    codes[index] = self._ssn.reasons.code((Status(UNSCHEDULABLE, refusal),))
+        return codes
+
+    def _refusal(self, pod: Pod, node: NodeInfo) -> str | None:
+        """The first ledger that has no room; a node without a ledger accepts."""
+        for ledger in node.devices.values():
+            if ledger.has_request(pod):
+                refusal = ledger.filter(pod, self._settings.policy)
+                if refusal is not None:
+                    return refusal
+        return None
+
+    def _note_unknown(self, pod: Pod, nodes: NodeRows) -> None:
+        if self._settings.ascend and _asks_ascend(pod):
+            note_unknown(self._ssn, DEVICE_NOT_REPLAYED, f"{pod.key} asks for Ascend devices: every node passes")
+        if not any(self._mig) or not vgpu.asks_vgpu(pod):
+            return
+        names = [name for name, row in zip(nodes.names, nodes.rows.tolist(), strict=True) if self._mig[row]]
+        if names:
+            text = f"{pod.key} asks for virtual GPUs; cards in MIG mode are not asked: {', '.join(names)}"
+            note_unknown(self._ssn, DEVICE_NOT_REPLAYED, text)
+
+    # Scoring
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        if self._settings.weight <= 0 or not self._any:
+            return NodeScores(nodes.zeros())
+        scores = [self._score(task.pod, node) for node in nodes.nodes]
+        return NodeScores(np.array(scores, dtype=np.float64))
+
+    def _score(self, pod: Pod, node: NodeInfo) -> float:
+        total = 0.0
+        for ledger in node.devices.values():
+            if ledger.has_request(pod):
+                total = total + ledger.score(pod, self._settings.policy)
+        rounded = total if math.isnan(total) or math.isinf(total) else float(math.floor(total + 0.5))
+        return float(trunc(rounded)) * float(self._settings.weight)
+
+    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        """Only Ascend devices are scored together; all others get 0."""
+        return NodeScores(nodes.zeros()) if len(nodes) else None
+
+
+def _charged(ledger: DeviceLedger, pods: Iterable[Pod]) -> DeviceLedger:
+    for pod in pods:
+        ledger.add_resource(pod)
+    return ledger
+
+
+def _asks_ascend(pod: Pod) -> bool:
+    limits = ((c.get("resources") or {}).get("limits") or {} for c in pod.spec.get("containers") or ())
+    return any(name.startswith(ASCEND_PREFIX) for names in limits for name in names)

@@ -1,0 +1,90 @@
+"""deviceshare's switches, and what of them the replay does not follow.
+
+Upstream: plugins/deviceshare (enablePredicate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.conf import CONF_FILE
+from vcdebug.model.devices.exclusive import Rule, parse_rules
+from vcdebug.model.devices.vgpu import registers_mig
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Snapshot
+
+SHARING = "deviceshare.GPUSharingEnable"
+NUMBER = "deviceshare.GPUNumberEnable"
+VGPU = "deviceshare.VGPUEnable"
+ASCEND = ("deviceshare.AscendMindClusterVNPUEnable", "deviceshare.AscendHAMiVNPUEnable")
+NODE_LOCK = "deviceshare.NodeLockEnable"
+POLICY = "deviceshare.SchedulePolicy"
+WEIGHT = "deviceshare.ScheduleWeight"
+RULES = "deviceshare.GPUExclusiveRules"
+
+SHARING_AND_NUMBER = "can not define true in both gpu sharing and gpu number"
+GPU_AND_VGPU = "gpu-share and vgpu can't be used together"
+
+
+class Settings(NamedTuple):
+    """The plugin's arguments, read once."""
+
+    sharing: bool
+    number: bool
+    vgpu: bool
+    ascend: tuple[str, ...]
+    """Switches of Ascend devices that are on."""
+    node_lock: bool
+    policy: str
+    weight: int
+    rules: tuple[Rule, ...]
+
+    @classmethod
+    def read(cls, arguments: Arguments) -> Settings:
+        """Every switch is off unless stated."""
+        return cls(
+            arguments.get_bool(SHARING, default=False),
+            arguments.get_bool(NUMBER, default=False),
+            arguments.get_bool(VGPU, default=False),
+            tuple(name for name in ASCEND if arguments.get_bool(name, default=False)),
+            arguments.get_bool(NODE_LOCK, default=False),
+            arguments.get_string(POLICY, ""),
+            arguments.get_int(WEIGHT, 0),
+            tuple(parse_rules(arguments.raw.get(RULES))),
+        )
+
+    @property
+    def fatal(self) -> str | None:
+        """The words with which the real scheduler exits on a combination of switches."""
+        if self.sharing and self.number:
+            return SHARING_AND_NUMBER
+        return GPU_AND_VGPU if self.vgpu and (self.sharing or self.number) else None
+
+    def problems(self, snapshot: Snapshot) -> Iterator[Problem]:
+        """What the replay takes for granted, or leaves out."""
+        if self.fatal is not None:
+            yield _problem("", self.fatal, "the real scheduler exits at once")
+        for switch in self.ascend:
+            yield _problem(switch, "Ascend devices are not replayed", "pods that request them fit every node")
+        if (self.sharing or self.number or self.vgpu) and snapshot.process.started is None:
+            effect = "a first cycle is assumed, in which no node has a device ledger"
+            yield Problem("meta.json", "", "scheduler.started", "is missing and deviceshare needs it", effect)
+        if self.vgpu:
+            yield from self._vgpu_problems(snapshot)
+
+    def _vgpu_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
+        what = "the device configuration (device-config.yaml) is not part of a snapshot"
+        yield _problem(VGPU, what, "the scheduler's built-in one is used")
+        if self.node_lock:
+            yield _problem(NODE_LOCK, "node locks are not replayed", "every lock counts as free")
+        for node in snapshot.of("Node"):
+            if registers_mig(node):
+                where = f"Node {node['metadata']['name']}"
+                effect = "pods that request virtual GPUs fit it as far as its resources go"
+                yield Problem("", where, "", "its cards are in MIG mode, which is not replayed", effect)
+
+
+def _problem(field: str, what: str, effect: str) -> Problem:
+    return Problem(CONF_FILE, "deviceshare", field, what, effect)

@@ -265,3 +265,29 @@ def test_an_eviction_under_a_spoilt_tree_panics_where_jobs_were_not_counted() ->
     ssn = tree(node("n1"), queue("a"), running("a", 1), queue("z", parent="gone"))
     with pytest.raises(AssertPanic, match=r"<cpu 0\.00, memory 0\.00> sub <cpu 1000\.00"):
         ssn.deallocated(task(ssn, "a-0"))
+
+
+def notes(ssn: Session) -> list[tuple[str, str]]:
+    return [(note.code, note.text) for note in ssn.record.notes]
+
+
+def test_a_spoilt_tree_says_why() -> None:
+    because = {
+        "a job in a queue with children": "job default/done is in queue a, which has children",
+        "a missing parent": "queue z, or an ancestor of it, names a parent that does not exist",
+        "no root": "queue a, or an ancestor of it, names a parent that does not exist",
+    }
+    for case, reason in because.items():
+        assert [("queue-tree-spoilt", f"{reason}: capacity refuses all jobs and tasks of this cycle")] == notes(
+            spoilt(case)
+        )
+
+
+def test_overwritten_ancestors_are_named_when_it_happens() -> None:
+    ssn = deep_tree()
+    assert [("ancestors-overwritten", "queue x1 takes y for its parent: their lists share memory")] == notes(ssn)
+    ssn.ask(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
+    text = "queue l now stands for the parent of its cousins one level deeper"
+    assert [("ancestors-overwritten", text)] == notes(ssn)[1:]
+    ssn.ask(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
+    assert 2 == len(notes(ssn))

@@ -45,7 +45,12 @@ def test_the_first_candidates_use_up_the_budget() -> None:
 
 def test_without_budgets_every_labelled_pod_goes_and_an_unlabelled_one_never() -> None:
     assert ["a-0", "a-1", "a-2"] == victims(session())
-    assert [] == victims(session(labels={}))
+    unlabelled = session(labels={})
+    assert [] == victims(unlabelled)
+    assert ("unlabelled-spared", "without labels, and so no victims: default/a-0, default/a-1, default/a-2") == (
+        unlabelled.record.notes[0].code,
+        unlabelled.record.notes[0].text,
+    )
 
 
 def test_a_pod_whose_eviction_is_under_way_costs_nothing() -> None:

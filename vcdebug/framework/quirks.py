@@ -31,6 +31,10 @@ OVERUSED_KEPT_FALSE = "overused-kept-false"
 STATEMENT_LEFT_OPEN = "statement-left-open"
 BOUND_BECOMES_RUNNING = "bound-becomes-running"
 PLUGIN_TWICE = "plugin-twice"
+QUEUE_TREE_SPOILT = "queue-tree-spoilt"
+QUEUE_CYCLE = "queue-cycle"
+ANCESTORS_OVERWRITTEN = "ancestors-overwritten"
+UNLABELLED_SPARED = "unlabelled-spared"
 DEVICE_STAYS_CHARGED = "device-stays-charged"
 DEVICE_NOT_REPLAYED = "device-not-replayed"
 EXTENDER_UNKNOWN = "extender-unknown"
@@ -135,6 +139,27 @@ _TABLE = (
         "The extender's webhook would have been asked, and the snapshot holds no answer: the replay goes on without "
         "one.",
         "whatever the extender answers there",
+    ),
+    Quirk(
+        QUEUE_TREE_SPOILT,
+        "One job in a queue with children, or a queue whose parent does not exist, and capacity gives up on the whole "
+        "tree.",
+        "everything: nothing is admitted or placed, and an eviction may end the process",
+    ),
+    Quirk(
+        QUEUE_CYCLE,
+        "Queues that are each other's parents are not noticed; the first copy of the tree overflows the stack.",
+        "the scheduler's process ends",
+    ),
+    Quirk(
+        ANCESTORS_OVERWRITTEN,
+        "From the seventh level on, queues overwrite each other's lists of ancestors.",
+        "which queues are checked, charged and compared",
+    ),
+    Quirk(
+        UNLABELLED_SPARED,
+        "The pdb plugin never offers a pod without labels, although no budget covers it.",
+        "who is evicted",
     ),
 )
 QUIRKS = {quirk.code: quirk for quirk in _TABLE}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.framework.plugin import PERMIT, Plugin, Victims
+from vcdebug.framework.quirks import UNLABELLED_SPARED
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Manifest, metadata_of, spec_of
 from vcdebug.kube.selector import Selector, SelectorError, label_selector
@@ -40,9 +41,11 @@ class Pdb(Plugin):
     """
 
     name = "pdb"
+    ssn: Session
     budgets: list[Budget]
 
     def on_session_open(self, ssn: Session) -> None:
+        self.ssn = ssn
         manifests = ssn.snapshot.of("PodDisruptionBudget") if ssn.flags.gate(FEATURE_GATE) else []
         read = (budget(manifest) for manifest in manifests)
         self.budgets = [each for each in read if each is not None]
@@ -58,6 +61,9 @@ class Pdb(Plugin):
 
     def allowed(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Tasks in order while budgets last; a pod without labels is never a victim."""
+        spared = [task.key for task in tasks if not task.pod.labels]
+        if spared:
+            self.ssn.note(UNLABELLED_SPARED, f"without labels, and so no victims: {', '.join(spared)}")
         left = [budget.allowed for budget in self.budgets]
         return [task for task in tasks if task.pod.labels and self.spend(left, task.pod)]
 

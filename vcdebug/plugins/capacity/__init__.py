@@ -21,6 +21,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.capacity import quirks
 from vcdebug.plugins.capacity.attr import (
     Attrs,
     QueueAttr,
@@ -35,16 +36,12 @@ from vcdebug.plugins.capacity.flat import build_flat
 from vcdebug.plugins.capacity.limits import Limits
 from vcdebug.plugins.capacity.reclaim import Reclaim
 from vcdebug.plugins.capacity.reservation import opted_in
-from vcdebug.plugins.capacity.simulation import QueueStates
+from vcdebug.plugins.capacity.simulation import STATE_KEY, QueueStates, simulated
 from vcdebug.plugins.capacity.tree import build_tree, has_cycle
 
 ANCESTOR_LEVEL_KEY = "ancestorReclaimLevel"
-STATE_KEY = "capacity"
 
 QUOTA_MESSAGE = "queue resource quota insufficient"
-NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
-NO_JOB = "[capacity] job {job} not found in session (orphaned task from deleted PodGroup)"
-NO_QUEUE = "[capacity] queue {queue} not found"
 ENDLESS_COPY = "runtime: goroutine stack exceeds 1000000000-byte limit, fatal error: stack overflow"
 
 
@@ -82,10 +79,13 @@ class Capacity(Plugin):
         """Every queue of the session takes part."""
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
         attrs: Attrs = {}
-        self.ready = build_tree(attrs, ssn.queues, ssn.jobs.values(), self.total, self.limits.demands)
+        spoilt = build_tree(attrs, ssn.queues, ssn.jobs.values(), self.total, self.limits.demands)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         self.endless = has_cycle(self.queues)
-        if not self.ready:
+        quirks.parents_mistaken(ssn, self.queues)
+        if spoilt is not None:
+            self.ready = False
+            quirks.tree_spoilt(ssn, spoilt)
             ssn.withdraw(self, "queue_order")
             ssn.withdraw(self, "victim_queue_order")
 
@@ -127,6 +127,8 @@ class Capacity(Plugin):
 
     def upward(self, name: QueueName) -> Iterator[QueueAttr]:
         """The queue and its ancestors up to the root; naming it behind them may overwrite a cousin's parent."""
+        if self.queues[name].ancestors.overwrites(name):
+            quirks.cousins_mistaken(self.ssn, name)
         names = list(self.queues[name].ancestors.appended(name))
         return (self.queues[each] for each in reversed(names))
 
@@ -251,6 +253,7 @@ class Capacity(Plugin):
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
         """Remember what every queue holds, for simulations of this task."""
         if self.endless:
+            quirks.endless_copy(self.ssn)
             raise SchedulerPanic(ENDLESS_COPY)
         self.ssn.cycle_state(task).data[STATE_KEY] = QueueStates.of(self.queues)
         return None
@@ -267,26 +270,14 @@ class Capacity(Plugin):
         )
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queues, error = self.simulated(state, other)
+        held, queues, error = simulated(state, self.ssn.jobs, self.queues, other)
         held.add(queues, other, self.limits.demand(other))
         return error
 
     def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queues, error = self.simulated(state, other)
+        held, queues, error = simulated(state, self.ssn.jobs, self.queues, other)
         held.remove(queues, other, self.limits.demand(other))
         return error
-
-    def simulated(self, state: CycleState, task: TaskInfo) -> tuple[QueueStates, list[QueueName], str | None]:
-        """(state, the queues that count the task, error) of a simulation."""
-        held = state.data.get(STATE_KEY)
-        if not isinstance(held, QueueStates):
-            return QueueStates.of({}), [], NO_STATE
-        job = self.ssn.jobs.get(task.job)
-        if job is None:
-            return held, [], NO_JOB.format(job=task.job)
-        if job.queue not in held.allocated:
-            return held, [], NO_QUEUE.format(queue=job.queue)
-        return held, [job.queue, *held.ancestors(self.queues, job.queue)], None
 
     # The trace
 

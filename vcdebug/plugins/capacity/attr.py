@@ -39,6 +39,10 @@ class Ancestors:
     def __iter__(self) -> Iterator[QueueName]:
         return iter(self._memory[: self._size])
 
+    def overwrites(self, name: QueueName) -> bool:
+        """Whether appending the name replaces another one that a longer list has."""
+        return self._size < len(self._memory) and self._memory[self._size] not in ("", name)
+
     def appended(self, name: QueueName) -> Ancestors:
         """Go's append: writes behind the own names where memory is left, else copies into twice the memory."""
         grown = Ancestors()

@@ -5,13 +5,20 @@ Upstream: plugins/capacity (capacityState).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from vcdebug.model.names import QueueName
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity.attr import Attrs
 from vcdebug.plugins.capacity.devices import DeviceQuota, TaskDemand
+
+STATE_KEY = "capacity"
+NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
+NO_JOB = "[capacity] job {job} not found in session (orphaned task from deleted PodGroup)"
+NO_QUEUE = "[capacity] queue {queue} not found"
 
 SHARED_MEMORY_DEPTH = 7
 """From this depth on a queue's ancestors may be overwritten later, so a copy must keep them."""
@@ -63,3 +70,18 @@ class QueueStates:
             self.allocated[name] = self.allocated[name].clone().sub(task.resreq)
             if demand is not None and name in self.devices:
                 self.devices[name].remove(demand)
+
+
+def simulated(
+    state: CycleState, jobs: Mapping[JobId, JobInfo], attrs: Attrs, task: TaskInfo
+) -> tuple[QueueStates, list[QueueName], str | None]:
+    """(what queues hold, the queues that count the task, error) of a simulation."""
+    held = state.data.get(STATE_KEY)
+    if not isinstance(held, QueueStates):
+        return QueueStates.of({}), [], NO_STATE
+    job = jobs.get(task.job)
+    if job is None:
+        return held, [], NO_JOB.format(job=task.job)
+    if job.queue not in held.allocated:
+        return held, [], NO_QUEUE.format(queue=job.queue)
+    return held, [job.queue, *held.ancestors(attrs, job.queue)], None

@@ -14,26 +14,33 @@ from vcdebug.model.resource import INFINITY, MAX_INT64, Resource, exceeded_part,
 from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, count_in
 from vcdebug.plugins.capacity.devices import ClaimDemands, Demand, DeviceAmount, DeviceQuota, copied, merge
 
+NO_PARENT = "queue {queue}, or an ancestor of it, names a parent that does not exist"
+NOT_A_LEAF = "job {job} is in queue {queue}, which has children"
+NO_ROOT = "there is no queue root"
+
 Queues = Mapping[QueueName, QueueInfo]
 
 
 def build_tree(
     attrs: Attrs, queues: Queues, jobs: Iterable[JobInfo], total: Resource, demands: ClaimDemands | None
-) -> bool:
-    """Fill `attrs` with all queues; False where upstream gives up, with what there was until then.
+) -> str | None:
+    """Fill `attrs` with all queues; where upstream gives up, why, with what there was until then.
 
     A queue whose parent is missing, a job in a queue that has children, or a missing root spoils the whole tree.
     """
-    linked = all(name in attrs or link(attrs, queues, name) for name in queues)
-    if not linked or not all(count_job(attrs, job, demands) for job in jobs):
-        return False
+    for name in queues:
+        if name not in attrs and not link(attrs, queues, name):
+            return NO_PARENT.format(queue=name)
+    for job in jobs:
+        if not count_job(attrs, job, demands):
+            return NOT_A_LEAF.format(job=job.uid, queue=job.queue)
     root = attrs.get(ROOT_QUEUE)
     if root is None:
-        return False
+        return NO_ROOT
     limit_from_root(root, total)
     for attr in attrs.values():
         attr.update_share()
-    return True
+    return None
 
 
 def link(attrs: Attrs, queues: Queues, name: QueueName) -> bool:
@@ -80,6 +87,13 @@ def has_cycle(attrs: Attrs) -> bool:
         else:
             return True
     return False
+
+
+def mistaken_parents(attrs: Attrs) -> dict[QueueName, QueueName]:
+    """Queues whose last ancestor a cousin has overwritten, with the queue that stands there instead."""
+    children = [(child, attr.name) for attr in attrs.values() for child in attr.children.values()]
+    wrong = {child.name: child.nearest(1) for child, parent in children if child.nearest(1) != parent}
+    return {name: other for name, other in sorted(wrong.items()) if other is not None}
 
 
 def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None) -> bool:

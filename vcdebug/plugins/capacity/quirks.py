@@ -1,0 +1,33 @@
+"""Notes about upstream's oddities in capacity, left at the event where they act.
+
+Upstream: plugins/capacity.
+"""
+
+from __future__ import annotations
+
+from vcdebug.framework.quirks import ANCESTORS_OVERWRITTEN, QUEUE_CYCLE, QUEUE_TREE_SPOILT
+from vcdebug.framework.session import Session
+from vcdebug.model.names import QueueName
+from vcdebug.plugins.capacity.attr import Attrs
+from vcdebug.plugins.capacity.tree import mistaken_parents
+
+
+def tree_spoilt(ssn: Session, reason: str) -> None:
+    """Everything is refused from here on."""
+    ssn.note(QUEUE_TREE_SPOILT, f"{reason}: capacity refuses all jobs and tasks of this cycle")
+
+
+def endless_copy(ssn: Session) -> None:
+    """The first PrePredicate never returns."""
+    ssn.note(QUEUE_CYCLE, "a queue is its own ancestor: copying the queues never ends")
+
+
+def parents_mistaken(ssn: Session, attrs: Attrs) -> None:
+    """Linking the queues has overwritten names."""
+    for name, other in mistaken_parents(attrs).items():
+        ssn.note(ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory")
+
+
+def cousins_mistaken(ssn: Session, name: QueueName) -> None:
+    """Asking about a queue overwrites names."""
+    ssn.note(ANCESTORS_OVERWRITTEN, f"queue {name} now stands for the parent of its cousins one level deeper")

@@ -67,6 +67,13 @@ def _missing(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
             yield kind.name, kind.falsifies
 
 
+def _missing_by_effect(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    kinds: dict[str, list[str]] = {}
+    for name, effect in _missing(snapshot):
+        kinds.setdefault(effect, []).append(name)
+    yield from ((effect, ", ".join(names)) for effect, names in kinds.items())
+
+
 def _changed_flags(flags: Flags) -> dict[str, object]:
     default = Flags()
     names = (field.name for field in fields(Flags))
@@ -97,7 +104,7 @@ def blocks(inspection: Inspection) -> Iterator[Block]:
         yield Grid(("flag", "value"), tuple((name, str(value)) for name, value in changed.items()), 2)
         yield Line("")
     yield Line("not in the snapshot: what a replay cannot know if the cluster has them", "title")
-    yield Grid(("kind", "falsifies"), tuple(_missing(snapshot)), 2)
+    yield Grid(("falsifies", "kinds"), tuple(_missing_by_effect(snapshot)), 2)
     yield Line("")
     if not inspection.problems:
         yield Line("no problems", "good")

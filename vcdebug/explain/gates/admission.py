@@ -5,6 +5,7 @@ from __future__ import annotations
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates.limits import TREE_PLUGIN, enqueue_limit
 from vcdebug.explain.gates.unseen import opened
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.inqueue import reserved_resource
@@ -25,7 +26,7 @@ NOT_CONFIGURED = "action-not-configured"
 
 WAITING_PHASES = (PENDING, "")
 SCHEDULING_ACTIONS = ("allocate", "preempt", "reclaim", "backfill")
-LIMIT_OF = {"proportion": "realCapability", "capacity": "realCapability"}
+QUOTA_PLUGINS = ("proportion", "capacity")
 
 
 def admission(case: Case) -> Finding | None:
@@ -48,11 +49,11 @@ def _first_scheduling(case: Case) -> Seq | None:
 
 
 def _rejected(case: Case, seq: Seq, event: HookEvent) -> Finding:
-    if event.plugin in LIMIT_OF and case.queue.state != OPEN:
+    if event.plugin in QUOTA_PLUGINS and case.queue.state != OPEN:
         return _closed(case, seq, event.plugin)
     if event.plugin == "overcommit":
         return _overcommit(case, seq)
-    if event.plugin in LIMIT_OF:
+    if event.plugin in QUOTA_PLUGINS:
         return _quota(case, seq, event.plugin)
     sentence = f"{case.job.uid} is not admitted: plugin {event.plugin} rejects it at enqueue."
     return Finding(f"enqueue-{event.plugin}", sentence, evidence=_proof(seq, event.plugin))
@@ -118,46 +119,37 @@ def _factor_needed(minimum: Resource, inqueue: Resource, used: Resource, total: 
 
 
 def _quota(case: Case, seq: Seq, plugin: str) -> Finding:
-    state, queue = case.recording.timeline.state_at(seq), case.queue.name
-    figures = {
-        name: state.amount(plugin, queue, name) for name in ("allocated", "inqueue", "elastic", LIMIT_OF[plugin])
-    }
-    limit, minimum = figures[LIMIT_OF[plugin]], case.job.get_min_resources()
-    counted = figures["allocated"].clone().add(figures["inqueue"]).sub_without_assert(figures["elastic"])
-    names = _exceeding(counted.clone().add(minimum), limit, minimum)
-    lines = tuple(_quota_line(name, minimum, figures, limit) for name in names)
+    limit = enqueue_limit(case, plugin, seq)
+    if not limit.exceeded:
+        return _unspecified(case, seq, plugin)
+    minimum, name = limit.request, limit.first
     stuck = _stuck_jobs(case, seq, same_queue=True)
-    if stuck and not _exceeding(_without(counted, stuck).add(minimum), limit, minimum):
-        return _held(case, seq, plugin, stuck, lines, limit)
-    name = names[0] if names else "cpu"
-    short = counted.get(name) + minimum.get(name) - limit.get(name)
-    own = Resource.from_list(case.queue.capability or {})
-    source = "its capability" if own.get(name) == limit.get(name) else "what the cluster and guarantees leave it"
+    if stuck and not _exceeding(_without(limit.taken, stuck).add(minimum), limit.limit, minimum):
+        return _held(case, seq, plugin, stuck, limit.lines(), limit.limit)
+    source = "its capability" if limit.hard else "what the cluster and guarantees leave it"
+    counted = amounts.amount(name, limit.taken.get(name))
     sentence = (
-        f"{case.job.uid} is not admitted: queue {queue} already counts {amounts.amount(name, counted.get(name))} of "
-        f"{amounts.named(name, limit.get(name))} ({source}), and minResources of "
-        f"{amounts.amount(name, minimum.get(name))} more exceeds that by {amounts.amount(name, short)}."
+        f"{case.job.uid} is not admitted: queue {limit.queue} already counts {counted} of "
+        f"{amounts.named(name, limit.limit.get(name))} ({source}), and minResources of "
+        f"{amounts.amount(name, minimum.get(name))} more exceeds that by {amounts.amount(name, limit.over(name))}."
     )
-    numbers = {
-        **amounts.numbers("minResources", minimum, names),
-        **amounts.numbers("queue.counted", counted, names),
-        **amounts.numbers("queue.limit", limit, names),
-        f"short.{name}": amounts.number(name, short),
-    }
+    numbers = {**amounts.numbers("minResources", minimum, limit.exceeded), **limit.numbers()}
+    more = amounts.named(name, limit.over(name))
     advice = (
-        f"raise the capability of queue {queue} by {amounts.named(name, short)}, or wait until its jobs end",
+        f"raise the capability of queue {limit.queue} by {more}, or wait until its jobs end",
         "or ask for less in spec.minResources",
     )
-    cause = CAPABILITY if plugin == "capacity" and source == "its capability" else QUOTA
-    return Finding(cause, sentence, numbers, _proof(seq, plugin), advice, lines)
+    cause = CAPABILITY if plugin == TREE_PLUGIN and limit.hard else QUOTA
+    return Finding(cause, sentence, numbers, _proof(seq, plugin), advice, limit.lines())
 
 
-def _quota_line(name: str, minimum: Resource, figures: dict[str, Resource], limit: Resource) -> str:
-    parts = {part: amounts.amount(name, figures[part].get(name)) for part in ("allocated", "inqueue", "elastic")}
-    return (
-        f"{name}: minResources {amounts.amount(name, minimum.get(name))} + allocated {parts['allocated']} + inqueue "
-        f"{parts['inqueue']} - elastic {parts['elastic']} > realCapability {amounts.amount(name, limit.get(name))}"
-    )
+def _unspecified(case: Case, seq: Seq, plugin: str) -> Finding:
+    """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
+    children = [queue.name for queue in case.session.queues.values() if queue.parent == case.queue.name]
+    reason = f"it is no leaf (children: {amounts.listed(children)})" if children else "none of its amounts is exceeded"
+    sentence = f"{case.job.uid} is not admitted: {plugin} rejects it in queue {case.queue.name}, and {reason}."
+    advice = ("put the job into a leaf queue",) if children else ("look at the plugin's arguments and at devices",)
+    return Finding(QUOTA, sentence, {}, _proof(seq, plugin), advice)
 
 
 def _exceeding(wanted: Resource, limit: Resource, request: Resource) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates.limits import Limit, allocate_limit
 from vcdebug.explain.room import Room
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
-from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
 NOT_ALLOCATABLE = "queue-not-allocatable"
@@ -54,50 +54,34 @@ def refusals(case: Case) -> list[tuple[Seq, HookEvent]]:
 
 def not_allocatable(case: Case, task: TaskInfo, room: Room, seq: Seq, event: HookEvent, *, after: str = "") -> Finding:
     """The queue may not take the task; `after` says whose evictions would have made room."""
-    state = case.recording.timeline.state_at(seq - 1)
-    queue = case.queue
-    allocated = state.amount(event.plugin, queue.name, "allocated")
-    deserved = state.amount(event.plugin, queue.name, "deserved")
-    request = task.resreq
-    names = allocated.clone().add(request).less_equal_with_dimension_and_resources_name(deserved, request)[1]
-    lines = tuple(
-        f"{name}: allocated {amounts.amount(name, allocated.get(name))} + request "
-        f"{amounts.amount(name, request.get(name))} > deserved {amounts.amount(name, deserved.get(name))}"
-        for name in names
-    )
+    limit = allocate_limit(case, event.plugin, seq, task.resreq)
     have = "has" if len(room.free) == 1 else "have"
     free = f"{amounts.plural(len(room.free), 'node')} {have} room for {task.name}, but " if room.free else after
-    sentence = _sentence(case, task, free, event.plugin, names, allocated, deserved)
     numbers = {
-        **amounts.numbers("request", request),
-        **amounts.numbers("queue.allocated", allocated, names),
-        **amounts.numbers("queue.deserved", deserved, names),
-        **{f"short.{n}": amounts.number(n, allocated.get(n) + request.get(n) - deserved.get(n)) for n in names},
+        **amounts.numbers("request", task.resreq),
+        **amounts.numbers("queue.allocated", limit.taken, limit.exceeded),
+        **amounts.numbers(f"queue.{limit.figure}", limit.limit, limit.exceeded),
+        **{f"short.{name}": amounts.number(name, limit.over(name)) for name in limit.exceeded},
         "nodes.free": amounts.count(len(room.free), "nodes"),
     }
-    evidence = (Evidence(seq, f"{event.plugin}: queue {queue.name} may not allocate {task.key}"),)
-    return Finding(NOT_ALLOCATABLE, sentence, numbers, evidence, _more_share(case), lines)
+    evidence = (Evidence(seq, f"{event.plugin}: queue {case.queue.name} may not allocate {task.key}"),)
+    sentence = _sentence(case, task, free, event.plugin, limit)
+    return Finding(NOT_ALLOCATABLE, sentence, numbers, evidence, _more_share(case), limit.lines())
 
 
-def _sentence(
-    case: Case, task: TaskInfo, but: str, plugin: str, names: list[str], allocated: Resource, deserved: Resource
-) -> str:
+def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit) -> str:
     where = f"{but}q" if but else "Q"
-    if not names:
+    if not limit.exceeded:
         state = case.queue.state or "without a state"
         return f"{where}ueue {case.queue.name} ({state}) may not allocate {task.name}: {plugin} says no."
-    name = names[0]
-    over = allocated.get(name) + task.resreq.get(name) - deserved.get(name)
-    kind = "capability" if case.queue.capability and _at_capability(case, deserved, name) else "deserved amount"
+    name = limit.first
+    kind = "capability" if limit.hard else "deserved amount" if limit.figure == "deserved" else "real capability"
+    above = "" if limit.queue == case.queue.name else f": its ancestor {limit.queue}"
     return (
-        f"{where}ueue {case.queue.name} may not allocate {task.name}: it holds "
-        f"{amounts.amount(name, allocated.get(name))} of {amounts.named(name, deserved.get(name))} ({kind}), and "
-        f"{amounts.amount(name, task.resreq.get(name))} more is {amounts.amount(name, over)} over."
+        f"{where}ueue {case.queue.name} may not allocate {task.name}{above or ': it'} holds "
+        f"{amounts.amount(name, limit.taken.get(name))} of {amounts.named(name, limit.limit.get(name))} ({kind}), and "
+        f"{amounts.amount(name, task.resreq.get(name))} more is {amounts.amount(name, limit.over(name))} over."
     )
-
-
-def _at_capability(case: Case, deserved: Resource, name: str) -> bool:
-    return Resource.from_list(case.queue.capability or {}).get(name) == deserved.get(name)
 
 
 def _more_share(case: Case) -> tuple[str, ...]:

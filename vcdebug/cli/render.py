@@ -67,11 +67,16 @@ def _widths(grid: Grid) -> list[int]:
 
 
 def _show_rich(blocks: Iterable[Block], output: Output) -> None:
+    """Prose wraps between words under its indent; rows of tables are never broken by us."""
     from rich.console import Console
+    from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(file=output.out, highlight=False, soft_wrap=True)
+    console = Console(file=output.out, highlight=False)
     for block in blocks:
-        for number, line in enumerate(_lines(block)):
-            style = _RICH_STYLES[block.style] if isinstance(block, Line) else "bold" if number == 0 else ""
-            console.print(Text(line, style=style))
+        if isinstance(block, Line):
+            text = Text(block.text, style=_RICH_STYLES[block.style])
+            console.print(Padding(text, (0, 0, 0, block.indent), expand=False) if block.text else "")
+            continue
+        for number, row in enumerate(_lines(block)):
+            console.print(Text(row, style="bold" if number == 0 else ""), soft_wrap=True)

@@ -1,0 +1,55 @@
+"""Blocks on a pipe are plain and never broken; on a terminal they are coloured and wrap between words."""
+
+import io
+import re
+
+import pytest
+
+from vcdebug.cli.output import Output
+from vcdebug.cli.render import Grid, Line, show
+
+WORDS = " ".join(f"word{number}" for number in range(40))
+BLOCKS = (
+    Line("title", "title"),
+    Line(WORDS, "bad", 2),
+    Line(""),
+    Grid(("name", "count#"), (("a", "10"), ("long", "7")), 2),
+)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(stream: io.StringIO) -> str:
+    show(BLOCKS, Output(stream, io.StringIO()))
+    return stream.getvalue()
+
+
+def test_a_pipe_gets_plain_lines() -> None:
+    expected = f"title\n  {WORDS}\n\n  name  count\n  a        10\n  long      7\n"
+    assert expected == shown(io.StringIO())
+
+
+def test_a_terminal_gets_colours_and_lines_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"COLUMNS": "60", "TERM": "xterm-256color"}.items():
+        monkeypatch.setenv(name, value)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    text = shown(Terminal())
+    plain = _COLOUR.sub("", text)
+    assert text != plain
+    assert max(map(len, plain.splitlines())) <= 60
+    assert WORDS.split() == [word for word in plain.split() if word.startswith("word")]
+    assert "  a        10" in plain.splitlines()
+
+
+def test_what_the_stream_cannot_encode_is_escaped() -> None:
+    data = io.BytesIO()
+    stream = io.TextIOWrapper(data, encoding="ascii")
+    output = Output(stream, io.StringIO())
+    output.text("✓ done")
+    output.flush()
+    assert b"\\u2713 done\n" == data.getvalue()

@@ -1,0 +1,112 @@
+"""Lines about searches for nodes: every node considered, every failure, and the scores.
+
+Upstream: util/predicate_helper, util/scheduler_helper; scores of nodeorder, binpack and predicates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vcdebug.explain.logs.story import Story, Teller, mapping, number
+from vcdebug.framework.action import ERROR_CACHE
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER
+from vcdebug.framework.record import ActionEvent, Event, Level, PredicateEvent, ScoreEvent, Span
+from vcdebug.gomath import FloatArray, mod
+from vcdebug.model.fiterror import fit_error_text
+from vcdebug.model.names import Row
+
+_CACHING = ("allocate", "preempt")
+"""Actions whose search helper lives longer than one task."""
+
+
+class Passes(Teller):
+    """Predicate and scoring passes, whoever runs them."""
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._failed: dict[str, dict[Row, None]] = {}
+        self._action = ""
+        self._caching = False
+        self._start = 0
+
+    def enter(self, span: Span) -> None:
+        if span.level is Level.ACTION:
+            self._action, self._failed = span.name, {}
+            arguments: Arguments = self.story.recording.conf.arguments_of(span.name)
+            self._caching = span.name in _CACHING and arguments.get_bool(ERROR_CACHE, default=True)
+
+    def new_helper(self) -> None:
+        """The error cache of the search before ends."""
+        self._failed = {}
+
+    def leave(self, span: Span) -> None:
+        """Outside preempt, a helper serves one loop over tasks at most."""
+        if span.level is Level.TASK and self._action != "preempt" and not self._goes_on():
+            self._failed = {}
+
+    def _goes_on(self) -> bool:
+        from vcdebug.framework.record import PopEvent
+
+        event = self.story.next_event()
+        return isinstance(event, PopEvent) and event.kind == "task"
+
+    def behind(self, event: Event) -> None:
+        if isinstance(event, PredicateEvent):
+            self._search(event)
+        elif isinstance(event, ScoreEvent):
+            self._scores(event)
+
+    def _search(self, event: PredicateEvent) -> None:
+        story, state = self.story, self.story.before
+        task, names = story.task(event.task), story.recording.node_names
+        group = f"{task.job}/{task.task_role}"
+        known = self._failed.get(group, {}) if self._caching and task.task_role else {}
+        codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
+        for row in self._visited(event):
+            node = names[row]
+            story.say("pass.node", task=event.task, node=node, request=task.resreq, idle=state.nodes[node].idle)
+            if row in codes and row not in known:
+                statuses = story.recording.reasons.statuses(codes[row])
+                story.say("pass.failed", error=fit_error_text(event.task, node, statuses))
+        if codes:
+            self._failed.setdefault(group, {}).update(dict.fromkeys(codes))
+
+    def _visited(self, event: PredicateEvent) -> list[Row]:
+        """Rows in visiting order: the list's rotation, with the feasible node that ended an early stop."""
+        rows = sorted([*event.feasible.tolist(), *event.failed.tolist()])
+        everything = len(self.story.recording.node_names)
+        start, self._start = self._start, mod(self._start + event.processed, event.considered)
+        if event.considered == everything:
+            first = mod(start, everything)
+            return [mod(first + step, everything) for step in range(event.processed)]
+        return rows[start:] + rows[:start] if event.processed == event.considered else rows
+
+    def _scores(self, event: ScoreEvent) -> None:
+        story, names = self.story, self.story.recording.node_names
+        parts, nodes = dict(event.parts), [names[row] for row in event.rows.tolist()]
+        for index, node in enumerate(nodes):
+            for plugin in (ballot.plugin for tier in story.recording.session.ballots[NODE_ORDER.method] for ballot in tier):
+                if plugin in parts and not np.isnan(parts[plugin][index]):
+                    self._node_score(event, plugin, node, float(parts[plugin][index]))
+        for tier in story.recording.session.ballots[BATCH_NODE_ORDER.method]:
+            for ballot in tier:
+                self._batch(event, ballot.plugin, nodes, parts)
+        story.say("score.total", task=event.task, scores=mapping(_entries(nodes, event.total)))
+
+    def _node_score(self, event: ScoreEvent, plugin: str, node: str, score: float) -> None:
+        if plugin == "nodeorder":
+            self.story.say("score.nodeorder", task=event.task, node=node, score=f"{score:.6f}")
+        elif plugin == "binpack":
+            self.story.say("score.binpack", task=event.task, node=node, score=number(score))
+
+    def _batch(self, event: ScoreEvent, plugin: str, nodes: list[str], parts: dict[str, FloatArray]) -> None:
+        if plugin not in ("nodeorder", "predicates"):
+            return
+        scores = parts.get(f"{plugin}/batch")
+        entries = {} if scores is None else _entries(nodes, scores)
+        self.story.say(f"score.{plugin}-batch", task=event.task, scores=mapping(entries))
+
+
+def _entries(nodes: list[str], scores: FloatArray) -> dict[str, float]:
+    return {node: float(score) for node, score in zip(nodes, scores, strict=True) if not np.isnan(score)}

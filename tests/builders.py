@@ -20,6 +20,7 @@ from vcdebug.framework.conf import SchedulerConf, parse_conf
 from vcdebug.framework.cycle import open_plugins
 from vcdebug.framework.record import Record
 from vcdebug.framework.session import Session
+from vcdebug.framework.topology import open_topology
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
@@ -145,6 +146,13 @@ def queue(
     }
 
 
+def hyper_node(name: str, tier: int, *, nodes: Iterable[str] = (), children: Iterable[str] = ()) -> Manifest:
+    """A HyperNode over nodes or other HyperNodes, by name."""
+    members = [("Node", member) for member in nodes] + [("HyperNode", member) for member in children]
+    listed = [{"type": kind, "selector": {"exactMatch": {"name": member}}} for kind, member in members]
+    return {"kind": "HyperNode", "metadata": metadata(name), "spec": {"tier": tier, "members": listed}}
+
+
 def priority_class(name: str, value: int, *, default: bool = False) -> Manifest:
     """A PriorityClass."""
     return {"kind": "PriorityClass", "metadata": metadata(name), "value": value, "globalDefault": default}
@@ -177,6 +185,7 @@ def open_session(snapshot: Snapshot, *tiers: str, **settings: Any) -> Session:
     conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings))
     assert not conf.built_in, conf.problems
     ssn = Session(snapshot, conf, Record())
+    open_topology(ssn)
     open_plugins(ssn, PLUGINS)
     return ssn
 

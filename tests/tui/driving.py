@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from vcdebug.snapshot.bundled import find
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.moment import Moment
-from vcdebug.tui.panels import Panel
+from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.main import MainScreen
 from vcdebug.tui.start import Start
 from vcdebug.views.base import plain
@@ -68,8 +69,10 @@ class Desk:
         await self.pilot.pause()
 
     async def command(self, text: str) -> None:
+        """A command line, its text put in at once."""
         await self.press("colon")
-        await self.type(text)
+        self.main.query_one("Prompt Input", Input).value = text
+        await self.press("enter")
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
         """Let the application work until the condition holds."""

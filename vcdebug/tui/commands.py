@@ -35,16 +35,23 @@ class Verb(NamedTuple):
 
 
 def _step(verb: Literal["into", "over", "out", "continue"], *, back: bool = False) -> Callable[[Driver, str], Reply]:
-    return lambda driver, argument: Reply(driver.step(verb, back=back))
+    def run(driver: Driver, _: str) -> Reply:
+        return Reply(driver.step(verb, back=back))
+
+    return run
 
 
 def _goto(driver: Driver, argument: str) -> Reply:
     text = argument.replace(" ", "")
     if not text.removeprefix("+").removeprefix("-").isdigit():
         raise CommandError(f"{argument!r} is no event number", hint=f"events are 1 to {driver.debugger.last_seq}")
-    if text[0] in "+-":
-        return Reply(driver.goto(driver.debugger.seq + int(text)))
-    return Reply(driver.goto(int(text)))
+    target = driver.debugger.seq + int(text) if text[0] in "+-" else int(text)
+    moment = driver.goto(target)
+    return Reply(moment, "" if moment.seq == target else f"events are 1 to {driver.debugger.last_seq}")
+
+
+def _last(driver: Driver, _: str) -> Reply:
+    return Reply(driver.last_position())
 
 
 def _break(driver: Driver, argument: str) -> Reply:
@@ -81,7 +88,10 @@ def _about(*, back: bool) -> Callable[[Driver, str], Reply]:
 
 
 def _opens(what: Opens) -> Callable[[Driver, str], Reply]:
-    return lambda driver, argument: Reply(opens=what, argument=argument)
+    def run(_: Driver, argument: str) -> Reply:
+        return Reply(opens=what, argument=argument)
+
+    return run
 
 
 VERBS: tuple[Verb, ...] = (
@@ -95,7 +105,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(("back-continue", "C", "reverse-continue"), "", "to the previous breakpoint, else the start",
          _step("continue", back=True)),
     Verb(("goto", "g"), "N | +N | -N", "to an event by number", _goto),
-    Verb(("last", "-"), "", "where the last jump began", lambda driver, argument: Reply(driver.last_position())),
+    Verb(("last", "-"), "", "where the last jump began", _last),
     Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", _about(back=False)),
     Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", _about(back=True)),
     Verb(("break", "b"), "KIND [if CONDITION] [hits == N] [once] [log TEXT]", "set a breakpoint", _break),

@@ -25,7 +25,12 @@ def copy_text(app: App[Any], text: str) -> str:
 def _run(tool: tuple[str, ...], text: str) -> bool:
     try:
         done = subprocess.run(
-            tool, input=text.encode(), timeout=PATIENCE, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            tool,
+            input=text.encode(),
+            timeout=PATIENCE,
+            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False

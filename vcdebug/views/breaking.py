@@ -29,5 +29,5 @@ def fitting_kind(recording: Recording, seq: Seq) -> str:
     """The kind that would stop here."""
     event = recording.event(seq)
     if isinstance(event, HookEvent):
-        return _POINTS.get(event.point, "vote")
+        return _POINTS.get(event.point, USUAL)
     return _TYPES.get(type(event), USUAL)

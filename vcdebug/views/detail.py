@@ -8,6 +8,7 @@ from vcdebug.model.resource import PODS
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, short_name
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.names import bare
 from vcdebug.views.nodes import node_detail
 from vcdebug.views.outcome import outcome
 
@@ -16,8 +17,7 @@ TASK_COLUMNS = (
     Column("task", flexible=True),
     Column("status"),
     Column("node"),
-    Column("priority", right=True),
-    Column("requests", flexible=True),
+    Column("requests", flexible=True, least=20),
 )
 
 
@@ -48,13 +48,25 @@ def job_detail(recording: Recording, seq: Seq, name: JobId) -> Table:
     job, state = recording.session.jobs[name], recording.timeline.state_at(seq)
     counts = state.job(name)
     head: list[Line] = [
-        line(muted("queue "), job.queue, muted("  phase "), state.phases[name] or "–", muted("  priority "), str(job.priority)),
-        line(muted("ready "), f"{counts.ready} of {counts.min_available} needed", muted("  waiting "), str(counts.waiting)),
+        line(
+            muted("queue "),
+            job.queue,
+            muted("  phase "),
+            state.phases[name] or "–",
+            muted("  priority "),
+            str(job.priority),
+        ),
+        line(
+            muted("ready "),
+            f"{counts.ready} of {counts.min_available} needed",
+            muted("  waiting "),
+            str(counts.waiting),
+        ),
     ]
     if job.pod_group.min_resources is not None:
         wants = ", ".join(f"{short_name(n)} {amount(n, v)}" for n, v in job.pod_group.min_resources.items() if v)
         head.append(line(muted("minResources "), wants))
-    rows = [_task(recording, task.key, seq) for task in job.tasks.values()]
+    rows = [_task(recording, key, seq) for key in sorted(task.key for task in job.tasks.values())]
     visits = [
         Row(f"span {span.index}", _visit(recording, span.index, span.first), span.first)
         for span in recording.index.spans_of(Level.JOB, name)
@@ -64,11 +76,11 @@ def job_detail(recording: Recording, seq: Seq, name: JobId) -> Table:
 
 def _visit(recording: Recording, index: int, first: Seq) -> tuple[Piece, ...]:
     action = next((span.name for span in recording.tree.path(first) if span.level is Level.ACTION), "")
-    return (Piece(f"→ {action}", "accent"), outcome(recording, index), muted(f"event {first}"), Piece(""), Piece(""))
+    return (Piece(f"→ {action}", "accent"), outcome(recording, index), muted(f"event {first}"), Piece(""))
 
 
 def _task(recording: Recording, key: str, seq: Seq) -> Row:
     task, now = recording.timeline.tasks[key], recording.timeline.state_at(seq).tasks[key]
     wants = " ".join(f"{short_name(n)} {amount(n, v)}" for n, v in task.resreq.items() if v and n != PODS)
-    cells = (Piece(key), Piece(now.status.label), Piece(now.node or "–"), Piece(str(task.priority)), Piece(wants))
+    cells = (Piece(bare(key)), Piece(now.status.label), Piece(now.node or "–"), Piece(wants))
     return Row(key, cells, subject=("task", key))

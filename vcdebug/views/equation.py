@@ -121,5 +121,7 @@ def objections(recording: Recording, seq: Seq) -> dict[str, str]:
 def _objection(found: Equation, term: Term) -> str:
     if term.note:
         return term.note
-    figures = (f"{name} {figure_text(found, term, value)}" for name, value in zip(found.columns, term.figures, strict=True))
+    figures = (
+        f"{name} {figure_text(found, term, value)}" for name, value in zip(found.columns, term.figures, strict=True)
+    )
     return ", ".join(figures)

@@ -18,7 +18,6 @@ COLUMNS = (
     Column("queue"),
     Column("prio", right=True),
     Column("rel", right=True),
-    Column("all", right=True),
 )
 
 
@@ -44,7 +43,6 @@ def _row(job: JobInfo, state: ClusterState) -> Row:
         Piece(job.queue),
         Piece(str(job.priority)),
         _number(releasing, "warn"),
-        Piece(str(counts.total)),
     )
     return Row(job.uid, cells, subject=("job", job.uid))
 

@@ -16,8 +16,8 @@ from vcdebug.framework.record import (
     PredicateEvent,
     RandomEvent,
     ScoreEvent,
-    StatementEvent,
     StateEvent,
+    StatementEvent,
 )
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording

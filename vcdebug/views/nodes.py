@@ -20,14 +20,14 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
     dims = node_dimensions(recording)
     columns = (
         Column("node"),
-        *(Column(f"{short_name(dim)} idle/all", right=True) for dim in dims),
+        *(Column(short_name(dim), right=True) for dim in dims),
         Column("releasing", flexible=True),
         Column("pipelined", flexible=True),
         Column("remarks", flexible=True),
     )
     names = recording.node_names
     rows = OnDemand(len(names), lambda i: _row(recording, names[i], state, dims))
-    return Table("Nodes", columns, rows, current=current)
+    return Table("Nodes: idle/allocatable", columns, rows, current=current)
 
 
 def node_dimensions(recording: Recording) -> Sequence[str]:
@@ -49,6 +49,8 @@ def _row(recording: Recording, name: NodeName, state: ClusterState, dims: Sequen
 
 
 def _of(dim: str, idle: Resource, allocatable: Resource) -> Piece:
+    if not allocatable.get(dim) and not idle.get(dim):
+        return muted("–")
     text = f"{amount(dim, idle.get(dim))}/{amount(dim, allocatable.get(dim))}"
     return Piece(text) if idle.get(dim) > 0 else muted(text)
 
@@ -82,7 +84,12 @@ def node_detail(recording: Recording, seq: Seq, name: NodeName) -> Table:
         parts = [amount(dim, r.get(dim)) for r in (future, amounts.idle, amounts.releasing, amounts.pipelined)]
         text = f"{short_name(dim):<10} {parts[0]:>9} = {parts[1]} + {parts[2]} - {parts[3]}"
         head.append(line(text, muted(f"   of {amount(dim, node.allocatable.get(dim))}")))
-    columns = (Column("task", flexible=True), Column("status"), Column("priority", right=True), Column("requests", flexible=True))
+    columns = (
+        Column("task", flexible=True),
+        Column("status"),
+        Column("priority", right=True),
+        Column("requests", flexible=True, least=20),
+    )
     rows = [_task_row(recording, key, state) for key in state.tasks_on(name)]
     return Table(f"Node {name}", columns, rows, head=(*head, ()))
 

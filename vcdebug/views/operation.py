@@ -14,7 +14,13 @@ from vcdebug.views.amounts import amount, dimensions, figure, short_name
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare
 
-COLUMNS = (Column("what"), Column("dim"), Column("before", right=True), Column("", right=True), Column("after", right=True))
+COLUMNS = (
+    Column("what"),
+    Column("dim"),
+    Column("before", right=True),
+    Column("", right=True),
+    Column("after", right=True),
+)
 _WORDS = {
     "evict": "Running → Releasing: its room counts as future idle",
     "unevict": "Releasing → Running: the eviction is taken back",

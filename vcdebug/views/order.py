@@ -8,7 +8,13 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.base import HERE, Column, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare
 
-COLUMNS = (Column("turn", right=True), Column(""), Column("name"), Column("left", right=True), Column("known", flexible=True))
+COLUMNS = (
+    Column("turn", right=True),
+    Column(""),
+    Column("name"),
+    Column("left", right=True),
+    Column("known", flexible=True),
+)
 AROUND = 200
 _HOOKS = {"job": "job_order", "queue": "queue_order", "task": "task_order", "subjob": "sub_job_order"}
 _TIES = {
@@ -29,7 +35,10 @@ def order(recording: Recording, seq: Seq, event: PopEvent) -> Table:
     shown = pops[max(0, here - AROUND) : here + AROUND]
     rows = [_row(recording, s, turn, s == seq) for turn, s in enumerate(shown, start=max(0, here - AROUND) + 1)]
     words = f"{event.left} left in the queue" if event.left else "the queue is empty now"
-    head = (line("pop ", Piece(bare(event.name), "strong"), f"  {words}"), line(muted(_comparators(recording, event.kind))))
+    head = (
+        line("pop ", Piece(bare(event.name), "strong"), f"  {words}"),
+        line(muted(_comparators(recording, event.kind))),
+    )
     return Table(f"Order: {event.kind}s", COLUMNS, rows, head=head, current=f"event {seq}")
 
 

@@ -46,7 +46,7 @@ def _action(span: Span, events: Sequence[Event]) -> Piece:
     if not commits + discards:
         bound = [event for event in events if isinstance(event, OpEvent) and event.op == "bind"]
         return Piece(f"{len(bound)} bound", "good") if bound else muted("no statement")
-    parts = [f"○ {commits}" if commits else "", f"◆ {discards}" if discards else ""]
+    parts = [f"○ {commits} committed" if commits else "", f"◆ {discards} discarded" if discards else ""]
     return Piece(" ".join(part for part in parts if part), "good" if commits else "bad")
 
 

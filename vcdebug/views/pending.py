@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 
-from vcdebug.errors import UnsupportedError
 from vcdebug.explain.answer import Explanation, Finding
+from vcdebug.explain.pending import explain
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
@@ -27,13 +26,9 @@ def job_at(recording: Recording, kind: str, name: str, present: JobId) -> JobId:
     return next((uid for uid, job in jobs.items() if job.has_pending_tasks()), next(iter(jobs), ""))
 
 
-def explanation(recording: Recording, job: JobId) -> Table:
-    """Why the job waits, or what it got."""
-    try:
-        explain = import_module("vcdebug.explain.pending").explain
-    except ModuleNotFoundError as error:
-        raise UnsupportedError("this build cannot explain yet") from error
-    return pending(explain(recording, job))
+def explanation(recording: Recording, word: str) -> Table:
+    """Why a job or pod waits, or what it got."""
+    return pending(explain(recording, word))
 
 
 def pending(found: Explanation) -> Table:

@@ -16,7 +16,7 @@ SHARERS = ("proportion", "capacity")
 FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 COLUMNS = (
     Column("queue", flexible=True),
-    Column("weight", right=True),
+    Column("wt", right=True),
     Column("share", right=True),
     Column("dim"),
     Column("allocated", right=True),
@@ -24,8 +24,8 @@ COLUMNS = (
     Column("request", right=True),
     Column("inqueue", right=True),
     Column("capability", right=True),
-    Column("state", flexible=True),
 )
+STATE = Column("state", flexible=True)
 
 
 def queues(recording: Recording, seq: Seq, current: str = "") -> Table:
@@ -35,15 +35,18 @@ def queues(recording: Recording, seq: Seq, current: str = "") -> Table:
     rows: list[Row] = []
     for name in recording.session.queues:
         rows += _rows(recording, name, _figures(state, plugin, name))
+    columns: tuple[Column, ...] = (*COLUMNS, STATE)
+    if not any(row.cells[-1].text for row in rows):
+        columns, rows = COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]
     foot = () if plugin else (line(muted("no plugin shares out: neither proportion nor capacity is configured")),)
-    return Table("Queues", COLUMNS, rows, foot=foot, current=f"{current} cpu" if current else "")
+    return Table("Queues", columns, rows, foot=foot, current=f"{current} cpu" if current else "")
 
 
 def _figures(state: ClusterState, plugin: str, name: QueueName) -> Mapping[str, Any]:
     if not plugin:
         return {}
     books = state.books[plugin]
-    return books[name] if name in books else {}
+    return books.get(name, {})
 
 
 def _rows(recording: Recording, name: QueueName, figures: Mapping[str, Any]) -> list[Row]:

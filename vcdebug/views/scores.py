@@ -75,7 +75,11 @@ def best_of(recording: Recording, seq: Seq, event: BestEvent) -> Table:
         scores = recording.event(earlier)
         if isinstance(scores, ScoreEvent):
             table = score_grid(recording, earlier, scores)
-            drawn = f"  drawn among {len(event.tied)} that tie; the real scheduler may draw another" if len(event.tied) > 1 else ""
+            drawn = (
+                f"  drawn among {len(event.tied)} that tie; the real scheduler may draw another"
+                if len(event.tied) > 1
+                else ""
+            )
             head = (
                 line("best ", Piece(f"{BEST} {event.name}", "accent"), f" with {number(event.score)}", muted(drawn)),
                 *table.head,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.base import Column, Piece, Row, Style, Table, line, muted
 from vcdebug.views.headline import answer
 from vcdebug.views.names import bare
 
@@ -75,7 +75,7 @@ def statement(recording: Recording, seq: Seq) -> Table:
     rows = [_row(recording, op, seq, life) for op in life.ops]
     done = [op for op in life.ops if op <= seq]
     current = f"event {done[-1]}" if done else ""
-    return Table(TITLE, columns, rows, head=tuple(_fate(recording, seq, life)), current=current)
+    return Table(f"{TITLE}  {_fate(recording, seq, life)}", columns, rows, current=current)
 
 
 def _idle(recording: Recording, seq: Seq) -> str:
@@ -88,13 +88,13 @@ def _idle(recording: Recording, seq: Seq) -> str:
 def _row(recording: Recording, op: Seq, seq: Seq, life: Life) -> Row:
     event = recording.event(op)
     assert isinstance(event, OpEvent)
-    style = "muted" if op > seq else ""
+    style: Style = "muted" if op > seq else ""
     undone = life.fate == "discard" and seq > life.end
     why = "undone" if undone else "still to come" if op > seq else _reason(event)
     cells = (
-        Piece(_WORDS[event.op], style),  # type: ignore[arg-type]
-        Piece(bare(event.task), style),  # type: ignore[arg-type]
-        Piece(event.node, style),  # type: ignore[arg-type]
+        Piece(_WORDS[event.op], style),
+        Piece(bare(event.task), style),
+        Piece(event.node, style),
         muted(why),
         muted(str(op)),
     )
@@ -109,20 +109,17 @@ def _reason(event: OpEvent) -> str:
     return "onto idle room"
 
 
-def _fate(recording: Recording, seq: Seq, life: Life) -> list[Line]:
-    where = muted(f"  event {life.end}")
+def _fate(recording: Recording, seq: Seq, life: Life) -> str:
+    """What becomes of it, in the words that a title has room for."""
     if not life.fate:
-        return [line(muted("the recording ends before its fate"))]
-    count = "no operation" if not life.ops else f"{len(life.ops)} operation{'s' if len(life.ops) > 1 else ''}"
-    happened = life.end <= seq
-    if life.fate == "commit":
-        word = "committed" if happened else "will be committed"
-        return [line(Piece(f"○ {word}: {count}", "good"), where, *_gate(recording, life))]
-    word = "discarded" if happened else "will be discarded"
-    return [line(Piece(f"◆ {word}: {count}", "bad"), where, *_gate(recording, life))]
+        return "the recording ends before its fate"
+    mark = "○" if life.fate == "commit" else "◆"
+    tense = "" if life.end <= seq else "will be "
+    word = "committed" if life.fate == "commit" else "discarded"
+    return f"{mark} {tense}{word} at {life.end}{_gate(recording, life)}"
 
 
-def _gate(recording: Recording, life: Life) -> list[Piece]:
+def _gate(recording: Recording, life: Life) -> str:
     """The answers that decided: the votes right before the end."""
     answers: list[HookEvent] = []
     for seq in range(life.end - 1, max(0, life.end - 12), -1):
@@ -133,8 +130,6 @@ def _gate(recording: Recording, life: Life) -> list[Piece]:
             break
         answers.append(event)
     if not answers:
-        return []
-    pieces = [Piece(f"  {answers[0].point}:")]
-    for event in reversed(answers):
-        pieces += [Piece(f" {event.plugin} "), answer(event)]
-    return pieces
+        return ""
+    said = [f"{event.plugin} {answer(event).text}" for event in reversed(answers)]
+    return f", {answers[0].point}: {', '.join(dict.fromkeys(said))}"

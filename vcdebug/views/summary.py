@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.framework.record import ActionEvent, CloseEvent, PanicEvent, RandomEvent, StatementEvent, StateEvent
+from vcdebug.framework.record import ActionEvent, CloseEvent, PanicEvent, RandomEvent, StateEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, count, line, muted
@@ -91,5 +91,9 @@ def operations(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
         "recover": "a saved statement is played again",
     }
     style: Style = "bad" if event.what == "discard" else "good" if event.what == "commit" else ""
-    head = (line(Piece(f"{event.what}: {count(len(event.ops), 'operation')}", style), muted(f"  {words.get(event.what, '')}")),)
+    head = (
+        line(
+            Piece(f"{event.what}: {count(len(event.ops), 'operation')}", style), muted(f"  {words.get(event.what, '')}")
+        ),
+    )
     return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head)

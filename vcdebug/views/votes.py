@@ -58,7 +58,9 @@ def votes(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     asked = question(recording, seq)
     title = f"{event.point} for {asked_about(event)}" if asked_about(event) else event.point
     if asked is None:
-        return Table(title, VOTE_COLUMNS, [_vote_row(recording, Seat(0, event.plugin, "answered", seq, event.result, ""))])
+        return Table(
+            title, VOTE_COLUMNS, [_vote_row(recording, Seat(0, event.plugin, "answered", seq, event.result, ""))]
+        )
     rows = [_vote_row(recording, seat) for seat in asked.seats]
     foot = (_outcome(asked), line(muted(rule_words(event.point))))
     return Table(title, VOTE_COLUMNS, rows, foot=foot, current=f"event {seq}")

@@ -27,17 +27,17 @@ class BreakpointsPanel(Panel):
     KEY = "8"
     HELP = "breakpoints with their conditions and how often they stop"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "toggle", "switch the breakpoint off or on", show=False),
+        Binding("space", "switch", "switch the breakpoint off or on", show=False),
         Binding("delete,x", "remove", "remove the breakpoint", show=False),
     ]
 
     def view(self, moment: Moment) -> Table:
         """All breakpoints."""
         rows = [_row(stand, moment) for stand in moment.breakpoints]
-        foot = () if rows else (line(muted("none yet: b sets one, or :break victim if job == \"ns/name\"")),)
+        foot = () if rows else (line(muted('none yet: b sets one, or :break victim if job == "ns/name"')),)
         return Table("Breaks", COLUMNS, rows, foot=foot)
 
-    def action_toggle(self) -> None:
+    def action_switch(self) -> None:
         """Switch the one under the cursor."""
         if self.cursor_row is not None:
             self.post_message(ToggleBreakpoint(int(self.cursor_row.key)))

@@ -60,7 +60,10 @@ class FlowPanel(Panel):
         row = self.cursor_row
         above = [f"span {span.index}" for span in path if row is None or f"span {span.index}" != row.key]
         if above:
-            self.cursor = max((i for i, shown in enumerate(self.shown_rows) if shown.key in above and i < self.cursor), default=self.cursor)
+            self.cursor = max(
+                (i for i, shown in enumerate(self.shown_rows) if shown.key in above and i < self.cursor),
+                default=self.cursor,
+            )
             self.show_cursor()
 
     def _redraw(self, moment: Moment) -> None:

@@ -18,9 +18,10 @@ from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.base import Column, Piece, Row, Table, muted
+from vcdebug.views.base import Column, Piece, Row, Table
 
-COLUMNS = (Column("stop at"), Column("when", flexible=True), Column("narrower", flexible=True))
+COLUMNS = (Column("stop at"), Column("when", flexible=True))
+FEW_WORDS = 16
 FIELDS = ("job", "task", "node", "queue")
 
 
@@ -37,12 +38,12 @@ class BreakpointScreen(ModalScreen[str]):
         width: 90%; max-width: 100; height: auto; max-height: 95%;
         border: round $border; background: $surface; padding: 0 1;
     }
-    BreakpointScreen Grid { height: auto; max-height: 12; }
+    BreakpointScreen Grid { height: auto; max-height: 12; min-height: 6; }
     BreakpointScreen Input { border: round $border-blurred; height: 3; }
     BreakpointScreen Input:focus { border: round $border; }
     BreakpointScreen Label { width: 100%; height: auto; }
     BreakpointScreen #error { color: $text-error; }
-    BreakpointScreen #hint { color: $text-muted; }
+    BreakpointScreen #hint, BreakpointScreen #narrower { color: $foreground 60%; }
     """
 
     def __init__(self, moment: Moment, kind: str) -> None:
@@ -57,6 +58,7 @@ class BreakpointScreen(ModalScreen[str]):
             yield Grid(id="kinds")
             yield Input(placeholder='condition, such as: plugin == "gang" and job == "ml/train"', id="condition")
             yield Label(self._hint(), id="hint", markup=False)
+            yield Label("", id="narrower", markup=False)
             yield Label("", id="error", markup=False)
             yield Label("↑↓ kind   Tab condition   Enter sets it   Esc none", markup=False)
 
@@ -68,10 +70,20 @@ class BreakpointScreen(ModalScreen[str]):
         """The kind that suits the present event first under the cursor."""
         rows = [_row(name, resolve(module)) for name, module in KINDS.items()]
         grid = self.query_one(Grid)
-        grid.set_table(Table("Kinds", COLUMNS, rows))
+        grid.set_table(Table("Kinds", COLUMNS, rows, wraps=False))
         grid.cursor = next((i for i, row in enumerate(rows) if row.key == self.kind), 0)
         grid.show_cursor()
         grid.focus()
+
+    @on(Grid.Moved)
+    def moved(self) -> None:
+        """Say which words narrow this kind."""
+        row = self.query_one(Grid).cursor_row
+        kind: type[Kind] | None = resolve(KINDS[row.key]) if row is not None else None
+        words = kind.HELP.partition(" (")[2].removesuffix(")") if kind is not None else ""
+        if kind is not None and kind.WORDS and len(kind.WORDS) <= FEW_WORDS:
+            words = f"{words}: {' '.join(kind.WORDS)}" if words else " ".join(kind.WORDS)
+        self.query_one("#narrower", Label).update(f"narrower: {words}" if words else "")
 
     @on(Grid.Opened)
     def chosen(self, event: Grid.Opened) -> None:
@@ -111,4 +123,4 @@ def with_if(condition: str, narrowing: tuple[str, ...]) -> str:
 
 
 def _row(name: str, kind: type[Kind]) -> Row:
-    return Row(name, (Piece(name, "strong"), Piece(kind.HELP), muted(" ".join(kind.WORDS))))
+    return Row(name, (Piece(name, "strong"), Piece(kind.HELP.partition(" (")[0])))

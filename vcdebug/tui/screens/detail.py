@@ -29,12 +29,12 @@ class DetailScreen(ModalScreen[Seq]):
     DEFAULT_CSS = """
     DetailScreen { align: center middle; }
     DetailScreen > Vertical {
-        width: 90%; max-width: 130; height: auto; max-height: 90%;
+        width: 98%; max-width: 130; height: auto; max-height: 90%;
         border: round $border; background: $surface; padding: 0 1;
     }
     DetailScreen Grid { height: auto; max-height: 100%; }
-    DetailScreen Label { color: $text-muted; width: 100%; height: 1; }
-    DetailScreen Prompt { width: 100%; }
+    DetailScreen Label { dock: bottom; width: 100%; height: 1; text-style: dim; }
+    DetailScreen Prompt { dock: bottom; width: 100%; }
     """
 
     def __init__(self, table: Table) -> None:

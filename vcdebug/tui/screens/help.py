@@ -10,7 +10,7 @@ from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.framework.registry import resolve
-from vcdebug.tui.commands import VERBS
+from vcdebug.tui.commands import VERBS, Verb
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.timeline import LEGEND
@@ -59,18 +59,20 @@ def help_table(bindings: Iterable[BindingType]) -> Table:
     for panel in PANELS:
         rows.append(_row(panel.KEY, f"{panel.TITLE}: {panel.HELP}"))
         rows += _keys(panel.TITLE, panel.__dict__.get("BINDINGS", ()))
-    rows += [_row(f":{verb.names[0]} {verb.usage}".rstrip(), _verb_help(verb.names, verb.help)) for verb in VERBS]
+    rows += [_row(f":{verb.names[0]}", _verb_help(verb)) for verb in VERBS]
     for name, module in KINDS.items():
         kind: type[Kind] = resolve(module)
-        words = f" [{'|'.join(kind.WORDS)}]" if kind.WORDS else ""
-        rows.append(_row(f"break {name}{words}", kind.HELP))
+        words = f"; narrower with {', '.join(kind.WORDS)}" if kind.WORDS else ""
+        rows.append(_row(f"break {name}", f"{kind.HELP}{words}"))
     head = (
         line("Capitals go back. Type / to search this help."),
         line(muted("timeline  "), LEGEND.strip(), muted("   tree  "), "▸ closed ▾ open ● here"),
     )
     foot = (
         line(),
-        line(muted("Shift+F5, Shift+F10 and Shift+F11 arrive as F17, F22 and F23 from many terminals: both are bound.")),
+        line(
+            muted("Shift+F5, Shift+F10 and Shift+F11 arrive as F17, F22 and F23 from many terminals: both are bound.")
+        ),
         line(muted("Some desktops keep F10 and F11 for themselves: the letters always work.")),
         line(muted("With the mouse on, hold Shift (Option on macOS) to select text as usual.")),
         line(muted(f"conditions know: {', '.join(FIELD_NAMES)}")),
@@ -78,15 +80,18 @@ def help_table(bindings: Iterable[BindingType]) -> Table:
     return Table("Help", COLUMNS, rows, head=head, foot=foot)
 
 
-def _verb_help(names: tuple[str, ...], text: str) -> str:
-    also = f"  (also {', '.join(names[1:])})" if len(names) > 1 else ""
-    return f"{text}{also}"
+def _verb_help(verb: Verb) -> str:
+    usage = f"{verb.usage}: " if verb.usage else ""
+    also = f"  (also {', '.join(verb.names[1:])})" if len(verb.names) > 1 else ""
+    return f"{usage}{verb.help}{also}"
 
 
 def _keys(where: str, bindings: Iterable[BindingType]) -> Iterator[Row]:
     for binding in bindings:
         if isinstance(binding, Binding) and not binding.action.startswith("panel("):
-            yield _row(key_names(binding.key), f"{binding.description}" + (f"  ({where})" if where != "main screen" else ""))
+            yield _row(
+                key_names(binding.key), f"{binding.description}" + (f"  ({where})" if where != "main screen" else "")
+            )
 
 
 def _row(key: str, does: str) -> Row:

@@ -8,7 +8,8 @@ from textual.containers import Vertical
 from textual.reactive import reactive
 
 from vcdebug.tui.moment import Moment
-from vcdebug.tui.panels import PANELS, Panel
+from vcdebug.tui.panels import PANELS
+from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.tabs import Tab, Tabs
 
 FLOW = "flow"

@@ -16,7 +16,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from vcdebug.tui.widgets.layout import GAP, GUTTER, Layout, Placed, lay_out, pad
+from vcdebug.tui.widgets.layout import GAP, GUTTER, Placed, lay_out, pad
 from vcdebug.views.base import HERE, Row, Table
 
 CURSOR = "›"
@@ -29,7 +29,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"grid--{style}" for style in (*STYLES, "cursor", "cell")}
     DEFAULT_CSS = """
     Grid {
-        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; height: 1fr;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable; height: 1fr;
         scrollbar-color: $foreground 40%; scrollbar-background: $background;
         scrollbar-color-hover: $foreground 60%; scrollbar-background-hover: $background;
     }
@@ -67,6 +67,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.table = table
             self.row = row
             self.column = column
+
+    class Moved(Message):
+        """The cursor stands on another row."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -218,6 +221,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def watch_cursor(self) -> None:
         """Redraw."""
         self.refresh()
+        self.post_message(self.Moved())
 
     def watch_cursor_column(self) -> None:
         """Redraw."""

@@ -35,7 +35,9 @@ class Header(Widget):
         left, right, reason = self._left(self.moment), self._right(self.moment), self._reason(self.moment)
         words = path_words(self.moment.recording, self.moment.seq)
         if self.app.size.width < ONE_LINE:
-            return Text("\n").join([_apart(left, right, width), _apart(_path(words, width - len(reason) - 2), reason, width)])
+            return Text("\n").join(
+                [_apart(left, right, width), _apart(_path(words, width - len(reason) - 2), reason, width)]
+            )
         room = width - left.cell_len - right.cell_len - reason.cell_len - 6
         return _apart(Text("  ").join([left, _path(words, room), reason]), right, width)
 

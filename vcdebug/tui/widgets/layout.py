@@ -93,7 +93,9 @@ def _natural(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
 def _least(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
     """No column that wraps gets narrower than its longest word, within reason."""
     return [
-        max([NARROWEST, column.least, *(min(_longest_word(row.cells[i].text), LONG_WORD) for row in rows)]) if column.flexible else 0
+        max([NARROWEST, column.least, *(min(_longest_word(row.cells[i].text), LONG_WORD) for row in rows)])
+        if column.flexible
+        else 0
         for i, column in enumerate(columns)
     ]
 

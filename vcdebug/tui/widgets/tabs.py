@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.text import Text
@@ -36,34 +35,25 @@ class Tabs(Widget):
             self.panel = panel
 
     def render(self) -> Text:
-        """Digits and titles; the visible one stands in brackets as well as reversed. Short of room, digits stay."""
-        return self._line(short=sum(len(tab.title) + 4 for tab in self.tabs) > self.size.width)
-
-    def _line(self, *, short: bool) -> Text:
+        """Digits and titles; the visible one stands in brackets as well as reversed."""
         text = Text(no_wrap=True, overflow="ellipsis")
         for tab in self.tabs:
             chosen = tab.panel == self.active
-            title = tab.title if chosen or not short else tab.title[:4]
-            words = f"[{tab.key} {title}]" if chosen else f" {tab.key} {title} "
-            text.append(words, "bold reverse" if chosen else "")
+            text.append(_words(tab, chosen=chosen), "bold reverse" if chosen else "")
+            text.append(" ")
         return text
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the mouse."""
         offset = event.get_content_offset(self)
-        if offset is None:
-            return
-        short = sum(len(tab.title) + 4 for tab in self.tabs) > self.size.width
         start = 0
         for tab in self.tabs:
-            title = tab.title if tab.panel == self.active or not short else tab.title[:4]
-            end = start + len(title) + len(tab.key) + 3
-            if start <= offset.x < end:
+            end = start + len(_words(tab, chosen=tab.panel == self.active)) + 1
+            if offset is not None and start <= offset.x < end:
                 self.post_message(self.Chosen(tab.panel))
                 return
             start = end
 
 
-def tabs_of(panels: Sequence[tuple[str, str, str]]) -> tuple[Tab, ...]:
-    """From (digit, title, id)."""
-    return tuple(Tab(*panel) for panel in panels)
+def _words(tab: Tab, *, chosen: bool) -> str:
+    return f"[{tab.key} {tab.title}]" if chosen else f"{tab.key} {tab.title}"

@@ -1,0 +1,112 @@
+"""The table widget: long text, many rows, small screens."""
+
+import time
+
+from textual.app import App, ComposeResult
+
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.layout import lay_out, wrap
+from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, text_of
+
+MANY = 100_000
+COLUMNS = (Column("node"), Column("cpu", right=True), Column("reason", flexible=True))
+
+
+def row(index: int) -> Row:
+    return Row(str(index), (Piece(f"node-{index:06}"), Piece(str(index)), Piece(f"reason {index % 7}")), index)
+
+
+class GridApp(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Grid()
+
+    @property
+    def grid(self) -> Grid:
+        return self.query_one(Grid)
+
+    def shown(self) -> list[str]:
+        return [self.grid.render_line(y).text for y in range(self.grid.size.height)]
+
+
+async def test_only_the_rows_on_the_screen_are_made() -> None:
+    made: list[int] = []
+
+    def make(index: int) -> Row:
+        made.append(index)
+        return row(index)
+
+    app = GridApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.grid.set_table(Table("Nodes", COLUMNS, OnDemand(MANY, make)))
+        await pilot.pause()
+        assert len(made) < 2_000
+        app.grid.action_move_to(-1)
+        await pilot.pause()
+        assert len(made) < 2_100
+        assert f"node-{MANY - 1:06}" in app.shown()[-1]
+
+
+async def test_the_first_paint_of_a_large_table_is_quick() -> None:
+    app = GridApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        start = time.perf_counter()
+        app.grid.set_table(Table("Nodes", COLUMNS, OnDemand(MANY, row)))
+        app.shown()
+        assert time.perf_counter() - start < 0.3
+        await pilot.pause()
+
+
+async def test_the_heads_stay_while_rows_scroll() -> None:
+    app = GridApp()
+    async with app.run_test(size=(80, 10)) as pilot:
+        app.grid.set_table(Table("Nodes", COLUMNS, [row(i) for i in range(50)], head=(line("before"),)))
+        app.grid.focus()
+        await pilot.pause()
+        assert ["before", "  node"] == [text.rstrip()[:6] for text in app.shown()[:2]]
+        await pilot.press("end")
+        assert app.shown()[0].split() == ["node", "cpu", "reason"]
+        await pilot.press("home")
+        assert "before" == app.shown()[0].strip()
+
+
+async def test_long_text_wraps_and_nothing_is_lost() -> None:
+    words = " ".join(f"word{i}" for i in range(30))
+    app = GridApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.grid.set_table(Table("T", (Column("a"), Column("b", flexible=True)), [Row("1", (Piece("x"), Piece(words)))]))
+        await pilot.pause()
+        shown = " ".join(" ".join(app.shown()).split())
+        assert all(word in shown for word in words.split())
+
+
+async def test_the_cursor_stays_on_its_row_when_the_table_is_drawn_again() -> None:
+    app = GridApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.grid.set_table(Table("T", COLUMNS, [row(i) for i in range(10)]))
+        app.grid.focus()
+        await pilot.press("down", "down")
+        app.grid.set_table(Table("T", COLUMNS, [row(i) for i in range(1, 11)]))
+        assert app.grid.cursor_row is not None
+        assert "2" == app.grid.cursor_row.key
+
+
+async def test_an_unfinished_expression_filters_literally() -> None:
+    app = GridApp()
+    async with app.run_test(size=(60, 12)):
+        app.grid.set_table(Table("T", COLUMNS, [row(i) for i in range(10)]))
+        assert 0 == app.grid.set_filter("(")
+        assert 4 == app.grid.set_filter("reason [01]$")
+
+
+def test_a_line_is_wrapped_without_losing_a_word_or_its_style() -> None:
+    pieces = line("one two three ", Piece("four five six", "bad"), " seven")
+    wrapped = wrap(pieces, 12)
+    assert text_of(pieces).split() == " ".join(text_of(entry) for entry in wrapped).split()
+    assert {"four", "five", "six"} == {p.text.strip() for entry in wrapped for p in entry if p.style == "bad"}
+    assert all(len(text_of(entry).rstrip()) <= 12 for entry in wrapped)
+
+
+def test_columns_that_cannot_shrink_make_the_table_wider_than_the_screen() -> None:
+    table = Table("T", tuple(Column(f"column {i}") for i in range(12)))
+    rows = [Row("1", tuple(Piece("a value here") for _ in range(12)))]
+    assert lay_out(table, rows, 80).width > 80

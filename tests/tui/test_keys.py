@@ -1,0 +1,245 @@
+"""Every key of the footer and the help is bound, and does what it says."""
+
+from collections.abc import Callable
+
+import pytest
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.binding import Binding
+from textual.widgets import Input
+
+from tests.tui.driving import NARROW, Desk, opened
+from vcdebug.tui.screens.breakpoint import BreakpointScreen
+from vcdebug.tui.screens.chooser import ChooserScreen
+from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.tui.screens.help import help_table, key_name
+from vcdebug.tui.screens.keys import ALWAYS, FOOTER, KEYS
+from vcdebug.tui.screens.main import MainScreen
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.prompt import Prompt
+
+BINDINGS = [binding for binding in KEYS if isinstance(binding, Binding)]
+BOUND = {key.strip(): binding for binding in BINDINGS for key in binding.key.split(",")}
+
+START = 60
+
+
+def moved(desk: Desk) -> bool:
+    return desk.seq != START
+
+
+def prompt_open(desk: Desk) -> bool:
+    return desk.main.query_one(Prompt).has_class("-open")
+
+
+def page_open(desk: Desk) -> bool:
+    return isinstance(desk.app.screen, DetailScreen)
+
+
+EFFECTS: dict[str, Callable[[Desk], bool]] = {
+    "step": moved,
+    "breakpoint": lambda desk: isinstance(desk.app.screen, BreakpointScreen),
+    "help": page_open,
+    "command": prompt_open,
+    "filter": prompt_open,
+    "goto": prompt_open,
+    "explain": page_open,
+    "last_position": moved,
+    "run_to_cursor": moved,
+    "about": moved,
+    "app": lambda desk: desk.main.focused is not desk.panel("flow"),
+    "panel": lambda desk: desk.main.focused is not desk.panel("queues"),
+    "zoom": lambda desk: desk.main.maximized is not None,
+    "copy": lambda desk: "copied" in desk.status(),
+    "open": lambda desk: isinstance(desk.app.screen, ChooserScreen),
+    "back": lambda desk: desk.status() == "",
+    "quit": lambda desk: not desk.app.is_running or desk.app._exit,
+}
+
+
+async def prepare(desk: Desk, action: str) -> None:
+    """Stand where the key has something to do."""
+    await desk.command(f"goto {START}")
+    assert START == desk.seq
+    if action == "run_to_cursor":
+        await desk.press("end")
+    if action == "panel":
+        await desk.press("7")
+    if action == "back":
+        desk.main.say("something to say")
+
+
+KEYS_TO_PRESS = [(key, binding) for key, binding in BOUND.items() if not key.startswith("ctrl+shift")]
+
+
+@pytest.mark.parametrize(("key", "binding"), KEYS_TO_PRESS, ids=[key for key, _ in KEYS_TO_PRESS])
+async def test_each_key_does_something(key: str, binding: Binding) -> None:
+    action = binding.action.partition("(")[0].partition(".")[0]
+    async with opened("preempt-works") as desk:
+        await prepare(desk, action)
+        await desk.press("8" if key == "7" else key)
+        assert EFFECTS[action](desk), f"{key} has no effect"
+
+
+def test_each_key_names_an_action_that_exists() -> None:
+    for binding in BINDINGS:
+        name = binding.action.partition("(")[0]
+        target = f"action_{name.removeprefix('app.')}"
+        owner = type(MainScreen.app) if name.startswith("app.") else MainScreen
+        assert name.startswith("app.") or hasattr(owner, target), binding
+
+
+def test_the_footer_lists_only_keys_that_are_bound() -> None:
+    names = {key_name(key) for key in BOUND}
+    listed = [key for entry, _ in (*FOOTER, *ALWAYS) for key in entry.split()]
+    assert [] == [key for key in listed if key not in names]
+
+
+def test_the_help_lists_every_key() -> None:
+    shown = [row.cells[0].text for row in help_table(KEYS).rows]
+    listed = {name for text in shown for name in text.split()}
+    assert [] == [key for key in BOUND if key_name(key) and key_name(key) not in listed]
+
+
+@pytest.mark.parametrize(
+    ("sent", "action"),
+    [
+        ("\x1b[15~", "step('continue')"),
+        ("\x1b[15;2~", "step('continue', True)"),
+        ("\x1b[20~", "breakpoint"),
+        ("\x1b[21~", "step('over')"),
+        ("\x1b[21;2~", "step('over', True)"),
+        ("\x1b[23~", "step('into')"),
+        ("\x1b[23;2~", "step('out')"),
+        ("\x1b[23;5~", "step('into', True)"),
+        ("\x1b[23;6~", "step('out', True)"),
+        ("\x1bOP", "help"),
+    ],
+)
+def test_what_terminals_send_for_function_keys_is_bound(sent: str, action: str) -> None:
+    keys = ANSI_SEQUENCES_KEYS[sent]
+    assert not isinstance(keys, str)
+    assert action == BOUND[keys[0].value].action
+
+
+async def test_a_capital_takes_the_step_back() -> None:
+    async with opened("preempt-works") as desk:
+        for forward, backward in (("n", "N"), ("s", "S"), ("f10", "f22"), ("f11", "ctrl+f11")):
+            await desk.command(f"goto {START}")
+            await desk.press(forward)
+            assert START < desk.seq
+            await desk.press(backward)
+            assert START == desk.seq
+
+
+async def test_tab_walks_over_all_visible_panels_and_comes_back() -> None:
+    async with opened("preempt-works") as desk:
+        seen = []
+        for _ in range(5):
+            assert desk.main.focused is not None
+            seen.append(desk.main.focused.id)
+            await desk.press("tab")
+        assert ["flow", "jobs", "moment", "equation", "statement"] == seen
+        assert "flow" == desk.main.focused.id
+
+
+@pytest.mark.parametrize("key", list("123456789"))
+async def test_each_digit_brings_its_panel_on_a_narrow_screen(key: str) -> None:
+    async with opened("preempt-works", NARROW) as desk:
+        await desk.press(key)
+        focused = desk.main.focused
+        assert isinstance(focused, Grid)
+        assert key == getattr(focused, "KEY", "")
+        assert focused.size.height >= min(3, focused.virtual_size.height)
+
+
+async def test_a_filter_keeps_matching_rows_and_escape_brings_all_back() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("6")
+        everything = len(desk.panel("nodes").shown_rows)
+        await desk.press("slash")
+        await desk.pilot.press("0", "1")
+        await desk.pilot.pause()
+        assert 0 < len(desk.panel("nodes").shown_rows) < everything
+        await desk.press("enter")
+        assert 0 < len(desk.panel("nodes").shown_rows) < everything
+        assert desk.main.focused is desk.panel("nodes")
+        await desk.press("escape", "escape")
+        assert everything == len(desk.panel("nodes").shown_rows)
+
+
+async def test_an_exclamation_mark_turns_a_filter_round() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("6")
+        everything = len(desk.panel("nodes").shown_rows)
+        kept = desk.panel("nodes").set_filter("01")
+        assert everything == kept + desk.panel("nodes").set_filter("!01")
+
+
+async def test_the_command_line_remembers_what_was_typed() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.command("goto 10")
+        await desk.command("goto 20")
+        await desk.press("colon", "up", "up", "enter")
+        assert 10 == desk.seq
+
+
+async def test_a_command_is_typed_letter_by_letter() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("colon")
+        await desk.type("goto 42")
+        assert 42 == desk.seq
+
+
+async def test_a_breakpoint_from_the_dialog_has_the_condition_that_was_typed() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("b", "tab")
+        desk.app.screen.query_one("#condition", Input).value = 'plugin == "gang"'
+        await desk.press("enter")
+        assert ('break victim if plugin == "gang"',) == tuple(stand.text for stand in desk.moment.breakpoints)
+
+
+async def test_a_condition_that_is_wrong_says_so_in_the_dialog() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("b", "tab")
+        desk.app.screen.query_one("#condition", Input).value = "plugin =="
+        await desk.press("enter")
+        assert isinstance(desk.app.screen, BreakpointScreen)
+        assert "✗" in str(desk.app.screen.query_one("#error").render())
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("jump", "no command 'jump'"),
+        ("goto far", "'far' is no event number"),
+        ("break nothing", "no kind of breakpoint"),
+        ("toggle 7", "no breakpoint 7"),
+        ("explain ml/none", "ml/none"),
+        ("panel attic", "no panel"),
+    ],
+)
+async def test_a_wrong_command_is_one_clear_line(line: str, words: str) -> None:
+    async with opened("preempt-works") as desk:
+        await desk.command(line)
+        assert words in desk.status()
+        assert "\n" not in desk.status()
+
+
+async def test_enter_opens_the_page_of_a_node_and_goes_from_a_job_to_its_visits() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("6", "enter")
+        assert page_open(desk)
+        await desk.press("escape")
+        await desk.press("5", "enter", "end", "enter")
+        assert not page_open(desk)
+        assert 1 != desk.seq
+
+
+async def test_the_explanation_leads_to_the_event_that_proves_it() -> None:
+    async with opened() as desk:
+        await desk.command("explain research/llm-finetune")
+        page = desk.app.screen
+        assert isinstance(page, DetailScreen)
+        proof = page.table.rows[0].seq
+        await desk.press("enter")
+        assert proof == desk.seq

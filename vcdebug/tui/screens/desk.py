@@ -1,0 +1,125 @@
+"""What is on the main screen: panels around one moment, the replay that fills them, the line at the bottom."""
+
+from __future__ import annotations
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.reactive import reactive
+from textual.screen import Screen
+
+from vcdebug.errors import VcdebugError
+from vcdebug.tui import worker
+from vcdebug.tui.driver import Driver
+from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
+from vcdebug.tui.moment import Moment
+from vcdebug.tui.panels import PANELS
+from vcdebug.tui.screens.keys import ALWAYS, FOOTER
+from vcdebug.tui.screens.lists import NARROW, Lists
+from vcdebug.tui.start import Start
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.header import ONE_LINE, Header
+from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.tui.widgets.status import Key, Status
+from vcdebug.tui.widgets.timeline import Timeline
+
+RIGHT = ("moment", "equation", "statement")
+
+
+class Desk(Screen[str]):
+    """Holds the moment; every change of it reaches all panels."""
+
+    HORIZONTAL_BREAKPOINTS = [
+        (0, "-narrow"),
+        (NARROW, "-wide"),
+        (ONE_LINE, "-very-wide"),
+    ]
+    ALLOW_IN_MAXIMIZED_VIEW = "Header,Timeline,Status,Prompt"
+
+    moment: reactive[Moment | None] = reactive(None, always_update=True)
+
+    def __init__(self, start: Start) -> None:
+        super().__init__()
+        self.start = start
+        self.driver: Driver | None = None
+        self.failure = ""
+
+    def compose(self) -> ComposeResult:
+        """Flow and lists on the left, the moment on the right, the timeline below."""
+        panels = {panel.TITLE.lower(): panel for panel in PANELS}
+        yield Header().data_bind(Desk.moment)
+        with Horizontal(id="body"):
+            yield Lists(id="left").data_bind(Desk.moment)
+            with Vertical(id="right"):
+                yield from (panels[name](id=name).data_bind(Desk.moment) for name in RIGHT)
+        yield Timeline().data_bind(Desk.moment)
+        yield Status()
+        yield Prompt()
+
+    def on_mount(self) -> None:
+        """Start the replay; keys answer meanwhile."""
+        status = self.query_one(Status)
+        status.keys = tuple(Key(*key) for key in FOOTER)
+        status.always = tuple(Key(*key) for key in ALWAYS)
+        self.query_one(Header).name_shown = self.start.name
+        self.query_one("#moment" if self.app.size.width < NARROW else "#flow").focus()
+        self.replay()
+
+    # The recording
+
+    @work(thread=True, exclusive=True)
+    def replay(self) -> None:
+        """Load and replay in a thread."""
+        worker.run(self.start.source, self.post_message)
+
+    @on(Progress)
+    def progressed(self, event: Progress) -> None:
+        """Say how far it is."""
+        self.query_one(Header).progress = event.text
+
+    @on(CycleFailed)
+    def failed(self, event: CycleFailed) -> None:
+        """One line says why there is nothing to see."""
+        self.failure = event.line
+        self.query_one(Header).progress = "nothing to show"
+        self.say(event.line, error=True)
+
+    @on(CycleReady)
+    def ready(self, event: CycleReady) -> None:
+        """Stand at the first event, or where the command line said."""
+        self.driver = Driver(event.recording)
+        try:
+            self.moment = self.start.apply(self.driver)
+        except VcdebugError as error:
+            self.moment = self.driver.moment()
+            self.say(error.line(), error=True)
+
+    def say(self, text: str, *, error: bool = False) -> None:
+        """A line in place of the keys, until the next one."""
+        self.query_one(Status).say(text, error=error)
+
+    def ready_driver(self) -> Driver | None:
+        """The driver, or a word about why there is none yet."""
+        if self.driver is None:
+            self.say(self.failure or "still replaying: this key works in a moment", error=bool(self.failure))
+        else:
+            self.say("")
+        return self.driver
+
+    # Panels
+
+    @property
+    def grid(self) -> Grid:
+        """The table that has the focus, else the flow."""
+        return self.focused if isinstance(self.focused, Grid) else self.query_one("#flow", Grid)
+
+    def show_panel(self, name: str) -> None:
+        """Bring a panel to the front and give it the focus."""
+        found = next((panel for panel in PANELS if panel.TITLE.lower().startswith(name.lower()[:4])), None)
+        if found is None or not name:
+            self.say(f"no panel {name!r}: {', '.join(panel.TITLE.lower() for panel in PANELS)}", error=True)
+            return
+        panel = found.TITLE.lower()
+        self.query_one(Lists).bring(panel)
+        self.minimize()
+        self.query_one(f"#{panel}").focus()

@@ -12,6 +12,7 @@ from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
 from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.canonical import binary_text, decimal_text, milli_text
 
 UNSCHEDULABLE_CONDITION = "Unschedulable"
@@ -71,8 +72,21 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
         for uid in sorted(job.tasks):
             if allocated_status(job.tasks[uid].status):
                 for queue in charged:
-                    allocated[queue].add(job.tasks[uid].resreq)
+                    allocated[queue].add(_request(ssn, job.tasks[uid]))
     return {name: _quantities(resource) for name, resource in allocated.items()}
+
+
+def _request(ssn: Session, task: TaskInfo) -> Resource:
+    """The task's request; amounts of devices that it holds replace what it asked for."""
+    node = ssn.nodes.get(task.node_name)
+    if node is None or not node.devices:
+        return task.resreq
+    request = task.resreq.clone()
+    for ledger in node.devices.values():
+        if ledger.has_request(task.pod):
+            for name, amount in ledger.queue_amounts(task.pod).items():
+                request.set_scalar(name, amount)
+    return request
 
 
 def _ancestors(ssn: Session, queue: str) -> list[str]:

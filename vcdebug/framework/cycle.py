@@ -99,7 +99,9 @@ def _open_plugin(ssn: Session, plugin: Plugin) -> None:
     ssn.withdrawn = {}
     plugin.on_session_open(ssn)
     register(ssn.functions, plugin, ssn.withdrawn)
-    ssn.handlers.append((getattr(plugin, "allocate_func", None), getattr(plugin, "deallocate_func", None)))
+    for method, handlers in (("allocate_func", ssn.allocate_handlers), ("deallocate_func", ssn.deallocate_handlers)):
+        if hasattr(plugin, method):
+            handlers.append(getattr(plugin, method))
 
 
 def _run_action(ssn: Session, name: str, actions: Registry) -> None:

@@ -1,4 +1,7 @@
-"""Random numbers of a cycle: 0 by the rule of the recordings, or drawn from a seed."""
+"""Random numbers of a cycle: 0 by the rule of the recordings, or drawn from a seed.
+
+Upstream: math/rand, wherever the scheduler draws.
+"""
 
 from __future__ import annotations
 

@@ -65,7 +65,8 @@ class Session:
         self.view = NodeView.build(self.node_table.names, self.nodes, gate=snapshot.flags.gate)
         self.draws = Draws(snapshot.chance.tie_seed)
         self.plugins: dict[str, Plugin] = {}
-        self.handlers: list[tuple[Handler | None, Handler | None]] = []
+        self.allocate_handlers: list[Handler] = []
+        self.deallocate_handlers: list[Handler] = []
         self.functions: Functions = {}
         self.ballots: dict[str, Tiers] = {}
         self.withdrawn: dict[str, None] = {}
@@ -73,6 +74,7 @@ class Session:
         self.node_search_start = snapshot.chance.search_start
         """Where the next search over nodes begins; shared by all actions of the process."""
         self._cycle_states: dict[TaskId, CycleState] = {}
+        self._ledger_keepers: list[tuple[str, Plugin]] | None = None
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     # Asking
@@ -156,30 +158,36 @@ class Session:
 
     def allocated(self, task: TaskInfo) -> list[str]:
         """Tell every handler; the errors that they set."""
-        return self._tell(task, [handlers[0] for handlers in self.handlers])
+        return self._tell(task, self.allocate_handlers)
 
     def deallocated(self, task: TaskInfo) -> None:
         """Tell every handler."""
-        self._tell(task, [handlers[1] for handlers in self.handlers])
+        self._tell(task, self.deallocate_handlers)
 
-    def _tell(self, task: TaskInfo, handlers: list[Handler | None]) -> list[str]:
+    def _tell(self, task: TaskInfo, handlers: list[Handler]) -> list[str]:
         errors: list[str] = []
         self.record.silent += 1
         try:
             for handler in handlers:
-                if handler is not None:
-                    event = Event(task)
-                    handler(event)
-                    if event.err is not None:
-                        errors.append(event.err)
+                event = Event(task)
+                handler(event)
+                if event.err is not None:
+                    errors.append(event.err)
         finally:
             self.record.silent -= 1
         return errors
 
     def ledgers(self, task: TaskInfo) -> Books:
         """Each plugin's figures that an operation on the task touches."""
-        figures = ((name, self.plugins[name].ledger(task)) for name in sorted(self.plugins))
+        figures = [(name, keeper.ledger(task)) for name, keeper in self._keepers()]
         return tuple((name, figure) for name, figure in figures if figure is not None)
+
+    def _keepers(self) -> list[tuple[str, Plugin]]:
+        """Plugins that keep a ledger, by name."""
+        if self._ledger_keepers is None:
+            named = [(name, self.plugins[name]) for name in sorted(self.plugins)]
+            self._ledger_keepers = [(name, one) for name, one in named if type(one).ledger is not Plugin.ledger]
+        return self._ledger_keepers
 
     def books(self) -> Books:
         """All figures of all plugins."""

@@ -117,11 +117,14 @@ class AffinityState:
     existing_anti: PairCounts
     affinity: PairCounts
     anti: PairCounts
+    verdicts: IntArray | None = None
+    """The filter's answer for every node of the view; a simulation's changing counts have none."""
 
     def clone(self) -> AffinityState:
         """A copy with its own counts."""
         return replace(
             self,
+            verdicts=None,
             existing_anti={key: counts.copy() for key, counts in self.existing_anti.items()},
             affinity={key: counts.copy() for key, counts in self.affinity.items()},
             anti={key: counts.copy() for key, counts in self.anti.items()},
@@ -147,9 +150,11 @@ class InterPodAffinity:
         existing = self._existing_anti(shape.group, labels)
         if not existing and not shape.affinity.has_required:
             return None
-        return AffinityState(
+        state = AffinityState(
             incoming, shape.group, labels, existing, self._affinity_counts(incoming), self._anti_counts(incoming)
         )
+        state.verdicts = self.filter(state, np.arange(len(self._view), dtype=np.int64))
+        return state
 
     def _existing_anti(self, group: LabelGroup, namespace_labels: Labels | None) -> PairCounts:
         pairs: PairCounts = {}
@@ -180,6 +185,8 @@ class InterPodAffinity:
 
     def filter(self, state: AffinityState, rows: IntArray) -> IntArray:
         """FITS or the first failing check per row."""
+        if state.verdicts is not None:
+            return state.verdicts[rows]
         labels = self._view.labels
         answer = np.where(_affinity_satisfied(state, labels, rows), FITS, AFFINITY)
         answer[(answer == FITS) & _any_matches(state.anti, labels, rows)] = ANTI_AFFINITY

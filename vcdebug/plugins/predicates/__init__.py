@@ -7,6 +7,7 @@ not known to a snapshot).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
 from vcdebug.kube.nodeview import NodeView
-from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, Status
+from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, Status, aborts
 from vcdebug.model.names import Codes, IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
@@ -38,7 +39,7 @@ from vcdebug.plugins.predicates.stable import (
     StableFilters,
     stable_verdict,
 )
-from vcdebug.plugins.predicates.verdicts import Chain, where
+from vcdebug.plugins.predicates.verdicts import Chain, Verdict, where
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
     NodeVolumeLimitsFilter,
@@ -129,6 +130,8 @@ class Predicates(Plugin):
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         rows, pod = nodes.rows, task.pod
         state = self._ssn.cycle_state(task)
+        if len(rows) == 1:
+            return np.array([self._predicate_one(pod, state, rows)], dtype=np.uint16)
         chain = Chain(self._ssn.reasons, len(rows))
         chain.add(where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
         chain.add(stable_verdict(self._stable_index(pod, rows)))
@@ -138,6 +141,26 @@ class Predicates(Plugin):
             if candidate.name not in state.skip:
                 self._run(candidate, chain, pod, state, rows)
         return chain.codes()
+
+    def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
+        """As predicate, for one node: actions ask about a node again after each eviction."""
+        row = int(rows[0])
+        statuses: list[Status] = []
+        if self._max_pods[row] <= self._view.pod_count[row]:
+            statuses.append(TOO_MANY_PODS)
+        for verdict in self._verdicts(pod, state, rows):
+            failing = int(verdict.failing[0])
+            if failing:
+                statuses.append(verdict.statuses[failing - 1])
+                if aborts(statuses[-1]):
+                    break
+        return self._ssn.reasons.code(tuple(statuses)) if statuses else 0
+
+    def _verdicts(self, pod: Pod, state: CycleState, rows: IntArray) -> Iterator[Verdict]:
+        yield stable_verdict(self._stable_index(pod, rows))
+        for candidate in self._filters:
+            if candidate.name not in state.skip:
+                yield candidate.filter(pod, state, rows)
 
     def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:
         index = self._stable.index(self._view.shapes.placement(pod))[rows]

@@ -42,7 +42,7 @@ class Source:
         """Whether a line of the node carries the comment that allows it."""
         first = getattr(node, "lineno", 1)
         last = getattr(node, "end_lineno", first)
-        return any(f"# {mark}" in line for line in self.lines[first - 1 : last])
+        return any(mark in line.partition("#")[2] for line in self.lines[first - 1 : last])
 
     def functions(self) -> Iterator[Function]:
         for node in ast.walk(self.tree):

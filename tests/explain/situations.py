@@ -78,6 +78,7 @@ def situations() -> Iterator[Situation]:
     """Every situation."""
     yield from outside()
     yield from doors()
+    yield from late_doors()
     yield from filters()
     yield from victims()
     yield from reclaims()
@@ -97,6 +98,9 @@ def outside() -> Iterator[Situation]:
     yield Situation("another scheduler", "other-scheduler", elsewhere, conf(PLAIN))
     half = of(nodes("n1"), wanted(1, cpu="1", min_member=2), [pod("wanted-9", "wanted", schedulerName="other")])
     yield Situation("one pod names another scheduler", "other-scheduler", half, conf(PLAIN))
+    beside = of(nodes("n1"), wanted(1, cpu="1"), [pod("wanted-9", "wanted", schedulerName="other")])
+    yield Situation("the pod that names another scheduler", "other-scheduler", beside, conf(PLAIN), "wanted-9")
+    yield Situation("the pod beside it", "places", beside, conf(PLAIN), "wanted-0")
     orphan = of(nodes("n1"), pods("wanted", 1))
     yield Situation("no PodGroup", "podgroup-missing", orphan, conf(PLAIN))
     alone = of(nodes("n1"), [pod("alone")])
@@ -136,6 +140,12 @@ def doors() -> Iterator[Situation]:
     yield Situation("no pods at all", "not-enough-pods", of(nodes("n1"), [pod_group("wanted")]), conf(PLAIN))
     gates = [{"name": "example.com/wait"}]
     yield Situation("behind a gate", "scheduling-gate", of(nodes("n1"), wanted(schedulingGates=gates)), conf(PREEMPT))
+
+
+def late_doors() -> Iterator[Situation]:
+    """Admitted in an earlier cycle."""
+    closed = of(nodes("n1"), [queue("default", state="Closed")], wanted())
+    yield Situation("queue closed after admission", "queue-not-allocatable", closed, conf(PLAIN))
 
 
 def filters() -> Iterator[Situation]:
@@ -192,6 +202,17 @@ def victims() -> Iterator[Situation]:
     strict = {"gang": {"enablePreemptable": "false"}}
     fair = conf(PREEMPT, first="drf", second="gang predicates proportion nodeorder", more=strict)
     yield Situation("the share would be too high", "drf", drf, fair)
+    budget = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "keep", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "a"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    members = [*running("a", "n1"), budget]
+    for manifest in members:
+        manifest["metadata"]["labels"] = {"app": "a"}
+    budgeted = conf(PREEMPT, first="priority gang conformance pdb")
+    yield Situation("a disruption budget", "pdb", of(nodes("n1"), members, wanted()), budgeted)
     never = of(FULL, wanted(preemptionPolicy="Never"))
     yield Situation("policy Never", "preemption-policy-never", never, conf(PREEMPT))
     unfit = of(FULL, wanted(preemptionPolicy="Never", nodeSelector={"a": "b"}))

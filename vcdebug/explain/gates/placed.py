@@ -25,6 +25,8 @@ def placed(case: Case) -> Finding | None:
             return None
         if task not in case.placed:
             return _was_there(case, [task])
+    elif any(pod.key == case.pod for pod in case.hidden_pods):
+        return None
     if not case.pending_at_open:
         return _was_there(case, list(case.tasks.values())) if case.tasks else None
     firm = [task for task in case.placed if task.status is not TaskStatus.ALLOCATED]

@@ -9,6 +9,7 @@ from vcdebug.explain.gates.limits import Limit, allocate_limit
 from vcdebug.explain.room import Room
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
+from vcdebug.model.queue import OPEN
 from vcdebug.model.task import TaskInfo
 
 NOT_ALLOCATABLE = "queue-not-allocatable"
@@ -73,7 +74,8 @@ def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit) -
     where = f"{but}q" if but else "Q"
     if not limit.exceeded:
         state = case.queue.state or "without a state"
-        return f"{where}ueue {case.queue.name} ({state}) may not allocate {task.name}: {plugin} says no."
+        reason = "says no" if state == OPEN else "lets only Open queues allocate"
+        return f"{where}ueue {case.queue.name} ({state}) may not allocate {task.name}: {plugin} {reason}."
     name = limit.first
     kind = "capability" if limit.hard else "deserved amount" if limit.figure == "deserved" else "real capability"
     above = "" if limit.queue == case.queue.name else f": its ancestor {limit.queue}"

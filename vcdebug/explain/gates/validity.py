@@ -12,7 +12,10 @@ GATED = "scheduling-gate"
 
 
 def all_hidden(case: Case) -> Finding | None:
-    """Every pod of the job names another scheduler."""
+    """Every pod of the job, or the one that was asked about, names another scheduler."""
+    asked = [pod for pod in case.hidden_pods if pod.key == case.pod]
+    if asked:
+        return other_scheduler(case.recording, case.job.uid, asked)
     if case.tasks or not case.hidden_pods:
         return None
     return other_scheduler(case.recording, case.job.uid, case.hidden_pods)

@@ -1,0 +1,84 @@
+"""`vcdebug capture` writes one file that the other commands take, and names what is missing."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.capture.fake_server import FakeApi, serving, write_kubeconfig
+from tests.capture.small_cluster import small_cluster
+from tests.cli.transcripts import call
+from vcdebug.cli.main import main
+
+
+@pytest.fixture
+def api() -> FakeApi:
+    return small_cluster()
+
+
+@pytest.fixture
+def kubeconfig(api: FakeApi, tmp_path: Path) -> Iterator[str]:
+    with serving(api) as address:
+        yield str(write_kubeconfig(tmp_path / "config", address))
+
+
+def test_the_file_replays(kubeconfig: str, tmp_path: Path) -> None:
+    target = tmp_path / "cluster.tar.gz"
+    code, out, err = call(["capture", "--kubeconfig", kubeconfig, "-o", str(target)])
+    assert (0, f"{target}\n") == (code, out)
+    assert "objects in" in err.splitlines()[-1]
+    assert 0 == call(["run", str(target)])[0]
+    assert call(["inspect", str(target), "--json"])[0] in (0, 2)
+
+
+def test_without_a_file_it_is_named_after_context_and_time(
+    kubeconfig: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = call(["capture", "--kubeconfig", kubeconfig])
+    assert 0 == code
+    assert out.startswith("dev-20")
+    assert (tmp_path / out.strip()).is_file()
+
+
+def test_redaction_is_asked_for_by_name(kubeconfig: str, tmp_path: Path) -> None:
+    plain, redacted = tmp_path / "a.tar.gz", tmp_path / "b.tar.gz"
+    assert 0 == call(["capture", "--kubeconfig", kubeconfig, "-o", str(plain)])[0]
+    assert 0 == call(["capture", "--kubeconfig", kubeconfig, "-o", str(redacted), "--redact"])[0]
+    counts = [json.loads(call(["inspect", str(path), "--json"])[1])["objects"] for path in (plain, redacted)]
+    assert counts[0] == counts[1]
+
+
+def test_a_missing_permission_is_one_line_that_names_it(api: FakeApi, kubeconfig: str, tmp_path: Path) -> None:
+    api.forbidden.add("podgroups.scheduling.volcano.sh")
+    target = tmp_path / "cluster.tar.gz"
+    code, out, err = call(["capture", "--kubeconfig", kubeconfig, "-o", str(target)])
+    assert (1, "") == (code, out)
+    assert 1 == err.count("\n")
+    assert 'missing permission: verb "list", resource "podgroups", API group "scheduling.volcano.sh"' in err
+    assert not target.exists()
+
+
+def test_an_unknown_context_is_one_line(kubeconfig: str, tmp_path: Path) -> None:
+    arguments = ["--kubeconfig", kubeconfig, "--context", "nowhere", "-o", str(tmp_path / "x.tar.gz")]
+    code, _, err = call(["capture", *arguments])
+    assert 1 == code
+    assert 1 == err.count("\n")
+    assert "nowhere" in err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_person_sees_a_bar_on_stderr(kubeconfig: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    assert 0 == main(["capture", "--kubeconfig", kubeconfig, "-o", str(tmp_path / "x.tar.gz")])
+    assert "Pod" in screen.getvalue()

@@ -17,6 +17,7 @@ PLUGINS: dict[str, str] = {
     "predicates": "vcdebug.plugins.predicates:Predicates",
     "priority": "vcdebug.plugins.priority:Priority",
     "proportion": "vcdebug.plugins.proportion:Proportion",
+    "rescheduling": "vcdebug.plugins.rescheduling:Rescheduling",
     "resource-strategy-fit": "vcdebug.plugins.resource_strategy_fit:ResourceStrategyFit",
     "resourcequota": "vcdebug.plugins.resourcequota:ResourceQuota",
     "sla": "vcdebug.plugins.sla:Sla",

@@ -63,6 +63,16 @@ def nano_value(text: object) -> int:
     return amount.unscaled * _ten_to(_NANO - amount.scale)
 
 
+def approximate_float(text: object) -> float:
+    """Go's AsApproximateFloat64: mantissa and power of ten, each as a float; raises QuantityError."""
+    amount = _amount(_parts(_quantity_text(text)))
+    if isinstance(amount, _Int64Amount):
+        mantissa, exponent = float(amount.mantissa), amount.scale
+    else:
+        mantissa, exponent = float(amount.unscaled), -amount.scale
+    return mantissa if exponent == 0 else mantissa * float(f"1e{exponent}")
+
+
 def go_struct_text(text: object) -> str:
     """Go's `%v` of a parsed Quantity: value and scale, the long form, the cached text, the format."""
     cached = _quantity_text(text)

@@ -1,0 +1,236 @@
+"""rescheduling: names running tasks on busy nodes as victims, so that idle nodes get some of the load.
+
+Upstream: plugins/rescheduling.
+Differs: what the process remembers is an input: meta.json's `scheduler` (started, lastRescheduling) and usage.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from vcdebug.framework.plugin import Plugin
+from vcdebug.framework.session import Session
+from vcdebug.framework.slice_sort import slice_sorted
+from vcdebug.gomath import trunc
+from vcdebug.gotime import MINUTE, nanoseconds, parse_duration
+from vcdebug.kube.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, pod_qos
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.pod import Pod
+from vcdebug.model.resource import AssertPanic
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.quantity import approximate_float, milli_value, value
+from vcdebug.snapshot.snapshot import Snapshot
+
+STRATEGY = "lowNodeUtilization"
+DEFAULT_INTERVAL = 5 * MINUTE
+DEFAULT_PERIOD = "5m"
+FILLED_PERIOD = "10m"
+"""The only period that the real scheduler measures."""
+DIMENSIONS = ("cpu", "memory")
+ALL = 100.0
+USAGE_KEYS = {"cpu": "cpu", "memory": "mem"}
+
+Percents = dict[str, float]
+
+
+class Settings(NamedTuple):
+    """The arguments of the last tier that names the plugin."""
+
+    interval: int
+    period: str
+    strategies: tuple[str, ...]
+    params: Mapping[Any, Any]
+    """Of the strategy lowNodeUtilization; the last entry of that name counts."""
+
+    @classmethod
+    def read(cls, raw: Mapping[object, object]) -> Settings:
+        """Texts of another type panic, as upstream's type assertions do."""
+        interval = parse_duration(_text(raw, "interval"))
+        strategies, params = _strategies(raw.get("strategies"))
+        return cls(
+            DEFAULT_INTERVAL if interval is None else interval,
+            _text(raw, "metricsPeriod") or DEFAULT_PERIOD,
+            strategies,
+            params,
+        )
+
+
+class Busy:
+    """A node with its utilisation in percent, which falls as victims are chosen."""
+
+    __slots__ = ("node", "percents")
+
+    def __init__(self, node: NodeInfo, percents: Percents) -> None:
+        self.node = node
+        self.percents = percents
+
+
+class Rescheduling(Plugin):
+    """Works once per interval, and only with measurements under its metrics period."""
+
+    name: ClassVar[str] = "rescheduling"
+
+    def on_session_open(self, ssn: Session) -> None:
+        self._ssn = ssn
+        self._settings = Settings.read(_last_arguments(ssn))
+        self.problems = tuple(_missing(ssn.snapshot, self._settings.period))
+        if not _due(ssn.snapshot, self._settings.interval) or STRATEGY not in self._settings.strategies:
+            ssn.withdraw(self, "victim_tasks")
+
+    def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
+        """Victims from nodes above a target, as long as nodes below all thresholds have room for them."""
+        low_at, target = _thresholds(self._settings.params)
+        measured = [Busy(node, self._percents(node)) for node in self._ssn.nodes.values()]
+        low = [busy for busy in measured if _is_low(busy, low_at)]
+        high = [busy for busy in measured if not _is_low(busy, low_at) and _is_high(busy, target)]
+        if not low or len(low) == len(self._ssn.nodes) or not high:
+            return []
+        budget = _budget(low, target)
+        victims: list[TaskInfo] = []
+        for busy in slice_sorted(high, lambda a, b: _load(a) > _load(b)):
+            victims += self._evict(busy, budget, target, tasks)
+        return victims
+
+    def _percents(self, node: NodeInfo) -> Percents:
+        usage = self._ssn.snapshot.usage.get(node.name) or {}
+        return {name: float((usage.get(USAGE_KEYS[name]) or {}).get(self._settings.period, 0.0)) for name in DIMENSIONS}
+
+    def _evict(self, busy: Busy, budget: dict[str, int], target: Percents, tasks: list[TaskInfo]) -> list[TaskInfo]:
+        """Pods of the node from the least important one on; a running task is found by the pod's name alone."""
+        victims: list[TaskInfo] = []
+        capacity = (busy.node.manifest.get("status") or {}).get("capacity") or {}
+        pods = [task.pod for task in busy.node.tasks_in_order()]
+        for pod in slice_sorted(pods, self._goes_before):
+            above = any(busy.percents[name] >= target[name] for name in DIMENSIONS)
+            if not above or any(left == 0 for left in budget.values()):
+                return victims
+            task = next((task for task in tasks if task.pod.name == pod.name), None)
+            if task is None:
+                continue
+            victims.append(task)
+            for name, amount in (("cpu", trunc(task.resreq.milli_cpu)), ("memory", trunc(task.resreq.memory))):
+                budget[name] -= amount
+                busy.percents[name] = busy.percents[name] - _percent(name, amount, capacity)
+        return victims
+
+    def _goes_before(self, one: Pod, other: Pod) -> bool:
+        """No priority, then lower priority, then the weaker class; two best-effort pods each go before the other."""
+        if (one.priority is None) != (other.priority is None):
+            return one.priority is None
+        if one.priority is not None and other.priority is not None and one.priority != other.priority:
+            return one.priority < other.priority
+        qos = pod_qos(one, self._ssn.flags)
+        return qos == BEST_EFFORT or (qos == BURSTABLE and pod_qos(other, self._ssn.flags) == GUARANTEED)
+
+
+def _last_arguments(ssn: Session) -> Mapping[object, object]:
+    """The first entry of each tier; a later tier's overrides."""
+    named = [[option for option in tier if option.name == Rescheduling.name] for tier in ssn.conf.tiers]
+    return next((options[0].arguments for options in reversed(named) if options), {})
+
+
+def _due(snapshot: Snapshot, interval: int) -> bool:
+    past = snapshot.process
+    last = past.last_rescheduling or past.started or snapshot.now
+    return nanoseconds(last) + interval < nanoseconds(snapshot.now)
+
+
+def _missing(snapshot: Snapshot, period: str) -> Iterator[Problem]:
+    past = snapshot.process
+    if past.last_rescheduling is None and past.started is None:
+        effect = "the process counts as just started, so that no task is rescheduled"
+        yield Problem("meta.json", "", "scheduler.started", "is missing and rescheduling needs it", effect)
+    if not any(period in (usage.get("cpu") or {}) for usage in snapshot.usage.values()):
+        what = f"holds no measurement over {period}"
+        effect = f"utilisation counts as 0 (the real scheduler measures {FILLED_PERIOD} only)"
+        yield Problem("usage.json", "", "", what, effect)
+
+
+def _text(raw: Mapping[object, object], key: str) -> str:
+    """A missing key is empty; a value that is no text panics."""
+    if key not in raw:
+        return ""
+    text = raw[key]
+    if not isinstance(text, str):
+        raise AssertPanic(f"interface conversion: interface {{}} is {_go_type(text)}, not string")
+    return text
+
+
+def _go_type(item: object) -> str:
+    names = {bool: "bool", int: "int", float: "float64", str: "string", list: "[]interface {}"}
+    return "nil" if item is None else names.get(type(item), "map[interface {}]interface {}")
+
+
+def _strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Any, Any]]:
+    """(names, parameters of the strategy); an empty or missing list stands for the default one."""
+    listed = raw if isinstance(raw, list) else []
+    if not listed:
+        return (STRATEGY,), {}
+    found: list[tuple[str, Mapping[Any, Any]]] = []
+    for item in listed:
+        fields = {str(key).lower(): part for key, part in item.items()} if isinstance(item, dict) else None
+        if fields is None or not isinstance(fields.get("name") or "", str):
+            continue
+        params = fields.get("params") or {}
+        if isinstance(params, dict):
+            found.append((fields.get("name") or "", params))
+    own = [params for name, params in found if name == STRATEGY]
+    return tuple(name for name, _ in found), own[-1] if own else {}
+
+
+def _thresholds(params: Mapping[Any, Any]) -> tuple[Percents, Percents]:
+    """(below which a node is idle, above which it is busy); a map of the wrong type ends the reading."""
+    low, target = dict.fromkeys(DIMENSIONS, ALL), dict.fromkeys(DIMENSIONS, ALL)
+    for key, percents in (("thresholds", low), ("targetThresholds", target)):
+        if key not in params:
+            continue
+        stated = params[key]
+        if not isinstance(stated, dict):
+            break
+        percents.update((name, amount) for name, amount in _percentages(stated).items() if name in DIMENSIONS)
+    return low, target
+
+
+def _percentages(stated: Mapping[Any, Any]) -> Percents:
+    for key, amount in stated.items():
+        if not isinstance(key, str):
+            raise AssertPanic(f"interface conversion: interface {{}} is {_go_type(key)}, not string")
+        if type(amount) is not int:
+            raise AssertPanic(f"interface conversion: interface {{}} is {_go_type(amount)}, not int")
+    return {name: float(amount) for name, amount in stated.items()}
+
+
+def _is_low(busy: Busy, low_at: Percents) -> bool:
+    return not busy.node.unschedulable and all(busy.percents[name] < low_at[name] for name in DIMENSIONS)
+
+
+def _is_high(busy: Busy, target: Percents) -> bool:
+    return any(busy.percents[name] > target[name] for name in DIMENSIONS)
+
+
+def _load(busy: Busy) -> float:
+    return busy.percents["cpu"] + busy.percents["memory"]
+
+
+def _budget(low: list[Busy], target: Percents) -> dict[str, int]:
+    """What the idle nodes may take up to their targets, in thousandths of cpu and bytes."""
+    budget = dict.fromkeys(DIMENSIONS, 0)
+    for busy in low:
+        status = busy.node.manifest.get("status") or {}
+        room = status.get("allocatable") or status.get("capacity") or {}
+        amounts = {"cpu": milli_value(room.get("cpu")), "memory": value(room.get("memory"))}
+        for name in DIMENSIONS:
+            budget[name] += trunc(target[name] * float(amounts[name]) * 0.01)
+            budget[name] -= trunc(busy.percents[name] * float(amounts[name]) * 0.01)
+    return budget
+
+
+def _percent(name: str, amount: int, capacity: Mapping[str, object]) -> float:
+    """The share of the capacity; without capacity it is infinite, or no number."""
+    part = (float(amount) * 1e-3 if name == "cpu" else float(amount)) * 100
+    whole = approximate_float(capacity.get(name))
+    if whole == 0:
+        return float("nan") if part == 0 else float("inf")
+    return part / whole

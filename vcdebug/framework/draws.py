@@ -1,7 +1,5 @@
 """Random numbers of a cycle: 0 by the rule of the recordings, or drawn from a seed.
 
-Upstream: util/scheduler_helper (SelectBestNodeAndScore), actions/preempt (GetOffsetAndNumCandidates), which ask math/rand.
-
 Upstream: math/rand, wherever the scheduler draws.
 """
 

@@ -7,6 +7,7 @@ PLUGINS: dict[str, str] = {
     "conformance": "vcdebug.plugins.conformance:Conformance",
     "deviceshare": "vcdebug.plugins.deviceshare:Deviceshare",
     "drf": "vcdebug.plugins.drf:Drf",
+    "extender": "vcdebug.plugins.extender:Extender",
     "gang": "vcdebug.plugins.gang:Gang",
     "network-topology-aware": "vcdebug.plugins.network_topology_aware:NetworkTopologyAware",
     "nodegroup": "vcdebug.plugins.nodegroup:NodeGroup",

@@ -1,0 +1,220 @@
+"""extender: asks a webhook at the extension points that the configuration gives it a verb for.
+
+Upstream: plugins/extender.
+Differs: no call is made. Recorded answers (extender.json) are used; without one the plugin takes no part in that
+decision, and a note marks the event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.conf import CONF_FILE
+from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, Event, NodeScores, Plugin, ScoreError, Victims
+from vcdebug.framework.session import Session
+from vcdebug.model.fiterror import ERROR, SUCCESS, Status
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import Codes, NodeName
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import AssertPanic
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.extender.answers import Answers, Reply
+from vcdebug.snapshot.problem import Problem
+
+VERBS = {
+    "predicate": "extender.predicateVerb",
+    "batch_node_order": "extender.prioritizeVerb",
+    "preemptable": "extender.preemptableVerb",
+    "reclaimable": "extender.reclaimableVerb",
+    "job_enqueueable": "extender.jobEnqueueableVerb",
+    "job_enqueued": "extender.jobEnqueuedVerb",
+    "overused": "extender.queueOverusedVerb",
+    "job_ready": "extender.jobReadyVerb",
+    "allocate_func": "extender.allocateFuncVerb",
+    "deallocate_func": "extender.deallocateFuncVerb",
+    "on_session_open": "extender.onSessionOpenVerb",
+    "on_session_close": "extender.onSessionCloseVerb",
+}
+"""Method → the argument that names its verb; an empty verb registers nothing."""
+UNASKED = ("job_enqueued", "on_session_open", "on_session_close")
+"""Calls whose answer changes nothing that a missing one could be marked for."""
+MANAGED = "extender.managedResources"
+NOT_A_LIST = "Could not parse argument for key {} to type []string: {}"
+
+
+class Extender(Plugin):
+    """Every hook turns one recorded answer into a vote, and abstains without one."""
+
+    name: ClassVar[str] = "extender"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        raw = arguments.raw
+        self._verbs = {method: verb for method, key in VERBS.items() if isinstance(verb := raw.get(key), str) and verb}
+        self._ignorable = arguments.get_bool("extender.ignorable", default=False)
+        url = raw.get("extender.urlPrefix")
+        self._url = url if isinstance(url, str) else ""
+
+    def on_session_open(self, ssn: Session) -> None:
+        """An error of the opening call silences the plugin for the session, unless it may be ignored."""
+        self._ssn = ssn
+        self._managed = self._managed_resources()
+        self._answers = Answers(ssn, self._url)
+        self.problems = tuple(self._missing())
+        reply = self._ask("on_session_open", "") if "on_session_open" in self._verbs else None
+        if reply is not None and reply.error is not None and not self._ignorable:
+            self._verbs = {method: verb for method, verb in self._verbs.items() if method == "on_session_close"}
+        for method in VERBS:
+            if method not in self._verbs:
+                ssn.withdraw(self, method)
+
+    def _managed_resources(self) -> list[str]:
+        stated = self.arguments.raw.get(MANAGED)
+        if stated is None:
+            return []
+        if not isinstance(stated, list) or not all(isinstance(name, str) for name in stated):
+            raise AssertPanic(NOT_A_LIST.format(MANAGED, stated))
+        return stated
+
+    def _missing(self) -> Iterator[Problem]:
+        for method, verb in self._verbs.items():
+            if method not in UNASKED and not self._answers.knows(verb):
+                what = "extender.json holds no answer of this webhook"
+                yield Problem(CONF_FILE, "extender", VERBS[method], what, "the plugin takes no part in that decision")
+
+    def _ask(self, method: str, key: str) -> Reply | None:
+        return self._answers.ask(self._verbs[method], key)
+
+    def _interested(self, task: TaskInfo) -> bool:
+        """Whether a container names a managed resource; no list of them means every task."""
+        if not self._managed:
+            return True
+        spec = task.pod.spec
+        for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+            resources = container.get("resources") or {}
+            named = (*(resources.get("requests") or ()), *(resources.get("limits") or ()))
+            if any(name in self._managed for name in named):
+                return True
+        return False
+
+    # Nodes
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
+        if not self._interested(task) or not len(nodes):
+            return codes
+        if not self._answers.knows(self._verbs["predicate"]):
+            self._answers.mark(self._verbs["predicate"], task.key)
+            return codes
+        for index, name in enumerate(nodes.names):
+            codes[index] = self._verdict(task, name)
+        return codes
+
+    def _verdict(self, task: TaskInfo, node: NodeName) -> int:
+        reply = self._ask("predicate", f"{task.key} {node}")
+        if reply is None:
+            return 0
+        message, error = reply.field("status", str, "")
+        code, bad = reply.field("code", int, SUCCESS)
+        if error or bad:
+            return 0 if self._ignorable else self._ssn.reasons.error(error or bad or "")
+        if not message:
+            return 0
+        return self._ssn.reasons.code((Status(ERROR if code == SUCCESS else code, message, self.name),))
+
+    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        reply = self._ask("batch_node_order", task.key) if self._interested(task) else None
+        if reply is None:
+            return None
+        scores, error = reply.field("nodeScore", dict, None)
+        if error is not None:
+            if self._ignorable:
+                return None
+            raise ScoreError(error)
+        message = reply.body.get("errorMessage") or ""
+        if message or scores is None:
+            raise ScoreError(str(message))
+        if not scores:
+            return None
+        return NodeScores(np.array([float(scores.get(name, 0.0)) for name in nodes.names], dtype=np.float64))
+
+    # Victims
+
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        return self._victims("preemptable", preemptor, candidates)
+
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        return self._victims("reclaimable", reclaimer, candidates)
+
+    def _victims(self, method: str, evictor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        reply = self._ask(method, evictor.key) if self._interested(evictor) else None
+        if reply is None:
+            return [], ABSTAIN
+        status, error = reply.field("status", int, ABSTAIN)
+        listed, bad = reply.field("victims", list, [])
+        if error or bad:
+            return [], PERMIT if self._ignorable else REJECT
+        by_key = {task.key: task for task in candidates}
+        return [by_key[key] for item in listed if (key := _task_key(item)) in by_key], status
+
+    # Jobs and queues
+
+    def job_enqueueable(self, job: JobInfo) -> int:
+        reply = self._ask("job_enqueueable", job.uid)
+        if reply is None:
+            return ABSTAIN
+        status, error = reply.field("status", int, ABSTAIN)
+        if error is not None:
+            return PERMIT if self._ignorable else REJECT
+        return int(status)
+
+    def job_enqueued(self, job: JobInfo) -> None:
+        """Told only; its answer is not looked at."""
+
+    def overused(self, queue: QueueInfo) -> bool:
+        return self._yes_or_no("overused", queue.name, "overused", neutral=False)
+
+    def job_ready(self, job: JobInfo) -> bool:
+        """An error that may not be ignored counts as ready."""
+        return self._yes_or_no("job_ready", job.uid, "status", neutral=True)
+
+    def _yes_or_no(self, method: str, key: str, field: str, *, neutral: bool) -> bool:
+        reply = self._ask(method, key)
+        if reply is None:
+            return neutral
+        answer, error = reply.field(field, bool, False)
+        return bool(answer) if error is None else not self._ignorable
+
+    # Events
+
+    def allocate_func(self, event: Event) -> None:
+        """An error refuses the placement."""
+        self._tell("allocate_func", event)
+
+    def deallocate_func(self, event: Event) -> None:
+        """An error is not looked at by anybody."""
+        self._tell("deallocate_func", event)
+
+    def _tell(self, method: str, event: Event) -> None:
+        if method not in self._verbs or not self._interested(event.task):
+            return
+        reply = self._ask(method, event.task.key)
+        if reply is None:
+            return
+        message, error = reply.field("errorMessage", str, "")
+        if error is not None and not self._ignorable:
+            event.err = error
+        if message:
+            event.err = message
+
+
+def _task_key(item: object) -> str:
+    """`namespace/name`, as text or as the fields of a TaskInfo."""
+    if isinstance(item, dict):
+        return f"{item.get('Namespace')}/{item.get('Name')}"
+    return str(item)

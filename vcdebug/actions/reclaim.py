@@ -5,12 +5,11 @@ Upstream: actions/reclaim.
 
 from __future__ import annotations
 
-from vcdebug.framework.action import Action, QueuedJobs
+from vcdebug.framework.action import Action, collect_starving
 from vcdebug.framework.evictions import candidates_on, validate_victims
 from vcdebug.framework.hooks import (
     JOB_PIPELINED,
     JOB_STARVING,
-    JOB_VALID,
     OVERUSED,
     PRE_PREDICATE,
     PREEMPTIVE,
@@ -22,7 +21,6 @@ from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus
@@ -30,8 +28,6 @@ from vcdebug.model.task import TaskInfo
 
 REASON = "reclaim"
 NEVER = "Never"
-
-TaskHeaps = dict[JobId, PriorityQueue[TaskInfo]]
 
 
 class Reclaim(Action):
@@ -41,7 +37,8 @@ class Reclaim(Action):
 
     def execute(self, ssn: Session) -> None:
         """Pop queues; a queue is drained at its first turn, and pushed back once per job while it drains."""
-        starving, heaps = self._collect(ssn)
+        starving, jobs_in_need = collect_starving(ssn)
+        heaps = {job.uid: _pending_tasks(ssn, job) for job in jobs_in_need}
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.scope(Level.QUEUE, queue.name):
@@ -54,20 +51,6 @@ class Reclaim(Action):
                         self._reclaim_for_job(ssn, queue, job, heaps[job.uid])
                     if jobs:
                         starving.queues.push(queue)
-
-    def _collect(self, ssn: Session) -> tuple[QueuedJobs, TaskHeaps]:
-        starving = QueuedJobs(ssn)
-        heaps: TaskHeaps = {}
-        for job in ssn.jobs.values():
-            if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
-                continue
-            queue = ssn.queues[job.queue]
-            starving.add_queue(queue)
-            if ssn.ask(JOB_STARVING, job):
-                starving.add_job(queue, job)
-                pending = (task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)
-                heaps[job.uid] = task_queue(ssn).extend(pending)
-        return starving, heaps
 
     def _reclaim_for_job(self, ssn: Session, queue: QueueInfo, job: JobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
         statement = Statement(ssn)
@@ -126,3 +109,7 @@ class Reclaim(Action):
             return False
         owner = ssn.jobs.get(candidate.job)
         return owner is not None and owner.queue != job.queue and ssn.queues[owner.queue].reclaimable
+
+
+def _pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
+    return task_queue(ssn).extend(task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)

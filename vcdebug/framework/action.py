@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import JOB_STARVING, JOB_VALID
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.plugin import PluginError
 from vcdebug.framework.session import Session
@@ -66,6 +67,21 @@ class QueuedJobs:
         """Enter the job, and its queue the first time."""
         self.add_queue(queue)
         self.jobs[queue.name].push(job)
+
+
+def collect_starving(ssn: Session) -> tuple[QueuedJobs, list[JobInfo]]:
+    """(queues of all admitted valid jobs with the starving ones in heaps, the starving jobs by id)."""
+    queued = QueuedJobs(ssn)
+    starving: list[JobInfo] = []
+    for job in ssn.jobs.values():
+        if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
+            continue
+        queue = ssn.queues[job.queue]
+        queued.add_queue(queue)
+        if ssn.ask(JOB_STARVING, job):
+            queued.add_job(queue, job)
+            starving.append(job)
+    return queued, starving
 
 
 def pre_predicate_errors(ssn: Session, error: PluginError, nodes: NodeRows) -> FitErrors:

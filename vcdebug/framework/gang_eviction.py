@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from vcdebug.framework.action import ERROR_CACHE, Action, QueuedJobs
+from vcdebug.framework.action import ERROR_CACHE, Action, collect_starving
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.bundles import (
     Bundle,
@@ -22,8 +22,6 @@ from vcdebug.framework.gang_plan import FOR_EVICT, GangPlanner, pending_for_evic
 from vcdebug.framework.hooks import (
     HYPER_NODE_GRADIENT_FOR_JOB,
     JOB_PIPELINED,
-    JOB_STARVING,
-    JOB_VALID,
     UNIFIED_EVICTABLE,
 )
 from vcdebug.framework.record import Level
@@ -72,7 +70,7 @@ class GangEviction(Action):
     def execute(self, ssn: Session) -> None:
         """Drain every queue once; queues are not pushed back."""
         self.error_cache = ssn.conf.arguments_of(ALLOCATE).get_bool(ERROR_CACHE, default=True)
-        starving = self._collect(ssn)
+        starving, _ = collect_starving(ssn)
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.scope(Level.QUEUE, queue.name):
@@ -83,17 +81,6 @@ class GangEviction(Action):
                     job = jobs.pop()
                     with ssn.scope(Level.JOB, job.uid):
                         self._evict_for(ssn, queue, job)
-
-    def _collect(self, ssn: Session) -> QueuedJobs:
-        starving = QueuedJobs(ssn)
-        for job in ssn.jobs.values():
-            if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
-                continue
-            queue = ssn.queues[job.queue]
-            starving.add_queue(queue)
-            if ssn.ask(JOB_STARVING, job):
-                starving.add_job(queue, job)
-        return starving
 
     def _evict_for(self, ssn: Session, queue: QueueInfo, job: JobInfo) -> None:
         statement = Statement(ssn)

@@ -49,7 +49,7 @@ class Usage(Plugin):
         self._row_of: dict[NodeName, Row] = table.row_of
         now = nanoseconds(ssn.snapshot.now)
         self._measured = Measured(usage, table, now)
-        self._load = Load(self._measured, table)
+        self.load = Load(self._measured, table)
         self._codes = self._verdicts(ssn.reasons)
         self.problems = tuple(_unmeasured(name for name in table.names if not _is_measured(usage.get(name))))
         interval = metrics_interval(ssn.conf.metrics)
@@ -83,7 +83,7 @@ class Usage(Plugin):
         weights = settings.cpu_weight + settings.memory_weight
         if weights == 0:
             return NodeScores(nodes.zeros())
-        cpu, memory = self._load.of_rows(nodes.rows)
+        cpu, memory = self.load.of_rows(nodes.rows)
         free = (1.0 - cpu) * float(settings.cpu_weight) + (1.0 - memory) * float(settings.memory_weight)
         score = free / float(weights) * float(MAX_SCORE) * float(settings.weight)
         return NodeScores(np.where(self._measured.fresh[nodes.rows], score, 0.0))
@@ -97,17 +97,17 @@ class Usage(Plugin):
             self._count(event.task, row)
 
     def deallocate_func(self, event: Event) -> None:
-        self._load.remove(event.task.uid)
+        self.load.remove(event.task.uid)
 
     def _count(self, task: TaskInfo, row: Row) -> None:
         cpu, memory = self._estimate(task, self._risk(row))
-        self._load.add(task.uid, Estimate(row, cpu, memory))
+        self.load.add(task.uid, Estimate(row, cpu, memory))
 
     def _risk(self, row: Row) -> float:
         """The factor for estimates on a node that is busy already."""
         settings = self._settings
         weights = settings.cpu_weight + settings.memory_weight
-        cpu, memory = self._load.of_row(row)
+        cpu, memory = self.load.of_row(row)
         busy = cpu * float(settings.cpu_weight) + memory * float(settings.memory_weight)
         load = busy / float(weights) if weights else 0.0
         return settings.risk_factor if load >= settings.risk_threshold else 1.0

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.compare import Event, first_difference, read_trace
+from tests.golden.outcome import Outcome
 from vcdebug.actions import ACTIONS
 from vcdebug.framework.conf import parse_conf
 from vcdebug.plugins import PLUGINS
@@ -30,6 +31,16 @@ FAMILIES = (
     "nominated",
     "pods",
     "wildcore",
+    "capacity",
+    "gang",
+    "hypernode",
+    "subgroup",
+    "volumes",
+    "devices",
+    "numa",
+    "usage",
+    "misc",
+    "wild",
 )
 
 
@@ -44,7 +55,7 @@ def is_supported(case: Path) -> bool:
 
 
 def corpus() -> list[Path]:
-    folders = [CORPUS / name for name in ("random", "causes", "upstream")]
+    folders = [CORPUS / name for name in ("random", "causes", "upstream", "crash")]
     return [case for folder in folders for case in cases(folder) if is_supported(case)]
 
 
@@ -59,12 +70,16 @@ def assert_exact(case: Path) -> None:
     assert difference is None, f"{case.name}: {difference}"
 
 
-def test_each_family_is_here_with_four_cases_or_more() -> None:
+def copies() -> list[Path]:
+    return [case for name in ("random", "crash") for case in cases(HERE / name)]
+
+
+def test_each_family_is_here_with_three_cases_or_more() -> None:
     families = [case.name.rpartition("-")[0] for case in cases(HERE / "random")]
-    assert [family for family in FAMILIES if families.count(family) < 4] == []
+    assert [family for family in FAMILIES if families.count(family) < 3] == []
 
 
-@pytest.mark.parametrize("case", cases(HERE / "random"), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", copies(), ids=lambda case: case.name)
 def test_a_recorded_cycle_is_replayed_exactly(case: Path) -> None:
     assert_exact(case)
 
@@ -74,6 +89,25 @@ def test_a_recorded_cycle_is_replayed_exactly(case: Path) -> None:
 @pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
 def test_the_corpus_is_replayed_exactly(case: Path) -> None:
     assert_exact(case)
+
+
+def expectations() -> list[Path]:
+    return [case for case in cases(CORPUS / "upstream") if (case / "expected.json").is_file()]
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not beside the checkout")
+@pytest.mark.parametrize("case", expectations(), ids=lambda case: case.name)
+def test_what_upstreams_own_tests_expect_comes_true(case: Path) -> None:
+    wanted = json.loads((case / "expected.json").read_text(encoding="utf-8"))
+    got = Outcome.of(replay(load(case)))
+    if wanted["binds"] is not None and not wanted["minimalBindCheck"]:
+        assert wanted["binds"] == got.binds
+    assert wanted["bindsNum"] == len(got.binds)
+    assert sorted(wanted["evicted"] or []) == sorted(got.evicted)
+    if wanted["pipelined"] is not None:
+        assert wanted["pipelined"] == got.pipelined
+    assert wanted["status"] == {job: got.phases.get(job) for job in wanted["status"]}
 
 
 @pytest.mark.parametrize("name", ["preempt-0009", "mixed-0008"])

@@ -16,6 +16,16 @@ class Open(Command):
 
     def configure(self, parser: ArgumentParser) -> None:
         parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
+        parser.add_argument("--goto", metavar="N", type=int, help="begin at this event")
+        parser.add_argument("--job", metavar="JOB", help="begin at the first event about this job")
+        parser.add_argument(
+            "--break",
+            metavar="WORDS",
+            dest="breaks",
+            action="append",
+            default=[],
+            help="set a breakpoint, such as 'victim if plugin == \"gang\"'; may be repeated",
+        )
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.sources import source
@@ -23,5 +33,6 @@ class Open(Command):
         word = source(args.snapshot) if getattr(args, "snapshot", None) else None
         from vcdebug.tui.app import run_tui
 
-        run_tui(None if word is None else str(word))
+        place = {name: getattr(args, name, None) for name in ("goto", "job", "breaks")}
+        run_tui(None if word is None else str(word), **place)
         return Outcome.DONE

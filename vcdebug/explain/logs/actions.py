@@ -102,7 +102,7 @@ class ActionTeller(Teller):
     def _remember(self, asked: Question, event: HookEvent) -> None:
         subject = dict(asked.subject)
         if asked.point == "JobValid" and event.result is not None:
-            self.invalid[subject["job"]] = (event.result.reason, event.result.message)
+            self.invalid[subject["job"]] = (event.result["reason"], event.result["message"])
         elif asked.point == "JobStarving":
             self.starving[subject["job"]] = bool(asked.outcome)
 

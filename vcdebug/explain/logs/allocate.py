@@ -6,12 +6,14 @@ Upstream: actions/allocate.
 from __future__ import annotations
 
 from vcdebug.explain.logs.actions import ActionTeller, is_placement
+from vcdebug.explain.logs.domains import DomainState, DomainVisit, Plan
 from vcdebug.explain.logs.messages import UNKNOWN
 from vcdebug.explain.logs.story import Story
 from vcdebug.explain.votes import Question
 from vcdebug.framework.record import Event, HookEvent, Level, PopEvent, PredicateEvent, Span
 from vcdebug.model.hypernode import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
+from vcdebug.model.names import Seq
 from vcdebug.model.subjob import SubJobInfo
 
 ENQUEUE = "enqueue"
@@ -28,6 +30,8 @@ class Allocate(ActionTeller):
         self._queues: dict[str, None] = {}
         self._overused = self._had_job = False
         self.loop = TaskLoop(story)
+        self._domains = DomainState(story)
+        self._plan: Plan | None = None
 
     # Collection
 
@@ -76,6 +80,11 @@ class Allocate(ActionTeller):
 
     def _visit(self, job: JobInfo, span: Span) -> None:
         self._had_job = True
+        self._plan = None
+        if job.contains_hard_topology() or job.pod_group.sub_group_policies:
+            self._plan = DomainVisit(self.story, self._domains, self.queue, job, span).plan()
+            self._say_planned(span.first - 1)
+            return
         sub_job = job.default_sub_job()
         first = self.story.recording.event(span.first) if span.last >= span.first else None
         if sub_job is None or not isinstance(first, PopEvent):
@@ -84,11 +93,15 @@ class Allocate(ActionTeller):
         actions = list(self.story.recording.conf.actions)
         earlier = actions[: actions.index(self.name)]
         nominated = UNKNOWN if any(name in earlier for name in NOMINATING) else ""
-        self.story.say(
-            "allocate.flat", queue=self.queue, job=job.uid, nominated=nominated, count=first.left + 1
-        )
+        self.story.say("allocate.flat", queue=self.queue, job=job.uid, nominated=nominated, count=first.left + 1)
+
+    def _say_planned(self, seq: Seq) -> None:
+        for key, fields in self._plan.lines.get(seq, ()) if self._plan is not None else ():
+            self.story.say(key, **fields)
 
     def leave(self, span: Span) -> None:
+        if span.level is Level.JOB:
+            self._plan = None
         if span.level is Level.QUEUE and not self._overused and not self._had_job:
             self.story.say("allocate.no-jobs", queue=span.name)
         self.loop.leave(span)
@@ -96,11 +109,15 @@ class Allocate(ActionTeller):
 
     def ahead(self, event: Event) -> None:
         super().ahead(event)
+        if self._plan is not None and self.story.seq in self._plan.loops:
+            sub_job, hyper_node = self._plan.loops[self.story.seq]
+            self.loop.begin(self.queue, self.story.jobs[self.job], sub_job, hyper_node)
         self.loop.ahead(event)
 
     def behind(self, event: Event) -> None:
         super().behind(event)
         self.loop.behind(event)
+        self._say_planned(self.story.seq)
 
     def answered(self, asked: Question) -> None:
         if asked.point == "Overused" and asked.outcome:
@@ -178,6 +195,7 @@ class TaskLoop:
             self._end("allocate.ready", ended=bool(asked.outcome))
         elif self._open and not self._task and asked.point in ("JobPipelined", "SubJobPipelined"):
             self._end("allocate.pipelined", ended=bool(asked.outcome))
+            self._open = False
 
     def _end(self, key: str, *, ended: bool) -> None:
         if ended and self._job is not None and self._sub_job is not None:

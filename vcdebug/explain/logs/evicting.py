@@ -1,6 +1,6 @@
-"""Lines of preempt and reclaim.
+"""Lines of reclaim, and what preempt has in common with it.
 
-Upstream: actions/preempt, actions/reclaim.
+Upstream: actions/reclaim, actions/preempt.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from vcdebug.explain.logs.actions import ActionTeller, is_placement
 from vcdebug.explain.logs.messages import UNKNOWN
 from vcdebug.explain.votes import Question
-from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, Span, StatementEvent
+from vcdebug.framework.record import Event, Level, OpEvent, PopEvent, Span, StatementEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskKey
 from vcdebug.model.resource import Resource
@@ -30,7 +30,11 @@ class Evicting(ActionTeller):
         super().enter(span)
         if span.level is Level.NODE:
             self._victims, self._evicted, self._summed = None, [], False
-            self.story.say(f"{self.name}.node", task=self.task, node=span.name)
+            self.node_line(span.name)
+
+    def node_line(self, node: str) -> None:
+        """A node's turn."""
+        self.story.say(f"{self.name}.node", task=self.task, node=node)
 
     def answered(self, asked: Question) -> None:
         if asked.point == self.point and self.node:
@@ -146,67 +150,4 @@ class Reclaim(Evicting):
     def sums(self, freed: Resource, node: str) -> None:
         available = self.story.future_idle(self.story.before, node)
         request = self.story.task(self.task).init_resreq
-        self.story.say(
-            "reclaim.sum", amount=freed, task=self.task, request=request, node=node, available=available
-        )
-
-
-class Preempt(Evicting):
-    """Within a queue; the node spans of topology-aware preemption are told by another teller."""
-
-    name = "preempt"
-    point = "Preemptable"
-
-    def begins(self) -> None:
-        super().begins()
-        self._heaps: dict[str, int] = {}
-        self._phase_two = self._drained = False
-
-    def collected(self, job: JobInfo) -> None:
-        if self.is_pending(job) or self.skip(job) or not self.starving.get(job.uid):
-            return
-        if job.contains_network_topology():
-            self.story.say("preempt.topology", job=job.uid, queue=job.queue)
-            return
-        self._heaps[job.uid] = len([t for t in self.pending_tasks(job) if not self.story.task(t).sch_gated])
-
-    def enter(self, span: Span) -> None:
-        if span.level is Level.QUEUE:
-            self._drained = False
-        elif span.level is Level.JOB and not self._popped_job(span):
-            self._drain()
-        super().enter(span)
-
-    def _popped_job(self, span: Span) -> bool:
-        """Between jobs each one is popped; within jobs they are gone through."""
-        if span.first < 2:
-            return False
-        event = self.story.recording.event(span.first - 1)
-        return isinstance(event, PopEvent) and event.kind == "job" and event.name == span.name
-
-    def _drain(self) -> None:
-        if not self._drained:
-            self._drained = True
-            self.story.say("preempt.no-jobs", queue=self.queue)
-
-    def leave(self, span: Span) -> None:
-        if span.level is Level.QUEUE:
-            self._drain()
-        super().leave(span)
-
-    def ahead(self, event: Event) -> None:
-        super().ahead(event)
-        if isinstance(event, PopEvent) and event.kind == "task" and self.job and not self.task and not self._drained:
-            self._heaps[self.job] = event.left
-
-    def answered(self, asked: Question) -> None:
-        super().answered(asked)
-        if asked.point == "JobStarving" and asked.outcome and self.job and not self._heaps.get(self.job):
-            self.story.say("preempt.no-task", job=self.job)
-
-    def sums(self, freed: Resource, node: str) -> None:
-        request = self.story.task(self.task).init_resreq
-        self.story.say("preempt.sum", amount=freed, task=self.task, request=request)
-
-
-__all__ = ["HookEvent", "Preempt", "Reclaim"]
+        self.story.say("reclaim.sum", amount=freed, task=self.task, request=request, node=node, available=available)

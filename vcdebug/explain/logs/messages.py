@@ -92,8 +92,7 @@ _ALLOCATE = _rows(
     (
         "allocate.inqueue",
         4,
-        "Job <{job}> Queue <{queue}> status update from pending to inqueue, "
-        "reason: no enqueue action is configured.",
+        "Job <{job}> Queue <{queue}> status update from pending to inqueue, reason: no enqueue action is configured.",
     ),
     ("allocate.invalid", 4, "Job <{job}> Queue <{queue}> skip allocate, reason: {reason}, message {message}"),
     (
@@ -247,7 +246,17 @@ _PASSES = (
         ("pass.node", 4, "Considering Task <{task}> on node <{node}>: <{request}> vs. <{idle}>", UNORDERED),
         ("pass.failed", 3, "Predicates failed: {error}", UNORDERED),
     ),
-    *_rows("scheduler_helper.go", ("score.total", 5, "Prioritize nodeScoreMap for task<{task}> is: {scores}")),
+    *_rows(
+        "scheduler_helper.go",
+        ("score.total", 5, "Prioritize nodeScoreMap for task<{task}> is: {scores}"),
+        (
+            "score.plugin",
+            5,
+            '"Add plugin score at hypeNode" subJob="{sub_job}" pluginName="{plugin}" hyperNodeName="{hyper_node}" '
+            "score={score}",
+        ),
+        ("score.domains", 5, '"Prioritize hyperNode score map for subJob" subJob="{sub_job}" scoreMap={scores}'),
+    ),
     *_rows(
         "nodeorder.go",
         (

@@ -5,18 +5,18 @@ Upstream: the klog calls of one scheduling cycle.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from vcdebug.explain.logs.actions import ActionTeller, Backfill, Enqueue, GangPreempt, GangReclaim, Shuffle
 from vcdebug.explain.logs.allocate import Allocate
 from vcdebug.explain.logs.asked import Asked
-from vcdebug.explain.logs.evicting import Preempt, Reclaim
+from vcdebug.explain.logs.evicting import Reclaim
 from vcdebug.explain.logs.messages import UNKNOWN
 from vcdebug.explain.logs.operations import Operations
 from vcdebug.explain.logs.passes import Passes
-from vcdebug.explain.logs.story import LogLine, Story, Teller, boolean
+from vcdebug.explain.logs.preempt import Preempt
+from vcdebug.explain.logs.story import LogLine, Story, Teller, boolean, escaped
 from vcdebug.framework.record import CloseEvent, Level, Span
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -85,8 +85,8 @@ def _opening(story: Story) -> None:
     """What is printed before the first event: the session and the totals of the plugins that share."""
     session = story.recording.session
     for name, info in sorted(session.hyper_nodes.by_name.items()):
-        children = json.dumps({child: {} for child in sorted(info.children)}, separators=(",", ":"))
-        story.say("hypernode", name=name, tier=info.tier, parent=info.parent, children=children)
+        children = ",".join(f"{escaped(child)}:{{}}" for child in sorted(info.children))
+        story.say("hypernode", name=name, tier=info.tier, parent=info.parent, children=f"{{{children}}}")
     ready = boolean(session.hyper_nodes.ready)
     story.say("open", uid=UNKNOWN, jobs=len(session.jobs), queues=len(session.queues), ready=ready)
     for plugin in session.plugins:

@@ -11,13 +11,13 @@ from vcdebug.explain.logs.story import Story, Teller, mapping, number
 from vcdebug.framework.action import ERROR_CACHE
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER
-from vcdebug.framework.record import ActionEvent, Event, Level, PredicateEvent, ScoreEvent, Span
+from vcdebug.framework.record import Event, Level, PopEvent, PredicateEvent, ScoreEvent, Span
 from vcdebug.gomath import FloatArray, mod
 from vcdebug.model.fiterror import fit_error_text
 from vcdebug.model.names import Row
 
-_CACHING = ("allocate", "preempt")
-"""Actions whose search helper lives longer than one task."""
+_CACHING = {"allocate": "allocate", "preempt": "preempt", "gangpreempt": "allocate", "gangreclaim": "allocate"}
+"""Actions whose search helper lives longer than one task, and whose argument switches its cache."""
 
 
 class Passes(Teller):
@@ -33,12 +33,8 @@ class Passes(Teller):
     def enter(self, span: Span) -> None:
         if span.level is Level.ACTION:
             self._action, self._failed = span.name, {}
-            arguments: Arguments = self.story.recording.conf.arguments_of(span.name)
+            arguments: Arguments = self.story.recording.conf.arguments_of(_CACHING.get(span.name, ""))
             self._caching = span.name in _CACHING and arguments.get_bool(ERROR_CACHE, default=True)
-
-    def new_helper(self) -> None:
-        """The error cache of the search before ends."""
-        self._failed = {}
 
     def leave(self, span: Span) -> None:
         """Outside preempt, a helper serves one loop over tasks at most."""
@@ -46,8 +42,6 @@ class Passes(Teller):
             self._failed = {}
 
     def _goes_on(self) -> bool:
-        from vcdebug.framework.record import PopEvent
-
         event = self.story.next_event()
         return isinstance(event, PopEvent) and event.kind == "task"
 
@@ -86,7 +80,9 @@ class Passes(Teller):
         story, names = self.story, self.story.recording.node_names
         parts, nodes = dict(event.parts), [names[row] for row in event.rows.tolist()]
         for index, node in enumerate(nodes):
-            for plugin in (ballot.plugin for tier in story.recording.session.ballots[NODE_ORDER.method] for ballot in tier):
+            for plugin in (
+                ballot.plugin for tier in story.recording.session.ballots[NODE_ORDER.method] for ballot in tier
+            ):
                 if plugin in parts and not np.isnan(parts[plugin][index]):
                     self._node_score(event, plugin, node, float(parts[plugin][index]))
         for tier in story.recording.session.ballots[BATCH_NODE_ORDER.method]:

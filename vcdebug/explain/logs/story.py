@@ -5,6 +5,7 @@ Upstream: the %v of api types.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -141,6 +142,12 @@ def _shortest(value: float) -> tuple[str, int]:
     digits = (whole + fraction).lstrip("0")
     first = len(whole) - 1 if whole.strip("0") else -(len(fraction) - len(fraction.lstrip("0"))) - 1
     return digits.rstrip("0") or "0", first + int(exponent or 0)
+
+
+def escaped(text: str) -> str:
+    """A text in Go's JSON, with its quotes."""
+    shown = json.dumps(text, ensure_ascii=False)
+    return shown.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def mapping(entries: Mapping[str, float]) -> str:

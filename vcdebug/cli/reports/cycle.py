@@ -8,6 +8,7 @@ from dataclasses import asdict
 from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.cli.snapshots import input_problems
 from vcdebug.explain.effects import Effect, Effects, effects
+from vcdebug.explain.writes import writes
 from vcdebug.trace.recording import Recording
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
@@ -26,6 +27,7 @@ def document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, ob
         "pipelined": [asdict(entry) for entry in done.pipelined],
         "held": [asdict(entry) for entry in done.held],
         "evicted": [asdict(entry) for entry in done.evicted],
+        "writes": [asdict(write) for write in writes(recording)],
         "jobs": [asdict(job) for job in done.jobs],
         "notes": [{"seq": note.seq, "code": note.code, "text": note.text} for note in recording.notes],
         "problems": [problem.line() for problem in input_problems(recording)],

@@ -1,0 +1,64 @@
+"""What a cycle would write: nothing that is already there, and nothing at close after a panic."""
+
+from typing import Any
+
+from tests.actions.outcome import ran
+from tests.builders import node, pod, pod_group, pods, priority_class
+from vcdebug.explain.writes import Write, writes
+
+TIERS = ("priority gang", "predicates nodeorder")
+
+
+def of_kind(found: tuple[Write, ...], verb: str, kind: str = "Pod") -> dict[str, str]:
+    return {write.object: write.text for write in found if (write.verb, write.kind) == (verb, kind)}
+
+
+def test_a_bind_and_the_status_of_its_group_and_queue() -> None:
+    recording = ran(node("n1"), pod_group("j"), pods("j", 1), actions="allocate", tiers=TIERS)
+    found = writes(recording)
+    assert {"default/j-0": "to n1"} == of_kind(found, "bind")
+    assert {"default/j": "condition Scheduled tasks in gang are ready to be scheduled"} == of_kind(
+        found, "status", "PodGroup"
+    )
+    assert "allocated: cpu 1, memory 1000000000, pods 1" == of_kind(found, "status", "Queue")["default"]
+
+
+def test_an_eviction_and_the_nomination_that_follows() -> None:
+    recording = ran(
+        priority_class("high", 9),
+        node("n1", cpu="1"),
+        pod_group("l", min_member=0),
+        pods("l", 1, on="n1"),
+        pod_group("h", priority_class="high"),
+        pods("h", 1),
+        actions="preempt",
+        tiers=TIERS,
+    )
+    found = writes(recording)
+    assert {"default/l-0": "deleted, because of preempt; DisruptionTarget, Ready=False"} == of_kind(found, "evict")
+    assert of_kind(found, "condition")["default/h-0"].endswith("satisfied; nominatedNodeName n1")
+
+
+def test_a_condition_that_a_pod_already_has_is_not_written_again() -> None:
+    said = "0/1 nodes are unavailable: 1 Insufficient cpu."
+
+    def waiting(**condition: str) -> dict[str, Any]:
+        manifest = pod("j-0", "j", requests={"cpu": "99"})
+        manifest["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", **condition}]
+        return manifest
+
+    for condition, expected in (
+        ({"reason": "Unschedulable", "message": said}, {}),
+        ({"reason": "Unschedulable", "message": "old"}, {"default/j-0": f"PodScheduled=False Unschedulable: {said}"}),
+    ):
+        recording = ran(node("n1"), pod_group("j"), waiting(**condition), actions="allocate", tiers=TIERS)
+        assert expected == of_kind(writes(recording), "condition")
+
+
+def test_after_a_panic_nothing_is_written_at_close() -> None:
+    bad = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Nonsense"}]}}
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [bad]}}
+    recording = ran(
+        node("n1"), node("n2"), pod_group("j"), pod("j-0", "j", affinity=affinity), actions="backfill", tiers=TIERS
+    )
+    assert () == writes(recording)

@@ -1,0 +1,143 @@
+"""What a cycle would write to the API server, in the order of the events that cause it.
+
+Upstream: cache (AddBindTask, Evict, UpdateJobStatus), framework/session (closeSession).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from vcdebug.explain.effects import effects
+from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import Seq
+from vcdebug.model.podgroup import Condition, PodGroup
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+from vcdebug.trace.recording import Recording
+
+WAITING = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
+POD_SCHEDULED = "PodScheduled"
+UNSCHEDULABLE_PHASES = ("Unknown", "Pending", "Inqueue")
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write: which object, what is done to it, and the event that causes it."""
+
+    seq: Seq
+    kind: str
+    object: str
+    verb: str
+    """bind, evict, status, condition or event."""
+    text: str
+
+
+def writes(recording: Recording) -> tuple[Write, ...]:
+    """All writes of the cycle; a panic keeps everything from being written at session close."""
+    found = [*_binds(recording), *_evictions(recording), *_admission_events(recording)]
+    last = recording.event(len(recording)) if len(recording) else None
+    if isinstance(last, CloseEvent):
+        found.extend(_at_close(recording, last, len(recording)))
+    return tuple(sorted(found, key=lambda write: write.seq))
+
+
+def _binds(recording: Recording) -> Iterator[Write]:
+    for effect in effects(recording).bound:
+        yield Write(effect.seq, "Pod", effect.task, "bind", f"to {effect.node}")
+
+
+def _evictions(recording: Recording) -> Iterator[Write]:
+    reasons: dict[str, str] = {}
+    for seq, event in enumerate(recording.events, start=1):
+        if isinstance(event, OpEvent) and event.op == "evict":
+            reasons[event.task] = event.reason or ""
+            if event.via is not None:
+                yield _eviction(seq, event.task, reasons[event.task])
+        elif isinstance(event, StatementEvent) and event.what == "commit":
+            for kind, task, _ in event.ops:
+                if kind == "evict":
+                    yield _eviction(seq, task, reasons.get(task, ""))
+
+
+def _eviction(seq: Seq, task: str, reason: str) -> Write:
+    return Write(seq, "Pod", task, "evict", f"deleted, because of {reason}; DisruptionTarget, Ready=False")
+
+
+def _admission_events(recording: Recording) -> Iterator[Write]:
+    for event in recording.record.pod_group_events:
+        yield Write(event.seq, "PodGroup", event.job, "event", f"{event.type} {event.reason}: {event.message}")
+
+
+def _at_close(recording: Recording, close: CloseEvent, seq: Seq) -> Iterator[Write]:
+    for uid, job in recording.session.jobs.items():
+        before = PodGroup(job.pod_group.manifest)
+        changes = list(_status_changes(before, job.pod_group))
+        if changes:
+            yield Write(seq, "PodGroup", uid, "status", "; ".join(changes))
+        yield from _job_events(job, seq, changed=bool(changes))
+        yield from _pod_conditions(job, seq)
+    yield from _queue_statuses(recording, close.queues, seq)
+
+
+def _status_changes(before: PodGroup, after: PodGroup) -> Iterator[str]:
+    """Conditions are compared by position, without their times."""
+    if before.phase != after.phase:
+        yield f"phase {before.phase or 'none'} → {after.phase}"
+    for field in ("running", "succeeded", "failed"):
+        old, new = getattr(before, field), getattr(after, field)
+        if old != new:
+            yield f"{field} {old} → {new}"
+    for index, condition in enumerate(after.conditions):
+        old_condition = before.conditions[index] if index < len(before.conditions) else None
+        if old_condition is None or _timeless(old_condition) != _timeless(condition):
+            text = f": {condition.message}" if condition.message else ""
+            yield f"condition {condition.type} {condition.reason}{text}"
+
+
+def _timeless(condition: Condition) -> Condition:
+    return condition._replace(transition_id="")
+
+
+def _job_events(job: JobInfo, seq: Seq, *, changed: bool) -> Iterator[Write]:
+    if job.pod_group.phase in UNSCHEDULABLE_PHASES:
+        pending = job.count(TaskStatus.PENDING)
+        text = f"Warning Unschedulable: {pending}/{len(job.tasks)} tasks in gang unschedulable: {job.fit_error()}"
+        yield Write(seq, "PodGroup", job.uid, "event", text)
+    elif changed:
+        yield Write(seq, "PodGroup", job.uid, "event", "Normal Scheduled: pod group is ready")
+
+
+def _pod_conditions(job: JobInfo, seq: Seq) -> Iterator[Write]:
+    for uid in sorted(job.tasks):
+        task = job.tasks[uid]
+        if task.status not in WAITING or task.sch_gated:
+            continue
+        reason, message, nominated = job.pod_message(uid)
+        renominated = bool(nominated) and nominated != str(task.pod.status.get("nominatedNodeName") or "")
+        if renominated or not _already_says(task, reason, message):
+            extra = f"; nominatedNodeName {nominated}" if renominated else ""
+            yield Write(seq, "Pod", task.key, "condition", f"{POD_SCHEDULED}=False {reason}: {message}{extra}")
+
+
+def _already_says(task: TaskInfo, reason: str, message: str) -> bool:
+    for condition in task.pod.status.get("conditions") or ():
+        if condition.get("type") == POD_SCHEDULED:
+            said = (condition.get("status"), condition.get("reason") or "", condition.get("message") or "")
+            return bool(said == ("False", reason, message))
+    return False
+
+
+def _queue_statuses(recording: Recording, queues: Mapping[str, Mapping[str, str]], seq: Seq) -> Iterator[Write]:
+    for name, allocated in queues.items():
+        manifest = recording.session.queues[name].manifest
+        before = (manifest.get("status") or {}).get("allocated") or {}
+        if not before or not _same_amounts(before, allocated):
+            text = ", ".join(f"{dimension} {amount}" for dimension, amount in allocated.items())
+            yield Write(seq, "Queue", name, "status", f"allocated: {text}")
+
+
+def _same_amounts(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    return set(before) == set(after) and Resource.from_list(before).equal(Resource.from_list(after))

@@ -9,6 +9,7 @@ from vcdebug.gomath import (
     div_rows,
     mod,
     ordered_sum,
+    power,
     round_half_away,
     round_half_away_rows,
     trunc,
@@ -51,3 +52,23 @@ def test_sums_go_from_left_to_right() -> None:
 
 def test_an_overflow_wraps_round() -> None:
     assert (MIN_INT64, -1, 5) == (wrap_int64(2**63), wrap_int64(2**64 - 1), wrap_int64(5))
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent", "expected"),
+    [
+        (0.8, 5, 0.3276800000000002),
+        (0.7, 7, 0.08235429999999995),
+        (1.1, 20, 6.727499949325609),
+        (0.8, -1, 1.25),
+        (-0.8, 3, -0.5120000000000001),
+        (0.0, 0, 1.0),
+        (0.0, -1, float("inf")),
+        (1e200, 4, float("inf")),
+        (1e-200, 4, 0.0),
+        (0.5, 2000, 0.0),
+        (0.8, 1000000, 0.0),
+    ],
+)
+def test_a_power_is_rounded_as_go_rounds_it(base: float, exponent: int, expected: float) -> None:
+    assert expected == power(base, exponent)

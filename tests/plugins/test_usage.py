@@ -112,8 +112,9 @@ def test_a_measurement_is_fresh_for_five_minutes(time: str, fresh: bool) -> None
 
 def test_an_idle_node_scores_the_maximum() -> None:
     assert 500.0 == score(opened())
+    weights: dict[str, Any] = {"usage.weight": 2, "cpu.weight": 3}
     assert ((1.0 - 0.5) * 3.0 + (1.0 - 0.25) * 1.0) / 4.0 * 100.0 * 2.0 == score(
-        opened(loads={"n1": measured(50, 25)}, **{"usage.weight": 2, "cpu.weight": 3})
+        opened(loads={"n1": measured(50, 25)}, **weights)
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeGuard
 
-from vcdebug.explain.logs.messages import UNKNOWN
+from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.explain.logs.story import Story, Teller
 from vcdebug.explain.votes import Question, question
 from vcdebug.framework.record import ActionEvent, Event, HookEvent, Level, OpEvent, PopEvent, Span

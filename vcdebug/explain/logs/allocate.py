@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vcdebug.explain.logs.actions import ActionTeller, is_placement
 from vcdebug.explain.logs.domains import DomainState, DomainVisit, Plan
-from vcdebug.explain.logs.messages import UNKNOWN
+from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.explain.logs.story import Story
 from vcdebug.explain.votes import Question
 from vcdebug.framework.record import Event, HookEvent, Level, PopEvent, PredicateEvent, Span
@@ -46,7 +46,7 @@ class Allocate(ActionTeller):
             return
         if not story.recording.session.hyper_nodes.ready and job.contains_network_topology():
             story.say("allocate.topology", **names)
-        elif any([self._placeable(job, sub_job) for sub_job in job.sub_jobs_in_order()]):
+        elif any(self._placeable(job, sub_job) for sub_job in job.sub_jobs_in_order()):
             self._queues[job.queue] = None
             story.say("allocate.job", **names)
 
@@ -161,7 +161,9 @@ class TaskLoop:
         """The task is tried on the hypernode's nodes, or placed."""
         if not self._task or self._job is None:
             return
-        searching = isinstance(event, PredicateEvent) or isinstance(event, HookEvent) and event.point == "PrePredicate"
+        searching = isinstance(event, PredicateEvent) or (
+            isinstance(event, HookEvent) and event.point == "PrePredicate"
+        )
         if searching and not self._counted:
             self._counted = True
             rows = self._story.recording.session.hyper_node_rows(self._hyper_node)

@@ -10,6 +10,7 @@ from typing import Any
 
 from vcdebug.explain.logs.story import Story, Teller, number
 from vcdebug.framework.record import Event, HookEvent
+from vcdebug.model.names import JobId
 from vcdebug.model.queue import OPEN
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.taskset import READY_STATUSES
@@ -57,7 +58,8 @@ class Asked(Teller):
         )
 
     def _gang_victims(self, subject: Mapping[str, Any], result: Any) -> None:
-        state, left = self.story.before, {}
+        state = self.story.before
+        left: dict[JobId, int] = {}
         for key in subject["candidates"]:
             job = self.story.jobs.get(self.story.task(key).job)
             if job is None:

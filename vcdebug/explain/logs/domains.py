@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from vcdebug.explain.logs.messages import UNKNOWN
+from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.explain.logs.story import Story, escaped, number
 from vcdebug.explain.votes import Question, question
-from vcdebug.framework.topology import open_topology
 from vcdebug.framework.record import BestEvent, Event, HookEvent, Level, OpEvent, PopEvent, Record, Span, StatementEvent
 from vcdebug.framework.session import Session
+from vcdebug.framework.topology import open_topology
 from vcdebug.model.hypernode import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, SubJobId
@@ -227,7 +227,7 @@ class DomainVisit:
             self._next += 1
             end = self._task_ends.get(self._next, self._next - 1)
             events = (self._recording.event(seq) for seq in range(self._next, end + 1))
-            placed = any([isinstance(one, OpEvent) and one.op in ("allocate", "pipeline") for one in events]) or placed
+            placed = any(isinstance(one, OpEvent) and one.op in ("allocate", "pipeline") for one in events) or placed
             self._next = end + 1
         ready = self._ask("JobReady", "SubJobReady") is not False or bool(self._ask("JobPipelined", "SubJobPipelined"))
         if not ready:

@@ -6,7 +6,7 @@ Upstream: actions/reclaim, actions/preempt.
 from __future__ import annotations
 
 from vcdebug.explain.logs.actions import ActionTeller, is_placement
-from vcdebug.explain.logs.messages import UNKNOWN
+from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.explain.votes import Question
 from vcdebug.framework.record import Event, Level, OpEvent, PopEvent, Span, StatementEvent
 from vcdebug.model.job import JobInfo

@@ -12,7 +12,7 @@ from vcdebug.explain.logs.actions import ActionTeller, Backfill, Enqueue, GangPr
 from vcdebug.explain.logs.allocate import Allocate
 from vcdebug.explain.logs.asked import Asked
 from vcdebug.explain.logs.evicting import Reclaim
-from vcdebug.explain.logs.messages import UNKNOWN
+from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.explain.logs.operations import Operations
 from vcdebug.explain.logs.passes import Passes
 from vcdebug.explain.logs.preempt import Preempt

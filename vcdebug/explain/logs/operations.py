@@ -1,6 +1,6 @@
 """Lines about statements and their operations, with those of the plugins that keep books.
 
-Upstream: framework/statement, framework/session; AllocateFunc and DeallocateFunc of drf, proportion, capacity, predicates.
+Upstream: framework/statement, framework/session; event handlers of drf, proportion, capacity and predicates.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vcdebug.explain.logs.messages import UNKNOWN
+from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.explain.logs.story import Story, Teller, number
 from vcdebug.framework.quirks import VIEW_LOST_POD
 from vcdebug.framework.record import Event, OpEvent, StatementEvent

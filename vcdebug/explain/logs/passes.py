@@ -5,6 +5,8 @@ Upstream: util/predicate_helper, util/scheduler_helper; scores of nodeorder, bin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from vcdebug.explain.logs.story import Story, Teller, mapping, number
@@ -18,6 +20,9 @@ from vcdebug.model.names import Row
 
 _CACHING = {"allocate": "allocate", "preempt": "preempt", "gangpreempt": "allocate", "gangreclaim": "allocate"}
 """Actions whose search helper lives longer than one task, and whose argument switches its cache."""
+
+
+IMAGES, IMAGES_WEIGHT = "nodeorder/ImageLocality", "imagelocality.weight"
 
 
 class Passes(Teller):
@@ -80,21 +85,34 @@ class Passes(Teller):
         story, names = self.story, self.story.recording.node_names
         parts, nodes = dict(event.parts), [names[row] for row in event.rows.tolist()]
         for index, node in enumerate(nodes):
-            for plugin in (
-                ballot.plugin for tier in story.recording.session.ballots[NODE_ORDER.method] for ballot in tier
-            ):
+            for plugin in self._answering(NODE_ORDER.method):
                 if plugin in parts and not np.isnan(parts[plugin][index]):
-                    self._node_score(event, plugin, node, float(parts[plugin][index]))
-        for tier in story.recording.session.ballots[BATCH_NODE_ORDER.method]:
-            for ballot in tier:
-                self._batch(event, ballot.plugin, nodes, parts)
+                    self._node_score(event, plugin, node, index)
+        for plugin in self._answering(BATCH_NODE_ORDER.method):
+            self._batch(event, plugin, nodes, parts)
         story.say("score.total", task=event.task, scores=mapping(_entries(nodes, event.total)))
 
-    def _node_score(self, event: ScoreEvent, plugin: str, node: str, score: float) -> None:
+    def _answering(self, method: str) -> list[str]:
+        ballots = self.story.recording.session.ballots[method]
+        return [ballot.plugin for tier in ballots for ballot in tier]
+
+    def _node_score(self, event: ScoreEvent, plugin: str, node: str, index: int) -> None:
+        story, parts = self.story, dict(event.parts)
+        names, score = {"task": event.task, "node": node}, float(parts[plugin][index])
         if plugin == "nodeorder":
-            self.story.say("score.nodeorder", task=event.task, node=node, score=f"{score:.6f}")
+            if IMAGES in parts:
+                self._images(names, float(parts[IMAGES][index]))
+            story.say("score.nodeorder", score=f"{score:.6f}", **names)
         elif plugin == "binpack":
-            self.story.say("score.binpack", task=event.task, node=node, score=number(score))
+            story.say("score.binpack", score=number(score), **names)
+
+    def _images(self, names: Mapping[str, str], score: float) -> None:
+        """The one part of nodeorder that is asked node by node; its raw score is a whole number."""
+        option = next(o for tier in self.story.recording.conf.tiers for o in tier if o.name == "nodeorder")
+        weight = Arguments(option.arguments).get_int(IMAGES_WEIGHT, 1)
+        raw = round(score / weight)
+        self.story.say("score.scoring", part="ImageLocality")
+        self.story.say("score.part", part="ImageLocality", weight=weight, raw=raw, score=f"{score:.6f}", **names)
 
     def _batch(self, event: ScoreEvent, plugin: str, nodes: list[str], parts: dict[str, FloatArray]) -> None:
         if plugin not in ("nodeorder", "predicates"):

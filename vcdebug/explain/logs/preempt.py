@@ -8,7 +8,7 @@ from __future__ import annotations
 from vcdebug.explain.logs.actions import is_placement
 from vcdebug.explain.logs.dryrun import DryRun
 from vcdebug.explain.logs.evicting import Evicting
-from vcdebug.explain.logs.messages import UNKNOWN
+from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.explain.logs.story import Story
 from vcdebug.explain.votes import Question
 from vcdebug.framework.record import Event, Level, PopEvent, Span, StatementEvent

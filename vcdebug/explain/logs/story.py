@@ -9,7 +9,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from vcdebug.explain.logs.messages import BY_KEY, UNKNOWN
+from vcdebug.explain.logs.message import UNKNOWN
+from vcdebug.explain.logs.messages import BY_KEY
 from vcdebug.framework.record import Event, Span
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq, TaskKey
@@ -18,6 +19,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
+NUMA_POLICY = "volcano.sh/numa-topology-policy"
 LARGEST_PLAIN, SMALLEST_PLAIN = 1e21, 1e-4
 
 
@@ -87,10 +89,11 @@ class Story:
     def task_text(self, key: TaskKey, state: ClusterState) -> str:
         """TaskInfo.String()."""
         task, now = self.task(key), state.tasks[key]
+        numa = UNKNOWN if NUMA_POLICY in task.pod.annotations else "{ map[]}"
         return (
             f"Task ({task.uid}:{key}): taskSpec {task.task_role}, job {task.job}, nodeName {now.node}, "
-            f"status {now.status.label}, pri {task.priority}, resreq {task.resreq}, preemptable {boolean(task.preemptable)}, "
-            f"revocableZone {task.revocable_zone}, numaInfo {UNKNOWN}"
+            f"status {now.status.label}, pri {task.priority}, resreq {task.resreq}, "
+            f"preemptable {boolean(task.preemptable)}, revocableZone {task.revocable_zone}, numaInfo {numa}"
         )
 
 

@@ -1,0 +1,169 @@
+"""A log's cycle beside what the replay would have printed: agreement, or the first disagreement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from vcdebug.explain.logs.klog import KlogLine, LogCycle
+from vcdebug.explain.logs.message import UNKNOWN, Message
+from vcdebug.explain.logs.messages import BY_KEY, recognise
+from vcdebug.explain.logs.story import LogLine
+
+Kind = Literal["different", "missing", "extra", "order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """The first place where a log and the replay part."""
+
+    kind: Kind
+    """different text; missing in the log; extra in the log; two lines in another order."""
+    line: KlogLine | None
+    """Where the log goes on; None at its end."""
+    said: LogLine | None
+    """What the replay would have printed there; None behind its last line."""
+    agreed: KlogLine | None
+    """The last line of the log that agrees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One cycle of a log beside the replay."""
+
+    cycle: LogCycle
+    level: int
+    """The log's -v level, as its lines show it."""
+    compared: int
+    """Lines of the log that agree."""
+    expected: int
+    """Lines that the replay would have printed, of the kinds that are compared."""
+    reordered: int
+    """Lines of parallel workers that agree in another order."""
+    total: int
+    """All lines of the cycle, from the first one that is known."""
+    disagreement: Disagreement | None
+
+
+class Known(NamedTuple):
+    """A line of the log whose message is known."""
+
+    line: KlogLine
+    message: Message
+
+
+def compare(cycle: LogCycle, narrated: Sequence[LogLine], level: int | None = None) -> Comparison:
+    """In order; lines that no pattern covers, and kinds that the replay never prints, are passed over."""
+    known = [Known(line, found) for line in cycle.lines if (found := recognise(line.file, line.text)) is not None]
+    loudness = inferred_level(known) if level is None else level
+    keys = _compared_keys(known, narrated, loudness)
+    log = [one for one in known if one.message.key in keys]
+    said = [line for line in narrated if line.key in keys]
+    walk = _Walk(log, said, complete=cycle.complete)
+    disagreement = walk.run()
+    first = known[0].line.number if known else 0
+    total = len([line for line in cycle.lines if line.number >= first])
+    return Comparison(cycle, loudness, walk.at, len(said), walk.reordered, total, disagreement)
+
+
+def inferred_level(known: Iterable[Known]) -> int:
+    """The loudest message of certain level that the log has."""
+    return max((one.message.level for one in known if one.message.firm), default=0)
+
+
+def _compared_keys(known: Sequence[Known], narrated: Sequence[LogLine], level: int) -> dict[str, None]:
+    """Certain levels count always; other kinds where both sides have them."""
+    seen = dict.fromkeys(one.message.key for one in known)
+    said = dict.fromkeys(line.key for line in narrated)
+    firm = (key for key, message in BY_KEY.items() if message.firm and message.level <= level)
+    return {**dict.fromkeys(firm), **dict.fromkeys(key for key in seen if key in said and not BY_KEY[key].firm)}
+
+
+def agrees(text: str, said: str) -> bool:
+    """Whether a line says what the replay says; unknown parts agree with anything."""
+    if UNKNOWN not in said:
+        return text == said.rstrip()
+    parts = (re.escape(part) for part in said.rstrip().split(UNKNOWN))
+    return re.fullmatch(".*".join(parts), text, re.DOTALL) is not None
+
+
+class _Walk:
+    """Both sides from the beginning."""
+
+    def __init__(self, log: Sequence[Known], said: Sequence[LogLine], *, complete: bool) -> None:
+        self._log = log
+        self._said = said
+        self._complete = complete
+        self.at = 0
+        """Lines agreed so far, on both sides."""
+        self.reordered = 0
+
+    def run(self) -> Disagreement | None:
+        """The first disagreement."""
+        while self.at < len(self._log) and self.at < len(self._said):
+            size = self._run_length()
+            found = self._run_of(size) if size > 1 else self._one()
+            if found is not None:
+                return found
+        if self.at < len(self._log):
+            return self._disagreement("extra")
+        if self.at < len(self._said) and self._complete:
+            return self._disagreement("missing")
+        return None
+
+    def _matches(self, log: int, said: int) -> bool:
+        if log >= len(self._log) or said >= len(self._said):
+            return False
+        return agrees(self._log[log].line.text, self._said[said].text)
+
+    def _one(self) -> Disagreement | None:
+        here = self.at
+        if self._matches(here, here):
+            self.at += 1
+            return None
+        if self._matches(here, here + 1):
+            return self._disagreement("order" if self._matches(here + 1, here) else "missing")
+        return self._disagreement("extra" if self._matches(here + 1, here) else "different")
+
+    def _run_length(self) -> int:
+        """How many of the replay's next lines belong to one event and have no order among them."""
+        seq, end = self._said[self.at].seq, self.at
+        while end < len(self._said) and self._said[end].seq == seq and BY_KEY[self._said[end].key].unordered:
+            end += 1
+        return end - self.at
+
+    def _run_of(self, size: int) -> Disagreement | None:
+        """Lines of parallel workers: the same lines in any order."""
+        start, end = self.at, min(self.at + size, len(self._log))
+        if all(self._matches(start + step, start + step) for step in range(end - start)):
+            self.at = end
+            return None
+        taken: dict[int, int] = {}
+        for said in range(start, start + size):
+            free = (log for log in range(start, end) if log not in taken and self._matches(log, said))
+            log = next(free, None)
+            if log is not None:
+                taken[log] = said
+        if len(taken) == end - start:
+            self.reordered += len([log for log, said in taken.items() if log != said])
+            self.at = end
+            return None
+        return self._parted(start, size, taken)
+
+    def _parted(self, start: int, size: int, taken: dict[int, int]) -> Disagreement:
+        """The first line of the run without a counterpart, on either side."""
+        found = dict.fromkeys(taken.values())
+        for at in range(start, start + size):
+            lonely, unsaid = at not in taken, at not in found
+            if lonely or unsaid:
+                self.at = at
+                return self._disagreement("different" if lonely and unsaid else "extra" if lonely else "missing")
+        raise AssertionError("a run without a difference")
+
+    def _disagreement(self, kind: Kind) -> Disagreement:
+        line = self._log[self.at].line if self.at < len(self._log) else None
+        said = self._said[self.at] if self.at < len(self._said) else None
+        agreed = self._log[self.at - 1].line if self.at else None
+        return Disagreement(kind, line, said, agreed)

@@ -38,6 +38,7 @@ UNLABELLED_SPARED = "unlabelled-spared"
 DEVICE_STAYS_CHARGED = "device-stays-charged"
 DEVICE_NOT_REPLAYED = "device-not-replayed"
 EXTENDER_UNKNOWN = "extender-unknown"
+BOOKS_CLAMPED = "books-clamped"
 
 _TABLE = (
     Quirk(
@@ -139,6 +140,11 @@ _TABLE = (
         "The extender's webhook would have been asked, and the snapshot holds no answer: the replay goes on without "
         "one.",
         "whatever the extender answers there",
+    ),
+    Quirk(
+        BOOKS_CLAMPED,
+        "With task state persistence, a plugin was to give back more than it holds; it stops at 0.",
+        "the share of that job or queue",
     ),
     Quirk(
         QUEUE_TREE_SPOILT,

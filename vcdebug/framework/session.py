@@ -70,6 +70,9 @@ class Session:
         self.functions: Functions = {}
         self.ballots: dict[str, Tiers] = {}
         self.withdrawn: dict[str, None] = {}
+        self.persistence = cluster.persistence
+        self.restored = dict(cluster.restored)
+        """Tasks that an earlier cycle pipelined and that this one has neither bound nor released, and where."""
         self.dirty_jobs: dict[JobId, None] = {}
         self.node_search_start = snapshot.chance.search_start
         """Where the next search over nodes begins; shared by all actions of the process."""

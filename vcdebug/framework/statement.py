@@ -95,6 +95,7 @@ class Statement:
         if transitions.add_bind_task(self._ssn, task) is None:
             transitions.binding(self._ssn, task)
         else:
+            self._ssn.restored.pop(task.uid, None)
             transitions.unplace(self._ssn, task, "unallocate")
 
     def discard(self) -> None:

@@ -6,6 +6,7 @@ Upstream: framework/statement, framework/session (Allocate, Pipeline, Evict and 
 from __future__ import annotations
 
 from vcdebug.framework.hooks import JOB_READY
+from vcdebug.framework.persistence import bind_conflict
 from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.framework.session import Session
@@ -84,12 +85,24 @@ def place(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[s
     errors = [update_status(ssn, task, status)]
     task.node_name = host
     node = ssn.nodes.get(host)
+    if node is not None and ssn.restored.get(task.uid) == host:
+        node.remove_task(task)
     errors.append(f"failed to find node {host}" if node is None else node.add_task(task))
     return [error for error in errors if error is not None] + ssn.allocated(task)
 
 
 def unplace(ssn: Session, task: TaskInfo, op: str) -> None:
-    """Back to Pending: unpipeline and unallocate are the same steps."""
+    """Back to Pending: unpipeline and unallocate are the same steps.
+
+    Where an earlier cycle pipelined the task: an allocation goes back to that state, and leaving it tells no handler,
+    as none was told of it.
+    """
+    if task.uid in ssn.restored:
+        if op == "unallocate":
+            _repipeline(ssn, task)
+        else:
+            _release(ssn, task)
+        return
     update_status(ssn, task, TaskStatus.PENDING)
     host = task.node_name
     node = ssn.nodes.get(host)
@@ -101,11 +114,34 @@ def unplace(ssn: Session, task: TaskInfo, op: str) -> None:
     record_op(ssn, op, task, node=host)
 
 
+def _repipeline(ssn: Session, task: TaskInfo) -> None:
+    """From an allocation back to the place that was restored."""
+    update_status(ssn, task, TaskStatus.PIPELINED)
+    host = task.node_name
+    node = ssn.nodes[host]
+    node.remove_task(task)
+    ssn.deallocated(task)
+    task.job_allocated_hyper_node = ""
+    node.add_task(task)
+    record_op(ssn, "unallocate", task, node=host)
+
+
+def _release(ssn: Session, task: TaskInfo) -> None:
+    """The restored place is given up."""
+    host = ssn.restored.pop(task.uid)
+    update_status(ssn, task, TaskStatus.PENDING)
+    ssn.nodes[host].remove_task(task)
+    task.node_name = ""
+    record_op(ssn, "unpipeline", task, node=host)
+
+
 def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
     """Hand the task to the cache, which refuses when its own copy of the node lacks room."""
     idle = ssn.cached_idle.get(task.node_name)
     if idle is None:
         return f"failed to bind Task {task.uid} to host {task.node_name}, host does not exist"
+    if ssn.persistence.on and (conflict := bind_conflict(task, task.node_name)) is not None:
+        return conflict
     fits, names = task.resreq.less_equal_with_resources_name(idle)
     if not fits:
         return binding_error(task.node_name, task, names, idle)
@@ -115,6 +151,7 @@ def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
 
 def binding(ssn: Session, task: TaskInfo) -> None:
     """Allocated becomes Binding; the node's copy of the task stays Allocated."""
+    ssn.restored.pop(task.uid, None)
     update_status(ssn, task, TaskStatus.BINDING)
     ssn.record.change("task", task.key, (task.status, task.node_name))
 

@@ -52,11 +52,19 @@ def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], 
     sub_jobs: PriorityQueue[SubJobInfo] = PriorityQueue(less, "subjob", lambda sj: sj.uid, ssn.record)
     tasks: dict[SubJobId, PriorityQueue[TaskInfo]] = {}
     for sub_job in job.sub_jobs_in_order():
-        heap = task_queue(ssn).extend(task for task in sub_job.with_status(TaskStatus.PENDING) if placeable(task))
+        waiting = [*sub_job.with_status(TaskStatus.PENDING), *_restored(ssn, sub_job)]
+        heap = task_queue(ssn).extend(task for task in waiting if placeable(task))
         if heap:
             tasks[sub_job.uid] = heap
             sub_jobs.push(sub_job)
     return Worksheet(sub_jobs, tasks)
+
+
+def _restored(ssn: Session, sub_job: SubJobInfo) -> list[TaskInfo]:
+    """Tasks that still wait where an earlier cycle pipelined them."""
+    if not ssn.restored:
+        return []
+    return [task for task in sub_job.with_status(TaskStatus.PIPELINED) if task.uid in ssn.restored]
 
 
 def _required(ssn: Session, job: JobInfo) -> dict[SubJobId, None]:

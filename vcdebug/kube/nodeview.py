@@ -22,6 +22,7 @@ from vcdebug.kube.pod_shape import PodShape, PodShapes
 from vcdebug.kube.ports import UsedPorts
 from vcdebug.kube.requests import GPU, Gate, Scored
 from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
+from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.quantity import milli_value, value
 
 if TYPE_CHECKING:
@@ -80,14 +81,18 @@ class NodeView:
         images: Mapping[NodeName, ImageStates] | None = None,
         gate: Gate = _gate_open,
     ) -> NodeView:
-        """The view at session open: every task of a node counts, releasing and foreign ones included."""
+        """The view at session open: every task of a node counts, releasing and foreign ones included.
+
+        A pipelined one does not: it enters with the event of its allocation.
+        """
         view = cls(names, nodes, gate)
         states = image_states(dict(zip(view.names, view.manifests, strict=True))) if images is None else images
         for row, name in enumerate(view.names):
             view._read_allocatable(row)
             view.images[row] = states.get(name, {})
             for task in nodes[name].tasks_in_order():
-                view.add_pod(row, task.pod)
+                if task.status is not TaskStatus.PIPELINED:
+                    view.add_pod(row, task.pod)
         return view
 
     def _read_allocatable(self, row: Row) -> None:

@@ -11,14 +11,15 @@ from typing import Any
 from vcdebug.model.csi import CsiVolumes, VolumeLookupError
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, NodeName, QueueName
+from vcdebug.model.names import JobId, NodeName, QueueName, TaskId
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.ordering import Ordering
+from vcdebug.model.persistence import Persistence
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.podrequest import PodRequestCache
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.status import completed_status
+from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -33,8 +34,10 @@ class ClusterInfo:
         "nodes",
         "ordering",
         "orphans",
+        "persistence",
         "priority_classes",
         "queues",
+        "restored",
         "snapshot",
     )
 
@@ -46,9 +49,12 @@ class ClusterInfo:
         self.jobs: dict[JobId, JobInfo] = {}
         self.orphans: list[TaskInfo] = []
         """Tasks that Volcano handles but whose job is not in the session."""
+        self.restored: dict[TaskId, NodeName] = {}
+        """Tasks that an earlier cycle pipelined, and where."""
         self.priority_classes = _PriorityClasses(snapshot)
         self._read_queues()
         self._read_nodes()
+        self.persistence = Persistence(snapshot, self.nodes)
         self._read_jobs()
         self._read_pods()
         labels = {name: node.labels for name, node in self.nodes.items()}
@@ -101,6 +107,8 @@ class ClusterInfo:
             self._place(task)
 
     def _place(self, task: TaskInfo) -> None:
+        if self.persistence.on and task.job in self.jobs:
+            self._restore(task)
         node = self.nodes.get(task.node_name) if task.node_name else None
         if node is not None and not completed_status(task.status):
             node.add_task(task)
@@ -111,6 +119,15 @@ class ClusterInfo:
             self.orphans.append(task)
         else:
             job.add_task_info(task)
+
+    def _restore(self, task: TaskInfo) -> None:
+        """Annotations win over the pod's phase."""
+        placement = self.persistence.placement(task.pod)
+        if placement is not None:
+            task.status = TaskStatus.PIPELINED
+            task.node_name = placement.node
+            task.eviction_occurred = placement.eviction
+            self.restored[task.uid] = placement.node
 
 
 class _PriorityClasses:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.persistence import removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
@@ -188,7 +189,8 @@ class Proportion(Plugin):
 
     def deallocate_func(self, event: Event) -> None:
         attr = self.queues[self.jobs[event.task.job].queue]
-        attr.hold(attr.allocated.clone().sub(event.task.resreq))
+        queue = self.jobs[event.task.job].queue
+        attr.hold(attr.allocated.clone().sub(removable(self.ssn, self.name, queue, attr.allocated, event.task.resreq)))
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
         """Remember what every queue holds, for simulations of this task."""

@@ -5,6 +5,7 @@ Upstream: actions/allocate (allocateResourcesForTasks, prioritizeNodes, allocate
 
 from __future__ import annotations
 
+from vcdebug.actions.allocate.restored import Outcome, is_restored, place_restored
 from vcdebug.framework.action import pre_predicate_errors
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue
@@ -83,6 +84,10 @@ class _Visit:
             return True
         if task.sch_gated:
             return True
+        if is_restored(ssn, task):
+            outcome = self._place_restored(task)
+            if outcome is not None:
+                return outcome
         if job.task_has_fit_errors(self._sub_job, task):
             text = f"Task {task.name} with role spec {task.task_role} has already predicated failed, skip"
             job.nodes_fit_errors[task.uid] = FitErrors(ssn.reasons, text)
@@ -118,6 +123,18 @@ class _Visit:
         if sub_job.with_network_topology():
             self._widen(node)
         return not ssn.sub_job_ready(self._job, sub_job)
+
+    def _place_restored(self, task: TaskInfo) -> bool | None:
+        """Whether the loop goes on; None leaves the task to the ordinary search."""
+        ssn, sub_job = self._ssn, self._sub_job
+        if sub_job.with_network_topology():
+            task.job_allocated_hyper_node = self._allocated_in
+        outcome = place_restored(ssn, self._statement, task, self._nodes)
+        if outcome is Outcome.RELEASED:
+            return None
+        if outcome is Outcome.PLACED and sub_job.with_network_topology():
+            self._widen(ssn.nodes[task.node_name])
+        return outcome is Outcome.WAITS or not ssn.sub_job_ready(self._job, sub_job)
 
     def _widen(self, node: NodeInfo) -> None:
         found = self._ssn.hyper_nodes.lowest_for_node(node.name)

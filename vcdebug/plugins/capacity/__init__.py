@@ -11,6 +11,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.order import victims_queue
+from vcdebug.framework.persistence import removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
@@ -239,7 +240,8 @@ class Capacity(Plugin):
         if attr is None:
             return
         for each in (attr, *self.above(attr)):
-            each.remove(event.task, self.limits.demand(event.task))
+            given_back = removable(self.ssn, self.name, each.name, each.allocated, event.task.resreq)
+            each.remove(given_back, self.limits.demand(event.task))
         attr.update_share()
         if self.limits.reservations is not None and opted_in(event.task):
             self.limits.reservations.add(attr.name, event.task)

@@ -105,9 +105,9 @@ class QueueAttr:
         if demand is not None and self.devices is not None:
             self.devices.add(demand)
 
-    def remove(self, task: TaskInfo, demand: TaskDemand | None) -> None:
-        """The task is gone; the share is left as it was."""
-        self.allocated = self.allocated.clone().sub(task.resreq)
+    def remove(self, request: Resource, demand: TaskDemand | None) -> None:
+        """A task with this request is gone; the share is left as it was."""
+        self.allocated = self.allocated.clone().sub(request)
         if demand is not None and self.devices is not None:
             self.devices.remove(demand)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.persistence import removable
 from vcdebug.framework.plugin import PERMIT, Event, Plugin, Victims
 from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import get_allocated_resource
@@ -38,6 +39,7 @@ class Drf(Plugin):
         self.hierarchy: Hierarchy | None = None
 
     def on_session_open(self, ssn: Session) -> None:
+        self.ssn = ssn
         self.jobs, self.queues = ssn.jobs, ssn.queues
         self.totals = Totals(ssn.total_resource.clone())
         self.shares = {uid: Share(self.totals, get_allocated_resource(job)) for uid, job in ssn.jobs.items()}
@@ -92,9 +94,10 @@ class Drf(Plugin):
 
     def deallocate_func(self, event: Event) -> None:
         share = self.shares[event.task.job]
-        share.sub(event.task.resreq)
+        given_back = removable(self.ssn, self.name, event.task.job, share.allocated, event.task.resreq)
+        share.sub(given_back)
         if self.hierarchy is not None:
-            self.hierarchy.sub(event.task.resreq)
+            self.hierarchy.sub(given_back)
 
     def ledger(self, task: TaskInfo) -> Mapping[str, object] | None:
         share = self.shares.get(task.job)

@@ -1,0 +1,82 @@
+"""Rules of task state persistence: leaving a restored place, guarded subtraction, and what a cycle would write.
+
+Upstream: none; the design is "task state persistence across sessions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from vcdebug.framework.quirks import BOOKS_CLAMPED
+from vcdebug.framework.session import Session
+from vcdebug.model.names import TaskKey
+from vcdebug.model.persistence import EVICTION, NODE, STATUS, TRUE
+from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+
+class AnnotationPatch(NamedTuple):
+    """What the cycle would write to one pod's annotations."""
+
+    pod: TaskKey
+    set: Mapping[str, str]
+    remove: tuple[str, ...]
+
+
+def removable(ssn: Session, plugin: str, holder: str, held: Resource, request: Resource) -> Resource:
+    """The request, cut where the holder has less than that; without persistence the request as it is."""
+    if not ssn.persistence.on:
+        return request
+    short = [name for name, amount in request.items() if held.get(name) < amount]
+    if not short:
+        return request
+    ssn.note(BOOKS_CLAMPED, f"{plugin}: {holder} holds less {', '.join(short)} than is given back; it stays at 0")
+    cut = request.clone()
+    for name in short:
+        _set(cut, name, max(held.get(name), 0.0))
+    return cut
+
+
+def _set(resource: Resource, name: str, amount: float) -> None:
+    if name == CPU:
+        resource.milli_cpu = amount
+    elif name == MEMORY:
+        resource.memory = amount
+    else:
+        resource.set_scalar(name, amount)
+
+
+def bind_conflict(task: TaskInfo, host: str) -> str | None:
+    """A pod that is bound already may only be bound where it is."""
+    bound: str = task.pod.spec.get("nodeName") or ""
+    return f"pod {task.key} is already bound to {bound}, not to {host}" if bound and bound != host else None
+
+
+def annotation_patches(ssn: Session) -> tuple[AnnotationPatch, ...]:
+    """One patch per pod whose annotations would change; nothing without persistence."""
+    if not ssn.persistence.on:
+        return ()
+    return tuple(patch for task in _tasks(ssn) if (patch := _patch(ssn, task)) is not None)
+
+
+def _tasks(ssn: Session) -> Iterator[TaskInfo]:
+    for job in ssn.jobs.values():
+        for uid in sorted(job.tasks):
+            yield job.tasks[uid]
+
+
+def _patch(ssn: Session, task: TaskInfo) -> AnnotationPatch | None:
+    """Pipelined tasks are written down; placed ones and those that lost their place are struck out."""
+    present = task.pod.annotations
+    wanted: dict[str, str] = {}
+    remove: tuple[str, ...] = ()
+    if task.status is TaskStatus.PIPELINED:
+        wanted = {STATUS: TRUE, NODE: task.node_name}
+        if task.eviction_occurred:
+            wanted[EVICTION] = TRUE
+    elif task.status is TaskStatus.BINDING or task.uid in ssn.cluster.restored:
+        remove = tuple(name for name in (STATUS, NODE) if name in present)
+    changed = {name: text for name, text in wanted.items() if present.get(name) != text}
+    return AnnotationPatch(task.key, changed, remove) if changed or remove else None

@@ -1,0 +1,77 @@
+"""Pipelined tasks that an earlier cycle left in pods' annotations.
+
+Upstream: none; the design is "task state persistence across sessions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from vcdebug.model.names import NodeName
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Snapshot
+
+STATUS = "volcano.sh/pipelined-status"
+NODE = "volcano.sh/pipelined-node"
+EVICTION = "volcano.sh/eviction-occurred"
+ANNOTATIONS = (STATUS, NODE, EVICTION)
+TRUE = "true"
+_ENDED = ("Succeeded", "Failed")
+_PENDING_EFFECT = "the task counts as Pending"
+
+
+class Placement(NamedTuple):
+    """Where a task was pipelined, and whether victims had been evicted for it."""
+
+    node: NodeName
+    eviction: bool
+
+
+class Persistence:
+    """Whether state is restored, why, and what is wrong with the annotations."""
+
+    __slots__ = ("nodes", "on", "problems", "why")
+
+    def __init__(self, snapshot: Snapshot, nodes: Mapping[NodeName, object]) -> None:
+        self.nodes = nodes
+        self.problems: list[Problem] = []
+        carriers = sum(any(key in notes for key in ANNOTATIONS) for notes in _annotations(snapshot))
+        self.on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
+        pods = "1 pod carries" if carriers == 1 else f"{carriers or 'no'} pods carry"
+        self.why = f"{pods} its annotations" if snapshot.persistence == "auto" else "set in meta.json"
+
+    @property
+    def text(self) -> str:
+        """The setting in words."""
+        return f"task state persistence: {'on' if self.on else 'off'} ({self.why})"
+
+    def placement(self, pod: Pod) -> Placement | None:
+        """Where an unbound, living pod was pipelined; None leaves its status to its phase."""
+        notes = pod.annotations
+        if (
+            not self.on
+            or pod.node_name
+            or pod.deleting
+            or pod.phase in _ENDED
+            or not (STATUS in notes or NODE in notes)
+        ):
+            return None
+        if notes.get(STATUS) != TRUE:
+            self._complain(pod, STATUS, f"is {notes[STATUS]!r}, not 'true'" if STATUS in notes else "is missing")
+            return None
+        node = notes.get(NODE, "")
+        if node not in self.nodes:
+            self._complain(pod, NODE, f"names {node}, which is no node of the snapshot" if node else "is missing")
+            return None
+        return Placement(node, notes.get(EVICTION) == TRUE)
+
+    def _complain(self, pod: Pod, annotation: str, what: str) -> None:
+        field = f"metadata.annotations[{annotation}]"
+        self.problems.append(Problem("", f"Pod {pod.key}", field, what, _PENDING_EFFECT))
+
+
+def _annotations(snapshot: Snapshot) -> Iterator[Mapping[str, str]]:
+    for manifest in snapshot.of("Pod"):
+        yield (manifest.get("metadata") or {}).get("annotations") or {}

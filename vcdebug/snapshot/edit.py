@@ -1,0 +1,98 @@
+"""Edits of a snapshot as data: one text is one change of an object, the configuration, a flag, a draw or the clock.
+
+`Queue/research:spec.weight=4` sets a field to a YAML value, `Pod/team/web-0:spec.nodeSelector-` removes one,
+`Node/n1:-` removes an object, `Node/n9:+=n1` adds one like another. `conf:actions=...`,
+`conf:plugins.gang.enablePreemptable=false`, `flag:minimum_feasible_nodes=50`, `chance:tie_seed=3` and
+`clock:now=2026-11-01T00:05:00Z` change what stands beside the objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final
+
+from vcdebug.snapshot.edit_path import Change, EditError, PathReader, PathStep, path_end
+from vcdebug.snapshot.kinds import KINDS
+from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
+
+CONF, FLAG, CHANCE, CLOCK = "conf", "flag", "chance", "clock"
+SETTINGS: Final = (CONF, FLAG, CHANCE, CLOCK)
+FORMS: Final = "KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE or chance:NAME=VALUE"
+_KINDS: Final[Mapping[str, str]] = {
+    word.lower(): kind.name for kind in KINDS if not kind.settings for word in (kind.name, kind.plural)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of a snapshot."""
+
+    text: str
+    """As written."""
+    kind: str
+    """A kind's name, or conf, flag, chance or clock."""
+    name: str
+    """The object, with its namespace where one was given; empty for settings."""
+    path: tuple[PathStep, ...]
+    """Empty where the whole object is meant."""
+    change: Change
+    value: str = ""
+    value_at: int = 0
+    """The character of the text at which the value begins."""
+
+    @property
+    def subject(self) -> str:
+        """What is changed, as messages name it."""
+        return f"{self.kind} {self.name}" if self.name else self.kind
+
+    def error(self, message: str, position: int = 0, hint: str = "") -> EditError:
+        """A fault of this edit."""
+        return EditError(message, self.text, position, hint)
+
+    def read_value(self) -> Any:
+        """The value as plain data."""
+        try:
+            return next(yaml_documents(self.value), None)
+        except DocumentError as error:
+            raise self.error(f"the value {error}", self.value_at) from error
+
+
+def parse_edit(text: str) -> Edit:
+    """Read one edit; raises EditError."""
+    text = text.strip()
+    target, colon, rest = text.partition(":")
+    if not colon:
+        raise EditError("there is no ':' after what is to be changed", text, len(text), f"write {FORMS}")
+    kind, name = _target(text, target)
+    start = len(target) + 1
+    if not rest:
+        raise EditError("it does not say what to change", text, start, f"write {FORMS}")
+    if kind not in SETTINGS and rest == "-":
+        return Edit(text, kind, name, (), "delete")
+    if kind not in SETTINGS and rest.startswith("+="):
+        return Edit(text, kind, name, (), "add", rest[2:].strip(), start + 2)
+    end = path_end(text, start)
+    if end < len(text):
+        path = PathReader(text, start, end).read()
+        return Edit(text, kind, name, path, "set", text[end + 1 :].strip(), end + 1)
+    if not rest.endswith("-"):
+        PathReader(text, start, end).read()
+        raise EditError("there is no '=' and a value, nor a '-' that removes the field", text, end)
+    return Edit(text, kind, name, PathReader(text, start, end - 1).read(), "delete")
+
+
+def _target(text: str, target: str) -> tuple[str, str]:
+    """(kind, name)."""
+    word, slash, name = target.partition("/")
+    if word.lower() in SETTINGS and not slash:
+        return word.lower(), ""
+    kind = _KINDS.get(word.lower())
+    if kind is None:
+        close = get_close_matches(word.lower(), [*_KINDS, *SETTINGS], 1)
+        meant = _KINDS.get(close[0], close[0]) if close else ""
+        raise EditError(f"no kind of object {word!r}", text, 0, f"did you mean {meant}?" if meant else f"write {FORMS}")
+    if not name or name.startswith("/") or name.endswith("/") or name.count("/") > 1:
+        raise EditError("the object's name is missing", text, len(word), f"write {kind}/[NAMESPACE/]NAME:...")
+    return kind, name

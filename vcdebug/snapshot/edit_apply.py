@@ -1,0 +1,193 @@
+"""Making edits: a new snapshot that shares with the old one whatever is not touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, fields, replace
+from difflib import get_close_matches
+from typing import Any, Final
+
+from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.edit import CHANCE, CLOCK, CONF, FLAG, Edit
+from vcdebug.snapshot.edit_conf import edited_conf
+from vcdebug.snapshot.edit_path import Walk
+from vcdebug.snapshot.gather import object_name
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.schema import SHAPES, check_types
+from vcdebug.snapshot.settings import read_chance, read_meta, with_flags
+from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+
+HOST_LABEL: Final = "kubernetes.io/hostname"
+_FEATURE_GATES: Final = "feature_gates"
+
+
+def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:
+    """A snapshot with the edits made in order; `conf` is the configuration in force, for edits of it."""
+    for edit in edits:
+        if edit.kind == CONF:
+            conf = edited_conf(conf, edit)
+            snapshot = replace(snapshot, scheduler_conf=conf)
+        else:
+            snapshot = _SETTINGS.get(edit.kind, _with_object)(snapshot, edit)
+    return snapshot
+
+
+# Objects
+
+
+def _with_object(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    manifests = snapshot.of(edit.kind)
+    if edit.change == "add":
+        changed = [*manifests, _new_object(manifests, edit)]
+    else:
+        place = _place(manifests, edit)
+        kept = [] if not edit.path else [_edited(manifests[place], edit)]
+        changed = [*manifests[:place], *kept, *manifests[place + 1 :]]
+    return replace(snapshot, objects={**snapshot.objects, edit.kind: changed})
+
+
+def _place(manifests: list[Manifest], edit: Edit) -> int:
+    """Where the object stands; a name without namespace must be unique."""
+    names = [object_name(manifest) for manifest in manifests]
+    if edit.name in names:
+        return names.index(edit.name)
+    bare = [place for place, name in enumerate(names) if name.rpartition("/")[2] == edit.name]
+    if len(bare) == 1:
+        return bare[0]
+    position = len(edit.text.partition("/")[0]) + 1
+    if bare:
+        raise edit.error("several have this name", position, f"they are {', '.join(names[place] for place in bare)}")
+    close = get_close_matches(edit.name, names, 1)
+    hint = f"did you mean {close[0]}?" if close else _listed(names)
+    raise edit.error(f"there is no {edit.subject}", position, hint)
+
+
+def _listed(names: list[str]) -> str:
+    return f"there are {', '.join(names)}" if 0 < len(names) <= 8 else ""
+
+
+def _edited(manifest: Manifest, edit: Edit) -> Manifest:
+    if edit.change == "delete":
+        return _checked(edit, manifest, Walk(edit.text, "delete", None).applied(manifest, edit.path))
+    value = edit.read_value()
+    changed: Manifest = Walk(edit.text, "set", value).applied(manifest, edit.path)
+    if not isinstance(value, dict | list | str) and _faults(edit.kind, changed) != _faults(edit.kind, manifest):
+        as_text: Manifest = Walk(edit.text, "set", edit.value).applied(manifest, edit.path)
+        if _faults(edit.kind, as_text) == _faults(edit.kind, manifest):
+            changed = as_text
+    return _checked(edit, manifest, changed)
+
+
+def _faults(kind: str, manifest: Manifest) -> list[str]:
+    report = Report()
+    check_types(kind, manifest, "", "", report)
+    return [problem.line() for problem in report.problems()]
+
+
+def _checked(edit: Edit, before: Manifest, after: Manifest) -> Manifest:
+    """The edited object, if the engine can read it and the change means something to it."""
+    known = _faults(edit.kind, before)
+    new = [fault for fault in _faults(edit.kind, after) if fault not in known]
+    if new:
+        raise edit.error(new[0].partition(";")[0], edit.value_at, _dotted(edit))
+    if object_name(after) != object_name(before):
+        raise edit.error("an object cannot be renamed", edit.path[0].position, f"{edit.kind}/NEW:+=OLD adds a copy")
+    shape = SHAPES[edit.kind]
+    if before != after and shape.keep(before) == shape.keep(after):
+        raise edit.error(f"nothing in the scheduler reads this field of a {edit.kind}", edit.path[0].position)
+    return after
+
+
+def _dotted(edit: Edit) -> str:
+    """Resource and label names with dots are easily written without brackets."""
+    unbracketed = any("/" in step.text and not step.bracketed for step in edit.path)
+    return "names with dots stand in brackets, as [nvidia.com/gpu]" if unbracketed else ""
+
+
+def _new_object(manifests: list[Manifest], edit: Edit) -> Manifest:
+    """From a manifest, or like an object that is there."""
+    names = [object_name(manifest) for manifest in manifests]
+    if edit.name in names:
+        raise edit.error(f"there is already a {edit.subject}")
+    value = edit.read_value()
+    namespace, _, name = edit.name.rpartition("/")
+    if KIND_BY_NAME[edit.kind].namespaced and not namespace:
+        raise edit.error("the namespace is missing", len(edit.kind) + 1, f"write {edit.kind}/NAMESPACE/{name}:+=...")
+    if isinstance(value, dict):
+        model = value
+    else:
+        like = replace(edit, name=edit.value)
+        model = manifests[_place(manifests, like)]
+    metadata = {**(model.get("metadata") or {}), "name": name, "uid": f"added-{edit.kind}-{edit.name}".lower()}
+    if namespace:
+        metadata["namespace"] = namespace
+    labels = metadata.get("labels") or {}
+    if edit.kind == "Node" and HOST_LABEL in labels:
+        metadata["labels"] = {**labels, HOST_LABEL: name}
+    created = {**model, "kind": edit.kind, "metadata": metadata}
+    if faults := _faults(edit.kind, created):
+        raise edit.error(faults[0].partition(";")[0], edit.value_at)
+    return created
+
+
+# Settings
+
+
+def _with_flag(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    name = _setting_name(edit, [row.name for row in fields(Flags)], deep=_FEATURE_GATES)
+    if edit.change == "delete" and len(edit.path) == 1:
+        return replace(snapshot, flags=replace(snapshot.flags, **{name: getattr(Flags(), name)}))
+    values: dict[str, Any] = {_FEATURE_GATES: dict(snapshot.flags.feature_gates)} if name == _FEATURE_GATES else {}
+    path = (edit.path[0]._replace(text=name), *edit.path[1:])
+    value = edit.read_value() if edit.change == "set" else None
+    report = Report()
+    flags = with_flags(snapshot.flags, Walk(edit.text, edit.change, value).applied(values, path), "", report, "")
+    _refuse(edit, report)
+    return replace(snapshot, flags=flags)
+
+
+def _with_chance(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    name = _setting_name(edit, [row.name for row in fields(Chance)])
+    if edit.change == "delete":
+        return replace(snapshot, chance=replace(snapshot.chance, **{name: getattr(Chance(), name)}))
+    report = Report()
+    chance = read_chance({**asdict(snapshot.chance), name: edit.read_value()}, "", report)
+    _refuse(edit, report)
+    return replace(snapshot, chance=chance)
+
+
+def _with_clock(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    _setting_name(edit, ["now"])
+    if edit.change == "delete":
+        raise edit.error("a cycle needs a clock", edit.path[0].position)
+    report = Report()
+    meta = read_meta("", {"now": edit.value.strip("\"'")}, report)
+    _refuse(edit, report)
+    return replace(snapshot, now=meta.now)
+
+
+def _setting_name(edit: Edit, names: list[str], deep: str = "") -> str:
+    """The first step, if it is one of the names; only a `deep` one may have a further step."""
+    step = edit.path[0]
+    name = step.text.replace("-", "_")
+    if name not in names:
+        close = get_close_matches(name, names, 1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+        raise edit.error(f"no {edit.kind} {step.text}", step.position, hint)
+    if len(edit.path) > (2 if name == deep else 1):
+        raise edit.error(f"{name} has no parts", edit.path[1].position)
+    return name
+
+
+def _refuse(edit: Edit, report: Report) -> None:
+    problems = report.problems()
+    if problems:
+        raise edit.error(problems[0].what, edit.value_at)
+
+
+_SETTINGS: Final[Mapping[str, Callable[[Snapshot, Edit], Snapshot]]] = {
+    FLAG: _with_flag,
+    CHANCE: _with_chance,
+    CLOCK: _with_clock,
+}

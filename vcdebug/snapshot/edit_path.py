@@ -1,0 +1,164 @@
+"""The path of an edit: `spec.containers.main.resources.requests[nvidia.com/gpu]`, read and walked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from vcdebug.errors import VcdebugError
+
+APPEND: Final = "+"
+NAMING: Final = ("name", "key", "type")
+"""Fields by which an element of a list can be named in a path."""
+
+Change = Literal["set", "delete", "add"]
+
+
+class EditError(VcdebugError):
+    """An edit that cannot be read or made; `position` is the character where it went wrong."""
+
+    def __init__(self, message: str, text: str, position: int, hint: str = "") -> None:
+        super().__init__(message, hint=f"{hint + '; ' if hint else ''}at character {position + 1} of: {text}")
+        self.text = text
+        self.position = position
+
+
+class PathStep(NamedTuple):
+    """One step: a key, a number in brackets, or `[+]`, which stands for a new last element."""
+
+    text: str
+    position: int
+    """The character of the edit at which it stands."""
+    bracketed: bool = False
+
+    @property
+    def is_index(self) -> bool:
+        """Whether it can only mean an element of a list."""
+        return self.bracketed and (self.text == APPEND or self.text.isdecimal())
+
+    def __str__(self) -> str:
+        return f"[{self.text}]" if self.bracketed else self.text
+
+
+class PathReader:
+    """Reads one path from left to right."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self._text = text
+        self._at = start
+        self._end = end
+
+    def read(self) -> tuple[PathStep, ...]:
+        """All steps up to the end."""
+        steps: list[PathStep] = []
+        while self._at < self._end:
+            if self._text[self._at] == "[":
+                steps.append(self._bracket())
+            elif self._text[self._at] == "." and steps:
+                self._at += 1
+                steps.append(self._key())
+            else:
+                steps.append(self._key())
+        if not steps:
+            raise EditError("a path is missing", self._text, self._at)
+        return tuple(steps)
+
+    def _key(self) -> PathStep:
+        start = self._at
+        while self._at < self._end and self._text[self._at] not in ".[":
+            self._at += 1
+        name = self._text[start : self._at].strip()
+        if not name:
+            raise EditError("a field's name is missing", self._text, start)
+        return PathStep(name, start)
+
+    def _bracket(self) -> PathStep:
+        start = self._at
+        quote = self._text[start + 1 : start + 2]
+        if quote in ('"', "'"):
+            close = self._text.find(quote + "]", start + 2, self._end)
+            content, after = self._text[start + 2 : close], close + 2
+        else:
+            close = self._text.find("]", start, self._end)
+            content, after = self._text[start + 1 : close], close + 1
+        if close < 0:
+            raise EditError("the bracket is not closed", self._text, start)
+        if not content:
+            raise EditError("the brackets are empty", self._text, start)
+        self._at = after
+        return PathStep(content, start, bracketed=True)
+
+
+def path_end(text: str, start: int) -> int:
+    """Where a path ends: at the first `=` outside brackets, or at the end of the text."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += {"[": 1, "]": -1}.get(text[at], 0)
+        if text[at] == "=" and depth <= 0:
+            return at
+    return len(text)
+
+
+class Walk:
+    """Applies one change to plain data; what it touches is copied, the rest is shared."""
+
+    def __init__(self, text: str, change: Change, value: Any) -> None:
+        self._text = text
+        self._change = change
+        self._value = value
+
+    def applied(self, item: Any, path: Sequence[PathStep]) -> Any:
+        """A copy of the item with the change made at the end of the path."""
+        if not path:
+            return self._value
+        if item is None and self._change != "delete":
+            item = [] if path[0].is_index else {}
+        if isinstance(item, dict):
+            return self._in_mapping(item, path[0].text, path)
+        if isinstance(item, list):
+            return self._in_list(item, path)
+        raise self._error(f"{path[0]} is sought in {item!r}, which has no fields", path[0])
+
+    def _in_mapping(self, item: dict[str, Any], key: str, path: Sequence[PathStep]) -> dict[str, Any]:
+        if self._change != "delete":
+            return {**item, key: self.applied(item.get(key), path[1:])}
+        if key not in item:
+            raise self._error(f"there is no {key}", path[0], _fields(item))
+        if len(path) == 1:
+            return {name: value for name, value in item.items() if name != key}
+        return {**item, key: self.applied(item[key], path[1:])}
+
+    def _in_list(self, item: list[Any], path: Sequence[PathStep]) -> list[Any]:
+        step = path[0]
+        if step.bracketed and step.text == APPEND:
+            if self._change == "delete":
+                raise self._error("a new element cannot be removed", step)
+            return [*item, self.applied(None, path[1:])]
+        index = self._index(item, step)
+        if len(path) == 1 and self._change == "delete":
+            return [*item[:index], *item[index + 1 :]]
+        return [*item[:index], self.applied(item[index], path[1:]), *item[index + 1 :]]
+
+    def _index(self, item: list[Any], step: PathStep) -> int:
+        if step.text.isdecimal():
+            if int(step.text) < len(item):
+                return int(step.text)
+            raise self._error(f"the list has {len(item)} elements", step, "they count from 0, [+] adds one")
+        for index, element in enumerate(item):
+            if isinstance(element, dict) and any(element.get(field) == step.text for field in NAMING):
+                return index
+        named = [
+            str(element[field])
+            for element in item
+            if isinstance(element, dict)
+            for field in NAMING[:1]
+            if field in element
+        ]
+        raise self._error(f"no element is called {step.text}", step, f"there are {', '.join(named)}" if named else "")
+
+    def _error(self, message: str, step: PathStep, hint: str = "") -> EditError:
+        return EditError(message, self._text, step.position, hint)
+
+
+def _fields(item: dict[str, Any]) -> str:
+    return f"there are {', '.join(item)}" if item else ""

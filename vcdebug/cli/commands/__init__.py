@@ -2,6 +2,7 @@
 
 from vcdebug.cli.commands.base import Command
 from vcdebug.cli.commands.capture import Capture
+from vcdebug.cli.commands.check import Check
 from vcdebug.cli.commands.explain import Explain
 from vcdebug.cli.commands.inspect import Inspect
 from vcdebug.cli.commands.open import Open
@@ -12,5 +13,6 @@ COMMANDS: tuple[type[Command], ...] = (
     Run,
     Explain,
     Inspect,
+    Check,
     Capture,
 )

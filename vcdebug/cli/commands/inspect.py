@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from vcdebug.cli.commands.base import Command, Outcome, add_json, add_snapshot
 from vcdebug.cli.output import Output
+
+if TYPE_CHECKING:
+    from vcdebug.snapshot.snapshot import Snapshot
 
 
 class Inspect(Command):
@@ -13,10 +17,13 @@ class Inspect(Command):
 
     NAME = "inspect"
     HELP = "count the objects, list problems, and show the configuration in force"
-    EXITS = "exit status: 0 no problems, 2 problems, 1 error"
+    EXITS = "exit status: 0 no problems (or differences), 2 problems (or differences), 1 error"
 
     def configure(self, parser: ArgumentParser) -> None:
         add_snapshot(parser)
+        parser.add_argument(
+            "--against", metavar="DUMP", help="a dump of the scheduler's cache: list every difference to the replay"
+        )
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -24,9 +31,27 @@ class Inspect(Command):
         from vcdebug.cli.reports import contents
         from vcdebug.cli.snapshots import load_snapshot
 
-        inspection = contents.inspect(load_snapshot(args.snapshot).snapshot)
+        snapshot = load_snapshot(args.snapshot).snapshot
+        if args.against:
+            return _against(snapshot, args, output)
+        inspection = contents.inspect(snapshot)
         if args.json:
             output.json(contents.document(inspection))
         else:
             show(contents.blocks(inspection), output)
         return Outcome.PROBLEMS if inspection.problems else Outcome.DONE
+
+
+def _against(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
+    """What the real scheduler's cache held, beside what the replay starts from."""
+    from vcdebug.cli.render import show
+    from vcdebug.cli.reports import dumped
+    from vcdebug.cli.textfile import read_text
+    from vcdebug.explain.dump import compare_dump
+
+    comparison = compare_dump(read_text(args.against), snapshot)
+    if args.json:
+        output.json(dumped.document(comparison))
+    else:
+        show(dumped.blocks(comparison), output)
+    return Outcome.DONE if comparison.agrees else Outcome.PROBLEMS

@@ -1,0 +1,47 @@
+"""`vcdebug check`: a real scheduler's log beside the replay."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from vcdebug.cli.commands.base import Command, Outcome, add_json, add_snapshot
+from vcdebug.cli.output import Output
+
+
+class Check(Command):
+    """Says whether the real scheduler did what the replay does."""
+
+    NAME = "check"
+    HELP = "compare a real scheduler's log with the replay, up to the first disagreement"
+    EXITS = "exit status: 0 they agree, 2 they disagree, 1 error"
+
+    def configure(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "log", metavar="LOG", help="the scheduler's log, -v=3 or louder; .gz or - for standard input"
+        )
+        add_snapshot(parser)
+        parser.add_argument(
+            "--cycle", type=int, metavar="N", help="the log's cycle to compare (default: the one that agrees longest)"
+        )
+        add_json(parser)
+
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.render import show
+        from vcdebug.cli.reports import logcheck
+        from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.cli.textfile import STDIN, read_text
+        from vcdebug.errors import VcdebugError
+        from vcdebug.explain.logs import check_log
+
+        if args.log == args.snapshot == STDIN:
+            raise VcdebugError("the log and the snapshot cannot both come from standard input")
+        lines = read_text(args.log).split("\n")
+        try:
+            checked = check_log(lines, replay_snapshot(args.snapshot).recording, cycle=args.cycle)
+        except VcdebugError as error:
+            raise error if error.where else type(error)(error.message, error.hint, args.log) from error
+        if args.json:
+            output.json(logcheck.document(checked))
+        else:
+            show(logcheck.blocks(checked), output)
+        return Outcome.DONE if checked.agrees else Outcome.PROBLEMS

@@ -1,0 +1,38 @@
+"""The report of `vcdebug inspect --against`: fields in which the scheduler's cache and the replay differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from vcdebug.cli.render import Block, Grid, Line
+from vcdebug.explain.dump import DumpComparison
+
+
+def document(comparison: DumpComparison) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    return {
+        "agrees": comparison.agrees,
+        "nodes": comparison.nodes,
+        "jobs": comparison.jobs,
+        "fields": comparison.fields,
+        "differences": [asdict(difference) for difference in comparison.differences],
+        "unread": list(comparison.unread),
+        "brokenAtLine": comparison.broken_at,
+    }
+
+
+def blocks(comparison: DumpComparison) -> Iterator[Block]:
+    """For people."""
+    if comparison.unread:
+        text = (
+            f"the dump cannot be read beyond line {comparison.broken_at}; not compared: {', '.join(comparison.unread)}"
+        )
+        yield Line(text, "bad")
+    if comparison.differences:
+        yield Line(f"differences: {len(comparison.differences):,}", "bad")
+        rows = tuple((one.object, one.field or "-", one.dumped, one.replayed) for one in comparison.differences)
+        yield Grid(("object", "field", "dump", "replay"), rows, 2)
+    elif not comparison.unread:
+        yield Line("the dump and the replay agree", "good")
+    yield Line(f"{comparison.fields:,} values of {comparison.nodes:,} nodes and {comparison.jobs:,} jobs are compared")

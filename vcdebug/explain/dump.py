@@ -1,0 +1,187 @@
+"""The real scheduler's cache dump beside what a replay of the snapshot starts from.
+
+Upstream: cache/dumper.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vcdebug.errors import VcdebugError
+from vcdebug.explain.dump_fields import (
+    Fields,
+    hyper_node_fields,
+    job_fields,
+    node_fields,
+    real_node_fields,
+    tier_fields,
+)
+from vcdebug.model.cluster import ClusterInfo
+from vcdebug.snapshot.snapshot import Snapshot
+
+DOCUMENTS = ("Nodes", "HyperNodesSetByTier", "HyperNodeTierNameMap", "RealNodesSet", "HyperNodes", "Jobs")
+"""The documents of a dump, in order."""
+OBJECTS = {"Nodes": "node", "HyperNodes": "hypernode", "Jobs": "job"}
+ABSENT, PRESENT = "absent", "present"
+_OPEN_MAPS = frozenset(
+    (
+        "ScalarResources",
+        "Tasks",
+        "SubJobs",
+        "TaskToSubJob",
+        "TaskStatusIndex",
+        "MinSubJobs",
+        "TaskMinAvailable",
+        "labels",
+        "Children",
+    )
+)
+"""Fields whose keys are names: a key that only the dump has is a difference too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field that the two sides do not share."""
+
+    object: str
+    """Such as `node n1` or `job default/a`."""
+    field: str
+    """Path of upstream's names; empty where the whole object is missing on one side."""
+    dumped: str
+    replayed: str
+
+
+@dataclass(frozen=True, slots=True)
+class DumpComparison:
+    """What a dump says, beside the replay."""
+
+    nodes: int
+    """Nodes that both sides have."""
+    jobs: int
+    fields: int
+    """Values compared."""
+    differences: tuple[Difference, ...]
+    unread: tuple[str, ...]
+    """Documents that the dump does not hold in full; they are not compared."""
+    broken_at: int | None
+    """The line where a truncated or damaged dump stops being readable."""
+
+    @property
+    def agrees(self) -> bool:
+        """Nothing differs, and everything could be compared."""
+        return not self.differences and not self.unread
+
+
+def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
+    """Every difference; raises VcdebugError when not even the first document can be read."""
+    documents, broken_at = read_documents(text)
+    if not documents:
+        raise VcdebugError("not a dump of the scheduler's cache", "six JSON documents, written on SIGUSR1")
+    ours = _ours(ClusterInfo(snapshot))
+    walk = _Walk()
+    for name, document in documents.items():
+        walk.document(name, document, ours[name])
+    nodes, jobs = (len([key for key in documents.get(name, {}) if key in ours[name]]) for name in ("Nodes", "Jobs"))
+    unread = tuple(name for name in DOCUMENTS if name not in documents)
+    return DumpComparison(nodes, jobs, walk.fields, tuple(walk.differences), unread, broken_at)
+
+
+def read_documents(text: str) -> tuple[dict[str, Mapping[str, Any]], int | None]:
+    """The documents that are complete, and the line at which reading stopped short."""
+    decoder, found, at = json.JSONDecoder(), dict[str, Mapping[str, Any]](), 0
+    for name in DOCUMENTS:
+        while at < len(text) and text[at].isspace():
+            at += 1
+        try:
+            document, at = decoder.raw_decode(text, at)
+        except ValueError:
+            return found, text.count("\n", 0, at) + 1
+        if not isinstance(document, Mapping):
+            return found, text.count("\n", 0, at) + 1
+        found[name] = document
+    return found, None
+
+
+def _ours(cluster: ClusterInfo) -> dict[str, Mapping[str, Any]]:
+    tree = cluster.hyper_nodes
+    return {
+        "Nodes": {name: node_fields(node) for name, node in cluster.nodes.items()},
+        "HyperNodesSetByTier": tier_fields(tree),
+        "HyperNodeTierNameMap": dict(tree.tier_names),
+        "RealNodesSet": real_node_fields(tree),
+        "HyperNodes": hyper_node_fields(tree),
+        "Jobs": {uid: job_fields(job) for uid, job in cluster.jobs.items()},
+    }
+
+
+class _Walk:
+    """Collects differences; the replay's fields say what is compared."""
+
+    def __init__(self) -> None:
+        self.differences: list[Difference] = []
+        self.fields = 0
+
+    def document(self, name: str, dumped: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+        """One document: an object per key, or a set of names."""
+        kind = OBJECTS.get(name)
+        if kind is None:
+            self._mapping(name, "", dumped, ours, is_open=True)
+            return
+        for key in sorted({**dumped, **ours}):
+            if key not in dumped or key not in ours:
+                sides = (ABSENT if key not in side else PRESENT for side in (dumped, ours))
+                self.differences.append(Difference(f"{kind} {key}", "", *sides))
+                continue
+            self._mapping(f"{kind} {key}", "", _mapping_of(dumped[key]), ours[key], is_open=False)
+
+    def _mapping(
+        self, where: str, path: str, dumped: Mapping[str, Any], ours: Mapping[str, Any], *, is_open: bool
+    ) -> None:
+        for key in _keys(dumped, ours, is_open=is_open):
+            field = f"{path}.{key}" if path else key
+            theirs, mine = dumped.get(key), ours.get(key)
+            lonely = is_open and (key not in dumped or key not in ours)
+            if isinstance(mine, Mapping) and not lonely and (theirs is None or isinstance(theirs, Mapping)):
+                self._mapping(where, field, theirs or {}, mine, is_open=key in _OPEN_MAPS or _is_set(path))
+                continue
+            self.fields += 1
+            if lonely or not _equal(theirs, mine):
+                self._differ(where, field, _shown(theirs), _shown(mine))
+
+    def _differ(self, where: str, field: str, dumped: str, replayed: str) -> None:
+        self.differences.append(Difference(where, field, dumped, replayed))
+
+
+def _is_set(path: str) -> bool:
+    """Below an index by status stand sets of tasks."""
+    return path.endswith("TaskStatusIndex")
+
+
+def _keys(dumped: Mapping[str, Any], ours: Mapping[str, Any], *, is_open: bool) -> Iterator[str]:
+    yield from ours
+    if is_open:
+        yield from (key for key in dumped if key not in ours)
+
+
+def _mapping_of(value: object) -> Fields:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _equal(dumped: object, ours: object) -> bool:
+    """Go leaves empty values out or writes null."""
+    if dumped is None or ours is None or dumped == "":
+        return not dumped and not ours
+    return dumped == ours
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, Mapping):
+        return PRESENT
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -47,4 +47,4 @@ def replay_snapshot(word: str, *, seed: int | None = None) -> Replayed:
 
 def input_problems(recording: Recording) -> list[Problem]:
     """What is wrong with the manifests, and with the scheduler's configuration."""
-    return [*recording.snapshot.problems, *recording.conf.problems, *uncovered(recording.conf)]
+    return [*recording.problems, *uncovered(recording.conf)]

@@ -10,6 +10,7 @@ from vcdebug.framework.record import Event, Note, Record, Span
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import NodeName, Seq
+from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.index import Index, Owners
 from vcdebug.trace.spans import SpanTree
@@ -53,6 +54,13 @@ class Recording:
     def notes(self) -> Sequence[Note]:
         """Quirks of upstream that acted."""
         return self.record.notes
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong or missing in the input: the snapshot's, the configuration's, and each plugin's."""
+        plugins = self.session.plugins.values()
+        of_plugins = (problem for plugin in plugins for problem in plugin.problems)
+        return (*self.snapshot.problems, *self.conf.problems, *of_plugins)
 
     @property
     def node_names(self) -> Sequence[NodeName]:

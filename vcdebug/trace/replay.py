@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from vcdebug.actions import ACTIONS
-from vcdebug.framework.conf import parse_conf
-from vcdebug.framework.cycle import run_cycle
+from vcdebug.framework.conf import SchedulerConf, parse_conf
+from vcdebug.framework.cycle import SchedulerPanic, open_plugins, run_cycle
 from vcdebug.framework.record import Record
+from vcdebug.framework.session import Session
+from vcdebug.framework.topology import open_topology
+from vcdebug.model.resource import AssertPanic
 from vcdebug.plugins import PLUGINS
+from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
@@ -24,6 +28,17 @@ def replay(snapshot: Snapshot, *, clock: Clock | None = None) -> Recording:
     with collector_paused():
         session = run_cycle(snapshot, conf, Record(), plugins=PLUGINS, actions=ACTIONS, tick=stages.end)
     return Recording(snapshot, conf, session, stages.seconds)
+
+
+def plugin_problems(snapshot: Snapshot, conf: SchedulerConf) -> tuple[Problem, ...]:
+    """What the configured plugins miss in the snapshot, without running the cycle."""
+    session = Session(snapshot, conf, Record())
+    try:
+        open_topology(session)
+        open_plugins(session, PLUGINS)
+    except (AssertPanic, SchedulerPanic):
+        pass
+    return tuple(problem for plugin in session.plugins.values() for problem in plugin.problems)
 
 
 @contextmanager

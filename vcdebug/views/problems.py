@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vcdebug.explain.coverage import uncovered
 from vcdebug.snapshot.problem import Problem
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import YES, Column, Piece, Row, Table, line
@@ -10,8 +11,8 @@ COLUMNS = (Column("kind"), Column("where", flexible=True), Column("what", flexib
 
 
 def all_problems(recording: Recording) -> tuple[Problem, ...]:
-    """Of the snapshot and of its configuration."""
-    return (*recording.snapshot.problems, *recording.conf.problems)
+    """Of the snapshot, its configuration and its plugins."""
+    return (*recording.problems, *uncovered(recording.conf))
 
 
 def problems(recording: Recording) -> Table:

@@ -11,6 +11,7 @@ from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Flags, Snapshot
+from vcdebug.trace.replay import plugin_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,10 @@ class Inspection:
 
 
 def inspect(snapshot: Snapshot) -> Inspection:
-    """Look at the objects and the configuration, without running anything."""
+    """Look at the objects, the configuration, and what its plugins miss, without running the cycle."""
     conf = parse_conf(snapshot.scheduler_conf)
-    return Inspection(snapshot, conf, (*snapshot.problems, *conf.problems, *uncovered(conf)))
+    of_plugins = plugin_problems(snapshot, conf)
+    return Inspection(snapshot, conf, (*snapshot.problems, *conf.problems, *of_plugins, *uncovered(conf)))
 
 
 def document(inspection: Inspection) -> dict[str, object]:

@@ -1,0 +1,170 @@
+"""Where two recordings part: the first event that differs in more than figures, with the votes on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Final
+
+import numpy as np
+
+from vcdebug.explain.votes import Question, question
+from vcdebug.framework.record import (
+    CloseEvent,
+    Event,
+    HookEvent,
+    OpEvent,
+    PopEvent,
+    PredicateEvent,
+    ScoreEvent,
+    Span,
+    StateEvent,
+    StatementEvent,
+)
+from vcdebug.model.names import Seq
+from vcdebug.trace.codec import EventEncoder, Json
+from vcdebug.trace.index import Seqs
+from vcdebug.trace.recording import Recording
+
+FIGURES: Final = ("plugins", "after", "left")
+"""Fields of operations and pops that tell amounts, not what was decided."""
+MOST_DIFFERENCES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One recording's part of it."""
+
+    seq: Seq
+    path: tuple[Span, ...]
+    """The spans around the event, the cycle first."""
+    event: Event
+    question: Question | None
+    """All votes on what the event's plugin was asked; None for other events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One value that differs, by its way into the event as the trace writes it; None where it is missing."""
+
+    field: str
+    before: object
+    after: object
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Events of the same rank at which two recordings say or do something else."""
+
+    before: Side | None
+    """None where the recording has nothing left to lay beside the other."""
+    after: Side | None
+    differences: tuple[Difference, ...]
+    """For events of one type about one subject: what differs; at most `MOST_DIFFERENCES`."""
+
+
+def part(before: Recording, after: Recording) -> Parting | None:
+    """The first events that differ in an answer, an order, a node, a score or an operation."""
+    return _first(before, after, range(1, len(before) + 1), range(1, len(after) + 1))
+
+
+def part_in_deeds(before: Recording, after: Recording) -> Parting | None:
+    """The first operations and statements that differ: where other answers first had consequences."""
+    return _first(before, after, _deeds(before), _deeds(after))
+
+
+def _deeds(recording: Recording) -> Seqs:
+    index = recording.index
+    return sorted([*index.of_type(OpEvent), *index.of_type(StatementEvent)])
+
+
+def _first(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Parting | None:
+    judge = _Judge(before, after)
+    for one, other in zip_longest(left, right):
+        events = None if one is None else before.event(one), None if other is None else after.event(other)
+        if events[0] is None or events[1] is None or not judge.same(events[0], events[1]):
+            return Parting(_side(before, one), _side(after, other), judge.differences(*events))
+    return None
+
+
+def _side(recording: Recording, seq: Seq | None) -> Side | None:
+    if seq is None:
+        return None
+    return Side(seq, recording.tree.path(seq), recording.event(seq), question(recording, seq))
+
+
+class _Judge:
+    """Compares events of two recordings, whose rows and reason codes need not mean the same."""
+
+    def __init__(self, before: Recording, after: Recording) -> None:
+        self._encoders = EventEncoder(before), EventEncoder(after)
+        self._same_rows = list(before.node_names) == list(after.node_names)
+        self._reasons = before.reasons, after.reasons
+        self._codes: dict[tuple[int, int], bool] = {}
+
+    def same(self, left: Event, right: Event) -> bool:
+        """Whether two events decide the same; figures do not count."""
+        if type(left) is not type(right):
+            return False
+        if isinstance(left, StateEvent | CloseEvent):
+            return True
+        if isinstance(left, PredicateEvent) and isinstance(right, PredicateEvent) and self._same_rows:
+            return self._same_search(left, right)
+        if isinstance(left, ScoreEvent) and isinstance(right, ScoreEvent) and self._same_rows:
+            return _same_scores(left, right)
+        if isinstance(left, OpEvent | PopEvent | PredicateEvent | ScoreEvent):
+            return self._decided(0, left) == self._decided(1, right)
+        return left == right or self._decided(0, left) == self._decided(1, right)
+
+    def differences(self, left: Event | None, right: Event | None) -> tuple[Difference, ...]:
+        """What differs, where the two can be laid side by side."""
+        if left is None or right is None or _subject(left) != _subject(right):
+            return ()
+        found = _different("", self._decided(0, left), self._decided(1, right))
+        return tuple(difference for difference, _ in zip(found, range(MOST_DIFFERENCES), strict=False))
+
+    def _same_search(self, left: PredicateEvent, right: PredicateEvent) -> bool:
+        if left[:3] != right[:3]:
+            return False
+        if not (np.array_equal(left.feasible, right.feasible) and np.array_equal(left.failed, right.failed)):
+            return False
+        pairs = dict.fromkeys(zip(left.codes.tolist(), right.codes.tolist(), strict=True))
+        return all(self._same_code(pair) for pair in pairs)
+
+    def _same_code(self, pair: tuple[int, int]) -> bool:
+        if pair not in self._codes:
+            one, other = (table.statuses(code) for table, code in zip(self._reasons, pair, strict=True))
+            self._codes[pair] = one == other
+        return self._codes[pair]
+
+    def _decided(self, side: int, event: Event) -> Json:
+        body = self._encoders[side].encode(event)
+        return {field: value for field, value in body.items() if field not in FIGURES or isinstance(event, ScoreEvent)}
+
+
+def _same_scores(left: ScoreEvent, right: ScoreEvent) -> bool:
+    if left.task != right.task or not np.array_equal(left.rows, right.rows):
+        return False
+    if not np.array_equal(left.total, right.total, equal_nan=True) or len(left.parts) != len(right.parts):
+        return False
+    return all(
+        one[0] == other[0] and np.array_equal(one[1], other[1], equal_nan=True)
+        for one, other in zip(left.parts, right.parts, strict=True)
+    )
+
+
+def _subject(event: Event) -> tuple[object, ...]:
+    """What an event is about, without what came of it."""
+    if isinstance(event, HookEvent):
+        named = tuple((field, str(value)) for field, value in event.subject if field not in ("vote", "candidates"))
+        return (type(event), event.point, event.plugin, named)
+    return (type(event), getattr(event, "task", None), getattr(event, "kind", None))
+
+
+def _different(path: str, left: Any, right: Any) -> Iterator[Difference]:
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        for key in dict.fromkeys([*left, *right]):
+            yield from _different(f"{path} / {key}" if path else str(key), left.get(key), right.get(key))
+    elif left != right:
+        yield Difference(path, left, right)

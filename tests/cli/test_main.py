@@ -171,3 +171,8 @@ def test_help_names_every_command_and_its_exit_codes(capsys: pytest.CaptureFixtu
     assert 0 == left.value.code
     for command in COMMANDS:
         assert "exit status: 0" in command.EXITS
+
+
+def test_the_debugger_asks_for_a_terminal() -> None:
+    line = error_line(["open", "preempt-works"])
+    assert "the debugger needs a terminal; run, explain and inspect do without" in line

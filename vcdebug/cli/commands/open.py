@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome
 from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
 
 
 class Open(Command):
@@ -31,6 +32,8 @@ class Open(Command):
         from vcdebug.cli.sources import source
 
         word = source(args.snapshot) if getattr(args, "snapshot", None) else None
+        if not output.is_terminal:
+            raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
         from vcdebug.tui.app import run_tui
 
         place = {name: getattr(args, name, None) for name in ("goto", "job", "breaks")}

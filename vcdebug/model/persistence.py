@@ -37,7 +37,7 @@ class Persistence:
     def __init__(self, snapshot: Snapshot, nodes: Mapping[NodeName, object]) -> None:
         self.nodes = nodes
         self.problems: list[Problem] = []
-        carriers = sum(any(key in notes for key in ANNOTATIONS) for notes in _annotations(snapshot))
+        carriers = len([notes for notes in _annotations(snapshot) if any(key in notes for key in ANNOTATIONS)])
         self.on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
         pods = "1 pod carries" if carriers == 1 else f"{carriers or 'no'} pods carry"
         self.why = f"{pods} its annotations" if snapshot.persistence == "auto" else "set in meta.json"

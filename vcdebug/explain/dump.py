@@ -145,7 +145,7 @@ class _Walk:
             theirs, mine = dumped.get(key), ours.get(key)
             lonely = is_open and (key not in dumped or key not in ours)
             if isinstance(mine, Mapping) and not lonely and (theirs is None or isinstance(theirs, Mapping)):
-                self._mapping(where, field, theirs or {}, mine, is_open=key in _OPEN_MAPS or _is_set(path))
+                self._mapping(where, field, theirs or {}, mine, is_open=key in _OPEN_MAPS or _is_set(where, path))
                 continue
             self.fields += 1
             if lonely or not _equal(theirs, mine):
@@ -155,9 +155,9 @@ class _Walk:
         self.differences.append(Difference(where, field, dumped, replayed))
 
 
-def _is_set(path: str) -> bool:
-    """Below an index by status stand sets of tasks."""
-    return path.endswith("TaskStatusIndex")
+def _is_set(where: str, path: str) -> bool:
+    """Below an index by status stand sets of tasks, in a document about tiers and members sets of names."""
+    return path.endswith("TaskStatusIndex") or where in DOCUMENTS
 
 
 def _keys(dumped: Mapping[str, Any], ours: Mapping[str, Any], *, is_open: bool) -> Iterator[str]:

@@ -29,7 +29,7 @@ def document(checked: LogCheck) -> dict[str, object]:
         "complete": best.cycle.complete,
         "level": best.level,
         "lines": best.total,
-        "compared": best.expected,
+        "compared": best.covered,
         "agreed": best.compared,
         "reordered": best.reordered,
         "disagreement": None if best.disagreement is None else _document(best.disagreement),
@@ -79,6 +79,6 @@ def _replay_side(said: LogLine) -> str:
 def _extent(checked: LogCheck, best: Comparison) -> Iterator[Block]:
     rest = "" if best.cycle.complete else ", which the log does not hold to its end"
     yield Line(f"cycle {best.cycle.number} of {checked.cycles} in the log{rest}; its lines show -v={best.level}")
-    yield Line(f"{best.expected:,} of {best.total:,} lines are compared; {best.compared:,} agree")
+    yield Line(f"{best.covered:,} of {best.total:,} lines are compared; {best.compared:,} agree")
     if best.reordered:
         yield Line(f"{best.reordered:,} lines of parallel workers agree in another order", "dim")

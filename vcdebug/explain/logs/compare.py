@@ -38,6 +38,8 @@ class Comparison:
     """The log's -v level, as its lines show it."""
     compared: int
     """Lines of the log that agree."""
+    covered: int
+    """Lines of the log whose kinds are compared."""
     expected: int
     """Lines that the replay would have printed, of the kinds that are compared."""
     reordered: int
@@ -65,7 +67,7 @@ def compare(cycle: LogCycle, narrated: Sequence[LogLine], level: int | None = No
     disagreement = walk.run()
     first = known[0].line.number if known else 0
     total = len([line for line in cycle.lines if line.number >= first])
-    return Comparison(cycle, loudness, walk.at, len(said), walk.reordered, total, disagreement)
+    return Comparison(cycle, loudness, walk.at, len(log), len(said), walk.reordered, total, disagreement)
 
 
 def inferred_level(known: Iterable[Known]) -> int:

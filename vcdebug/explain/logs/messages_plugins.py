@@ -38,7 +38,6 @@ _PASSES = (
         firm=False,
     ),
     *rows("predicates.go", ("score.predicates-batch", 4, "Batch Total Score for task {task} is: {scores}"), firm=False),
-    *rows("score_helper.go", ("score.scorer", 4, "{scorer} Score for task {task} is: {scores}"), firm=False),
     *rows(
         "binpack.go",
         ("score.binpack", 4, "Binpack score for Task {task} on node {node} is: {score}", UNORDERED),

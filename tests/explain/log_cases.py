@@ -1,0 +1,71 @@
+"""Logs of the real scheduler, and logs made of what the replay would print."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from vcdebug.explain.logs import LogLine, narrate
+from vcdebug.explain.logs.klog import parse_log
+from vcdebug.explain.logs.message import UNKNOWN
+from vcdebug.explain.logs.messages import BY_KEY, recognise
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+HERE = Path(__file__).resolve().parent
+COPIES = HERE / "logs"
+CASES = HERE.parent / "golden" / "random"
+CORPUS = HERE.parents[2] / "shared" / "golden"
+HEADER = "I1121 12:27:40.000000    9346 {file}:1] {text}"
+
+
+def log_file(name: str) -> Path:
+    """The copy of a log."""
+    return COPIES / f"{name}.log.gz"
+
+
+@cache
+def log_lines(path: Path) -> tuple[str, ...]:
+    """A log, line by line."""
+    return tuple(gzip.decompress(path.read_bytes()).decode().splitlines())
+
+
+@cache
+def recording_of(folder: Path) -> Recording:
+    """The replay of a case."""
+    return replay(load(folder))
+
+
+@cache
+def copied(name: str) -> tuple[tuple[str, ...], Recording]:
+    """A copied log and the replay of its snapshot."""
+    return log_lines(log_file(name)), recording_of(CASES / name)
+
+
+def quieter(lines: Iterable[str], level: int) -> list[str]:
+    """The log as the scheduler would have written it at a lower -v."""
+    return [line for line in lines if _level(line) <= level]
+
+
+def _level(line: str) -> int:
+    parsed = next(parse_log([line]), None)
+    message = recognise(parsed.file, parsed.text) if parsed is not None else None
+    return 0 if message is None else message.level
+
+
+def written(lines: Iterable[LogLine]) -> list[str]:
+    """Narrated lines as a log."""
+    return [HEADER.format(file=BY_KEY[line.key].file, text=line.text.replace(UNKNOWN, "?")) for line in lines]
+
+
+def own_log(folder: Path, level: int = 10) -> list[str]:
+    """What the replay of a case would print."""
+    return written(narrate(recording_of(folder), level))
+
+
+def position(lines: Iterable[str], text: str) -> int:
+    """The first line that contains a text, from 0."""
+    return next(index for index, line in enumerate(lines) if text in line)

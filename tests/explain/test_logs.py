@@ -1,0 +1,142 @@
+"""A real scheduler's log beside the replay: agreement, and the first disagreement of altered logs."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.explain.log_cases import (
+    CASES,
+    COPIES,
+    CORPUS,
+    copied,
+    log_lines,
+    own_log,
+    position,
+    quieter,
+    recording_of,
+)
+from vcdebug.errors import VcdebugError
+from vcdebug.explain.logs import check_log
+from vcdebug.explain.logs.compare import Disagreement
+
+NAMES = sorted(path.name.removesuffix(".log.gz") for path in COPIES.glob("*.log.gz"))
+PREEMPT = "preempt-0003"
+BINDING = "Binding Task <default/"
+CORPUS_LOGS = sorted((CORPUS / "logs").glob("*.log.gz"))
+
+
+def disagreement(lines: list[str], name: str = PREEMPT) -> Disagreement:
+    """The first disagreement with the replay."""
+    found = check_log(lines, copied(name)[1]).best.disagreement
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("level", [3, 4, 5])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_copied_log_agrees_at_any_level_from_3(name: str, level: int) -> None:
+    lines, recording = copied(name)
+    check = check_log(quieter(lines, level), recording)
+    assert (True, level) == (check.agrees, check.best.level)
+    assert check.best.covered == check.best.expected == check.best.compared > 20
+
+
+@pytest.mark.skipif(not CORPUS_LOGS, reason="the corpus is not beside the checkout")
+@pytest.mark.parametrize("level", [3, 4, 5])
+@pytest.mark.parametrize("path", CORPUS_LOGS, ids=lambda path: path.name.removesuffix(".log.gz"))
+def test_a_log_of_the_corpus_agrees_at_any_level_from_3(path: Path, level: int) -> None:
+    recording = recording_of(CORPUS / "random" / path.name.removesuffix(".log.gz"))
+    check = check_log(quieter(log_lines(path), level), recording)
+    assert check.best.disagreement is None
+    assert level == check.best.level
+
+
+@pytest.mark.parametrize("name", ["hypernode-0005", "mixed-0000", "nominated-0001", "gang-0004", "pods-0001"])
+def test_what_the_replay_would_print_agrees_with_it(name: str) -> None:
+    check = check_log(own_log(CASES / name), recording_of(CASES / name))
+    assert check.best.disagreement is None
+
+
+def test_another_node_is_found_with_both_sides() -> None:
+    lines = list(copied(PREEMPT)[0])
+    at = position(lines, BINDING)
+    node = lines[at].rsplit("<", 1)[1]
+    lines[at] = lines[at].replace(node, "node-999>")
+    found = disagreement(lines)
+    assert found.line is not None
+    assert found.said is not None
+    assert ("different", at + 1) == (found.kind, found.line.number)
+    assert found.line.text.endswith("<node-999>")
+    assert found.said.text == found.line.text.replace("node-999>", node)
+    event = recording_of(CASES / PREEMPT).event(found.said.seq)
+    assert "allocate" == event.op  # type: ignore[union-attr]  # an OpEvent, or the test fails
+
+
+@pytest.mark.parametrize("level", [3, 5])
+def test_a_line_that_was_removed_is_named(level: int) -> None:
+    lines = quieter(copied(PREEMPT)[0], level)
+    at = position(lines, BINDING)
+    text = lines.pop(at).split("] ", 1)[1]
+    found = disagreement(lines)
+    assert found.said is not None
+    assert found.line is not None
+    assert ("missing", text) == (found.kind, found.said.text)
+    assert at + 1 == found.line.number
+
+
+def test_two_lines_that_were_swapped_are_found() -> None:
+    lines = list(copied(PREEMPT)[0])
+    at = position(lines, BINDING)
+    lines[at], lines[at + 1] = lines[at + 1], lines[at]
+    found = disagreement(lines)
+    assert found.line is not None
+    assert ("order", at + 1) == (found.kind, found.line.number)
+
+
+def test_a_line_that_the_replay_would_not_print_is_found() -> None:
+    lines = list(copied(PREEMPT)[0])
+    at = position(lines, "Allocating operations")
+    lines.insert(at, lines[at])
+    found = disagreement(lines)
+    assert found.line is not None
+    assert ("extra", "Allocating operations ...") == (found.kind, found.line.text)
+
+
+def test_lines_of_parallel_workers_may_stand_in_any_order() -> None:
+    lines = list(copied(PREEMPT)[0])
+    at = position(lines, "Considering Task <default/")
+    lines[at], lines[at + 2] = lines[at + 2], lines[at]
+    check = check_log(lines, copied(PREEMPT)[1])
+    assert (True, 2) == (check.agrees, check.best.reordered)
+
+
+def test_unknown_lines_and_prefixes_are_passed_over() -> None:
+    lines, recording = copied(PREEMPT)
+    noisy = ["started", *(f"2026-11-21T12:27:40Z [pod/scheduler-0] {line}" for line in lines), "\tgoroutine 1"]
+    noisy.insert(400, "I1121 12:27:40.930318    9346 allocate.go:1] a line that no version prints")
+    assert check_log(noisy, recording).agrees
+
+
+def test_the_cycle_that_matches_is_taken_from_several() -> None:
+    lines, recording = copied(PREEMPT)
+    check = check_log([*copied("basic-0001")[0], *lines], recording)
+    assert (True, 2, 2) == (check.agrees, check.best.cycle.number, check.cycles)
+
+
+def test_a_cycle_can_be_asked_for() -> None:
+    lines, recording = copied(PREEMPT)
+    check = check_log([*copied("basic-0001")[0], *lines], recording, cycle=1)
+    assert (False, 1) == (check.agrees, check.best.cycle.number)
+    with pytest.raises(VcdebugError, match="no cycle 3"):
+        check_log(lines, recording, cycle=3)
+
+
+def test_a_log_that_is_cut_agrees_as_far_as_it_goes() -> None:
+    lines, recording = copied(PREEMPT)
+    check = check_log(lines[: position(lines, "Enter Backfill")], recording)
+    assert (True, False) == (check.agrees, check.best.cycle.complete)
+
+
+def test_a_log_without_a_cycle_is_an_error() -> None:
+    with pytest.raises(VcdebugError, match="no scheduling cycle"):
+        check_log(["hello", ""], copied(PREEMPT)[1])

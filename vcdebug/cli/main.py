@@ -14,7 +14,7 @@ from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import EngineError, VcdebugError
 
-EXIT_CODES = {Outcome.DONE: 0, Outcome.UNSCHEDULED: 2, Outcome.PROBLEMS: 2}
+EXIT_CODES = {Outcome.DONE: 0, Outcome.UNSCHEDULED: 2, Outcome.DIFFERENT: 2, Outcome.PROBLEMS: 2}
 EXIT_ERROR = 1
 EXIT_INTERRUPTED = 130
 DEFAULT_COMMAND = "open"

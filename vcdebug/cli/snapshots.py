@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from vcdebug.cli.sources import source
+from vcdebug.debugger.what_if import edited
 from vcdebug.explain.coverage import uncovered
 from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
@@ -36,12 +41,22 @@ def load_snapshot(word: str) -> Loaded:
     return Loaded(snapshot, time.perf_counter() - start)
 
 
-def replay_snapshot(word: str, *, seed: int | None = None) -> Replayed:
-    """Read a snapshot and execute its cycle; a seed draws what upstream leaves to chance."""
+def edited_snapshot(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
+    """The snapshot with what-if edits made; itself where there are none."""
+    return edited(snapshot, [parse_edit(text) for text in edits])
+
+
+def with_conf(snapshot: Snapshot, path: str) -> Snapshot:
+    """The snapshot under the scheduler configuration of a file."""
+    return replace(snapshot, scheduler_conf=Path(path).read_text(encoding="utf-8", errors="replace"))
+
+
+def replay_snapshot(word: str, *, seed: int | None = None, edits: Sequence[str] = ()) -> Replayed:
+    """Read a snapshot, edit it and execute its cycle; a seed draws what upstream leaves to chance."""
     loaded = load_snapshot(word)
     if seed is not None:
         loaded.snapshot.chance = Chance.drawn(seed)
-    recording = replay(loaded.snapshot, clock=time.perf_counter)
+    recording = replay(edited_snapshot(loaded.snapshot, edits), clock=time.perf_counter)
     return Replayed(recording, {"load": loaded.seconds, **recording.seconds})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ class Side:
     """The spans around the event, the cycle first."""
     event: Event
     question: Question | None
-    """All votes on what the event's plugin was asked; None for other events."""
+    """All votes on what was asked here, or just before if the other side still asks it; None for other events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,9 @@ def _first(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Part
     for one, other in zip_longest(left, right):
         events = None if one is None else before.event(one), None if other is None else after.event(other)
         if events[0] is None or events[1] is None or not judge.same(events[0], events[1]):
-            return Parting(_side(before, one), _side(after, other), judge.differences(*events))
+            left_side, right_side = _side(before, one), _side(after, other)
+            left_side = _facing(before, left_side, right_side)
+            return Parting(left_side, _facing(after, right_side, left_side), judge.differences(*events))
     return None
 
 
@@ -92,6 +94,18 @@ def _side(recording: Recording, seq: Seq | None) -> Side | None:
     if seq is None:
         return None
     return Side(seq, recording.tree.path(seq), recording.event(seq), question(recording, seq))
+
+
+def _facing(recording: Recording, side: Side | None, other: Side | None) -> Side | None:
+    """With the question that the other side is still asking, where this one has just finished it."""
+    if side is None or other is None or other.question is None or _same_question(side.question, other.question):
+        return side
+    finished = question(recording, side.seq - 1) if side.seq > 1 else None
+    return replace(side, question=finished) if _same_question(finished, other.question) else side
+
+
+def _same_question(one: Question | None, other: Question | None) -> bool:
+    return one is not None and other is not None and (one.point, one.subject) == (other.point, other.subject)
 
 
 class _Judge:

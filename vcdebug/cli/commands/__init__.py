@@ -3,6 +3,7 @@
 from vcdebug.cli.commands.base import Command
 from vcdebug.cli.commands.capture import Capture
 from vcdebug.cli.commands.check import Check
+from vcdebug.cli.commands.diff import Diff
 from vcdebug.cli.commands.explain import Explain
 from vcdebug.cli.commands.inspect import Inspect
 from vcdebug.cli.commands.open import Open
@@ -12,6 +13,7 @@ COMMANDS: tuple[type[Command], ...] = (
     Open,
     Run,
     Explain,
+    Diff,
     Inspect,
     Check,
     Capture,

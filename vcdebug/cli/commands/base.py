@@ -16,6 +16,8 @@ class Outcome(Enum):
     DONE = auto()
     UNSCHEDULED = auto()
     """The job that was asked about stays unscheduled."""
+    DIFFERENT = auto()
+    """Two runs decided differently."""
     PROBLEMS = auto()
     """The snapshot has problems."""
 
@@ -43,6 +45,19 @@ SNAPSHOT_HELP = "a folder, .tar.gz, .zip or file of manifests, - for standard in
 def add_snapshot(parser: ArgumentParser) -> None:
     """The argument that most commands begin with."""
     parser.add_argument("snapshot", metavar="SNAPSHOT", help=SNAPSHOT_HELP)
+
+
+def add_edits(parser: ArgumentParser, scope: str = "") -> None:
+    """What-if edits, made before the cycle runs."""
+    parser.add_argument(
+        "--set",
+        metavar="EDIT",
+        dest="edits",
+        action="append",
+        default=[],
+        help=f"{scope}change something first: KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE, "
+        "chance:NAME=VALUE, PATH- to remove a field, :- to remove an object; may be repeated",
+    )
 
 
 def add_json(parser: ArgumentParser) -> None:

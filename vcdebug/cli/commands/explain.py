@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.commands.base import Command, Outcome, add_json, add_snapshot
+from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot
 from vcdebug.cli.output import Output
 
 
@@ -18,6 +18,7 @@ class Explain(Command):
     def configure(self, parser: ArgumentParser) -> None:
         add_snapshot(parser)
         parser.add_argument("job", metavar="JOB_OR_POD", help="NAMESPACE/NAME, or a name that is unique")
+        add_edits(parser)
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -26,7 +27,7 @@ class Explain(Command):
         from vcdebug.cli.snapshots import replay_snapshot
         from vcdebug.explain.pending import explain
 
-        explanation = explain(replay_snapshot(args.snapshot).recording, args.job)
+        explanation = explain(replay_snapshot(args.snapshot, edits=args.edits).recording, args.job)
         if args.json:
             output.json(pending.document(explanation))
         else:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from vcdebug.cli.commands.base import Command, Outcome, add_json, add_snapshot
+from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot
 from vcdebug.cli.output import Output
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Run(Command):
         parser.add_argument(
             "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
         )
+        add_edits(parser)
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -37,7 +38,7 @@ class Run(Command):
         from vcdebug.cli.reports import cycle
         from vcdebug.cli.snapshots import replay_snapshot
 
-        recording, seconds = replay_snapshot(args.snapshot, seed=args.seed)
+        recording, seconds = replay_snapshot(args.snapshot, seed=args.seed, edits=args.edits)
         if args.trace:
             _write_trace(recording, args.trace, output)
         if args.json:

@@ -1,0 +1,129 @@
+"""The report of `vcdebug diff`: changed decisions, and where the two runs part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.cli.render import Block, Grid, Line
+from vcdebug.explain.divergence import Comparison, TaskOutcome
+from vcdebug.explain.effects import JobSummary
+from vcdebug.explain.parting import Parting, Side
+from vcdebug.explain.votes import Question
+from vcdebug.model.resource import Resource
+from vcdebug.trace.codec import event_json, plain
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import Table, text_of
+from vcdebug.views.comparison import changes, parting, summary
+
+
+def blocks(
+    found: Comparison, before: Recording, after: Recording, edits: Sequence[str], titles: tuple[str, str]
+) -> Iterator[Block]:
+    """For people."""
+    yield Line(f"before  {titles[0]}")
+    yield Line(f"after   {titles[1]}")
+    yield from (Line(f"set {edit}", indent=8) for edit in edits)
+    yield Line(summary(found), "good" if found.same else "bad")
+    for side, panic in zip(("before", "after"), found.panics, strict=True):
+        if panic is not None:
+            yield Line(f"{side}: the real scheduler panics: {panic}", "bad")
+    for table in changes(found):
+        yield from _table(table)
+    if found.parting is not None:
+        for table in parting(found.parting, "first difference", before, after):
+            yield from _table(table)
+    if found.deeds_part is not None and found.deeds_part != found.parting:
+        for table in parting(found.deeds_part, "first operation that differs", before, after):
+            yield from _table(table)
+
+
+def _table(table: Table) -> Iterator[Block]:
+    yield Line("")
+    yield Line(table.title, "title")
+    yield from (Line(text_of(entry).rstrip(), indent=2) for entry in table.head)
+    if table.columns:
+        heads = tuple(column.title + ("#" if column.right else "") for column in table.columns)
+        yield Grid(heads, tuple(tuple(cell.text for cell in row.cells) for row in table.rows), 2)
+
+
+def document(
+    found: Comparison, before: Recording, after: Recording, edits: Sequence[str], titles: tuple[str, str]
+) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    return {
+        "same": found.same,
+        "before": titles[0],
+        "after": titles[1],
+        "edits": list(edits),
+        "summary": summary(found),
+        "jobs": [{"job": c.job, "before": _job(c.before), "after": _job(c.after)} for c in found.jobs],
+        "tasks": [{"task": c.task, "before": _task(c.before), "after": _task(c.after)} for c in found.tasks],
+        "queues": [
+            {"queue": c.queue, "plugin": c.plugin, "before": _amount(c.before), "after": _amount(c.after)}
+            for c in found.queues
+        ],
+        "panics": {"before": found.panics[0], "after": found.panics[1]},
+        "firstDifference": _parting(found.parting, before, after),
+        "firstOperation": _parting(found.deeds_part, before, after),
+    }
+
+
+def _job(summary: JobSummary | None) -> dict[str, object] | None:
+    if summary is None:
+        return None
+    return {
+        "queue": summary.queue,
+        "outcome": summary.outcome,
+        "phase": summary.phase,
+        "minAvailable": summary.min_available,
+        "tasks": summary.tasks,
+        "ready": summary.ready,
+        "waiting": summary.waiting,
+        "pending": summary.pending,
+        "evicted": summary.evicted,
+    }
+
+
+def _task(outcome: TaskOutcome | None) -> dict[str, object] | None:
+    if outcome is None:
+        return None
+    return {
+        "job": outcome.job,
+        "status": outcome.status.label,
+        "node": outcome.node,
+        "evicted": outcome.evicted,
+    }
+
+
+def _amount(amount: Resource | None) -> object:
+    return None if amount is None else plain(amount)
+
+
+def _parting(found: Parting | None, before: Recording, after: Recording) -> dict[str, object] | None:
+    if found is None:
+        return None
+    return {
+        "before": _side(found.before, before),
+        "after": _side(found.after, after),
+        "differences": [{"field": one.field, "before": one.before, "after": one.after} for one in found.differences],
+    }
+
+
+def _side(side: Side | None, recording: Recording) -> dict[str, object] | None:
+    if side is None:
+        return None
+    return {
+        "seq": side.seq,
+        "path": [{"level": span.level.name.lower(), "name": span.name} for span in side.path],
+        "event": event_json(recording, side.seq),
+        "votes": _votes(side.question),
+    }
+
+
+def _votes(asked: Question | None) -> list[dict[str, object]] | None:
+    if asked is None:
+        return None
+    return [
+        {"tier": seat.tier, "plugin": seat.plugin, "state": seat.state, "answer": plain(seat.result), "why": seat.why}
+        for seat in asked.seats
+    ]

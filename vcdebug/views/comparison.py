@@ -1,0 +1,151 @@
+"""Two recordings side by side: changed jobs, tasks and queues, and the votes where they part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.amounts import resource
+from vcdebug.explain.divergence import Comparison, JobChange, QueueChange, TaskChange, TaskOutcome
+from vcdebug.explain.effects import JobSummary
+from vcdebug.explain.parting import Parting, Side
+from vcdebug.explain.votes import Question, Seat
+from vcdebug.framework.record import HookEvent
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.headline import answer, headline
+from vcdebug.views.names import bare
+from vcdebug.views.path import path_words
+from vcdebug.views.votes import asked_about
+
+ABSENT = "not there"
+JOB_COLUMNS = (Column("job", flexible=True), Column("queue"), Column("before"), Column("after"))
+TASK_COLUMNS = (Column("pod", flexible=True), Column("before", flexible=True), Column("after", flexible=True))
+QUEUE_COLUMNS = (Column("queue"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
+VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
+DIFFERENCE_COLUMNS = (Column("field", flexible=True), Column("before", flexible=True), Column("after", flexible=True))
+GOOD = ("bound", "running", "pipelined", "done")
+
+
+def changes(found: Comparison) -> Iterator[Table]:
+    """The changed decisions; a table without rows is left out."""
+    if found.jobs:
+        yield Table("jobs", JOB_COLUMNS, [_job_row(change) for change in found.jobs])
+    if found.tasks:
+        yield Table("pods", TASK_COLUMNS, [_task_row(change) for change in found.tasks])
+    if found.queues:
+        yield Table("deserved", QUEUE_COLUMNS, [_queue_row(change) for change in found.queues])
+
+
+def summary(found: Comparison) -> str:
+    """How much differs, in one line."""
+    if found.panics[0] != found.panics[1]:
+        return "one of the two panics"
+    if not found.same:
+        counts = ((found.jobs, "job"), (found.tasks, "pod"), (found.queues, "queue"))
+        return "different: " + ", ".join(count(len(changed), noun) for changed, noun in counts if changed)
+    if found.parting is None:
+        return "the same events, the same decisions"
+    return "the same decisions, on different grounds"
+
+
+def _job_row(change: JobChange) -> Row:
+    either = change.after or change.before
+    queue = either.queue if either else ""
+    if change.before and change.after and change.before.queue != change.after.queue:
+        queue = f"{change.before.queue} → {change.after.queue}"
+    cells = (Piece(change.job), Piece(queue), _job(change.before), _job(change.after))
+    return Row(change.job, cells, subject=("job", change.job))
+
+
+def _job(summary: JobSummary | None) -> Piece:
+    if summary is None:
+        return muted(ABSENT)
+    have = summary.ready + summary.waiting
+    style: Style = "good" if summary.outcome in GOOD else "bad"
+    return Piece(f"{summary.outcome}, {summary.phase or 'no phase'}, {have}/{summary.min_available}", style)
+
+
+def _task_row(change: TaskChange) -> Row:
+    return Row(
+        change.task, (Piece(change.task), _task(change.before), _task(change.after)), subject=("task", change.task)
+    )
+
+
+def _task(outcome: TaskOutcome | None) -> Piece:
+    if outcome is None:
+        return muted(ABSENT)
+    words = outcome.status.label + (f" on {outcome.node}" if outcome.node else "")
+    return Piece(f"{words}, evicted", "bad") if outcome.evicted else Piece(words)
+
+
+def _queue_row(change: QueueChange) -> Row:
+    amounts = (resource(side) if side is not None else ABSENT for side in (change.before, change.after))
+    cells = (Piece(change.queue), Piece(change.plugin), *map(Piece, amounts))
+    return Row(f"{change.queue} {change.plugin}", cells, subject=("queue", change.queue))
+
+
+def parting(found: Parting, title: str, before: Recording, after: Recording) -> Iterator[Table]:
+    """Where two recordings part: what either does there, and what the plugins said."""
+    sides = ((before, found.before), (after, found.after))
+    head = tuple(
+        _side_line(word, recording, side) for word, (recording, side) in zip(("before", "after "), sides, strict=True)
+    )
+    yield Table(title, head=head)
+    questions = found.before and found.before.question, found.after and found.after.question
+    if any(questions):
+        yield _votes(questions, before, after)
+    elif found.differences:
+        rows = [
+            Row(one.field, (Piece(one.field), Piece(str(one.before)), Piece(str(one.after))))
+            for one in found.differences
+        ]
+        yield Table("what differs", DIFFERENCE_COLUMNS, rows)
+
+
+def _side_line(word: str, recording: Recording, side: Side | None) -> Line:
+    if side is None:
+        return line(f"{word}  nothing more of this kind")
+    what = headline(side.event)
+    where = " > ".join(path_words(recording, side.seq)) or "cycle"
+    return line(f"{word}  ", f"event {side.seq}  ", muted(where), "  ", Piece(what.what, "strong"), "  ", what.outcome)
+
+
+def _votes(questions: tuple[Question | None, Question | None], before: Recording, after: Recording) -> Table:
+    """One question in two columns, where both sides ask the same; else whatever either asks."""
+    seats: dict[tuple[int, str], list[Piece]] = {}
+    for column, (asked, recording) in enumerate(zip(questions, (before, after), strict=True)):
+        for seat in asked.seats if asked is not None else ():
+            cells = seats.setdefault((seat.tier, seat.plugin), [muted("–"), muted("–")])
+            cells[column] = _seat(recording, seat)
+    rows = [
+        Row(f"{tier} {plugin}", (Piece(str(tier)), Piece(plugin), *seats[tier, plugin]))
+        for tier, plugin in sorted(seats, key=_tier)
+    ]
+    titles = [_asked(recording, asked) for asked, recording in zip(questions, (before, after), strict=True) if asked]
+    title = " / ".join(dict.fromkeys(titles))
+    outcome = tuple(Piece(_outcome(asked), "strong") for asked in questions)
+    rows.append(Row("outcome", (Piece(""), Piece("→"), *outcome)))
+    return Table(f"votes: {title}", VOTE_COLUMNS, rows)
+
+
+def _tier(place: tuple[int, str]) -> int:
+    """Plugins of one tier stay in the order of the configuration."""
+    return place[0]
+
+
+def _asked(recording: Recording, asked: Question) -> str:
+    event = recording.event(asked.first)
+    return f"{asked.point} {asked_about(event)}".strip() if isinstance(event, HookEvent) else asked.point
+
+
+def _seat(recording: Recording, seat: Seat) -> Piece:
+    event = recording.event(seat.seq) if seat.seq is not None else None
+    return answer(event) if isinstance(event, HookEvent) else muted(f"{seat.state}: {seat.why}")
+
+
+def _outcome(asked: Question | None) -> str:
+    if asked is None:
+        return "–"
+    if isinstance(asked.outcome, tuple):
+        return " ".join(bare(str(name)) for name in asked.outcome) or "nobody"
+    return str(asked.outcome)

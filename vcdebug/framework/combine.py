@@ -58,7 +58,11 @@ def first_failure(tiers: Tiers, args: Args) -> ValidateResult | None:
 
 def all_true(tiers: Tiers, args: Args) -> bool:
     """AND over all tiers, stopping at the first False; nobody means True."""
-    return all(ballot.call(*args) for tier in tiers for ballot in tier)
+    for tier in tiers:
+        for ballot in tier:
+            if not ballot.call(*args):
+                return False
+    return True
 
 
 def any_true(tiers: Tiers, args: Args) -> bool:

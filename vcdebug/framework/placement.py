@@ -15,10 +15,10 @@ from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.shown import statuses
 from vcdebug.gomath import div
-from vcdebug.model.fiterror import FitErrors, insufficient
+from vcdebug.model.fiterror import FitErrors
 from vcdebug.model.names import BoolArray, Codes, IntArray
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows, fits_amount
+from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.snapshot import Flags
 
@@ -73,11 +73,9 @@ def for_preempt(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
 
 def shortages(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """The first dimension of InitResreq that FutureIdle lacks, as `Insufficient <name>`."""
-    codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
-    for name, amount in task.init_resreq.items():
-        short: BoolArray = ~fits_amount(amount, nodes.column("future", name)) & (codes == 0)
-        if short.any():
-            codes[short] = ssn.reasons.code(insufficient(name))
+    request = task.init_resreq
+    lacking = nodes.table.lacking(request, "future")[nodes.rows]
+    codes: Codes = ssn.reasons.shortages(tuple(name for name, _ in request.items()))[lacking]
     return codes
 
 

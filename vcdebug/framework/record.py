@@ -5,16 +5,14 @@ Upstream: none; the recorder wraps every call that the framework makes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import Codes, FloatArray, IntArray, JobId, NodeName, Row, Seq, TaskKey
-from vcdebug.model.node import NodeInfo
+from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
 from vcdebug.model.podgroup import Condition
-from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 
 Books = tuple[tuple[str, Mapping[str, Any]], ...]
@@ -74,20 +72,6 @@ class RandomEvent(NamedTuple):
     """A random number below `n` was drawn; by rule the answer is 0."""
 
     n: int
-
-
-class NodeAmounts(NamedTuple):
-    """A node's changing amounts at one moment."""
-
-    idle: Resource
-    used: Resource
-    releasing: Resource
-    pipelined: Resource
-
-    @classmethod
-    def of(cls, node: NodeInfo) -> NodeAmounts:
-        """Copies of the node's amounts."""
-        return cls(node.idle.clone(), node.used.clone(), node.releasing.clone(), node.pipelined.clone())
 
 
 class OpEvent(NamedTuple):
@@ -282,19 +266,38 @@ class Record:
         if not self.silent:
             self.note(code, text, at_last=True)
 
-    @contextmanager
-    def scope(self, level: Level, name: str) -> Iterator[Span]:
+    def scope(self, level: Level, name: str) -> Scope:
         """Events until the end of the block belong to one span."""
-        parent = self._open[-1] if self._open else -1
-        span = Span(len(self.spans), level, name, self.next_seq, parent)
+        return Scope(self, level, name)
+
+    def begin(self, level: Level, name: str) -> Span:
+        """Open a span inside the one that is open."""
+        span = Span(len(self.spans), level, name, len(self.events) + 1, self._open[-1] if self._open else -1)
         self.spans.append(span)
         self._open.append(span.index)
-        try:
-            yield span
-        finally:
-            span.last = len(self.events)
-            self._open.pop()
+        return span
+
+    def end(self) -> None:
+        """Close the span that was opened last."""
+        self.spans[self._open.pop()].last = len(self.events)
 
     def row_name(self, row: Row) -> NodeName:
         """The node of a row."""
         return self.node_names[row]
+
+
+class Scope:
+    """A block whose events are one span."""
+
+    __slots__ = ("_level", "_name", "_record")
+
+    def __init__(self, record: Record, level: Level, name: str) -> None:
+        self._record = record
+        self._level = level
+        self._name = name
+
+    def __enter__(self) -> Span:
+        return self._record.begin(self._level, self._name)
+
+    def __exit__(self, *_: object) -> None:
+        self._record.end()

@@ -87,10 +87,13 @@ def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo
 
 def _highest(ssn: Session, scored: Scored) -> NodeInfo | None:
     """One of the nodes with the highest total; NaN and minus infinity never win."""
-    best = max((score for score in scored.total.tolist() if score > -np.inf), default=None)
-    if best is None:
+    total = scored.total
+    real = total[total > -np.inf]
+    if not len(real):
         return None
-    tied = [int(row) for row in scored.nodes.rows[scored.total == best]]
+    positions = np.flatnonzero(total == real.max())
+    best = float(total[positions[0]])
+    tied: list[int] = scored.nodes.rows[positions].tolist()
     names = tuple(ssn.node_table.names[row] for row in tied)
     chosen = ssn.draws.below(len(tied))
     ssn.record.append(BestEvent("node", names[chosen], best, names))

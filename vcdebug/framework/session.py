@@ -78,6 +78,7 @@ class Session:
         """Where the next search over nodes begins; shared by all actions of the process."""
         self._cycle_states: dict[TaskId, CycleState] = {}
         self._ledger_keepers: list[tuple[str, Plugin]] | None = None
+        self._ripplers: list[tuple[str, Plugin]] | None = None
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     # Asking
@@ -191,6 +192,13 @@ class Session:
             named = [(name, self.plugins[name]) for name in sorted(self.plugins)]
             self._ledger_keepers = [(name, one) for name, one in named if type(one).ledger is not Plugin.ledger]
         return self._ledger_keepers
+
+    def ripplers(self) -> list[tuple[str, Plugin]]:
+        """Plugins of which an operation changes more than a ledger, by name."""
+        if self._ripplers is None:
+            named = [(name, self.plugins[name]) for name in sorted(self.plugins)]
+            self._ripplers = [(name, one) for name, one in named if type(one).ripple is not Plugin.ripple]
+        return self._ripplers
 
     def books(self) -> Books:
         """All figures of all plugins."""

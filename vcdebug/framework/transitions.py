@@ -47,8 +47,8 @@ def record_op(
         record.change("node", node, amounts)
     for plugin, figures in ledgers:
         record.change("book", (plugin, figures.get("job") or figures.get("queue")), figures)
-    for plugin in sorted(ssn.plugins):
-        for key, figures in ssn.plugins[plugin].ripple(task):
+    for plugin, rippler in ssn.ripplers():
+        for key, figures in rippler.ripple(task):
             record.change("book", (plugin, key), figures)
     record.append(OpEvent(op, task.key, node, amounts, ledgers, reason, eviction, via))
 

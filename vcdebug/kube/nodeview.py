@@ -72,6 +72,8 @@ class NodeView:
         self.requested = Columns(size)
         self.non_zero_requested = Columns(size)
         self.allocatable = Columns(size)
+        self.changes: list[Row] = []
+        """Rows to which a pod came or from which one went, one entry each, ever growing."""
 
     @classmethod
     def build(
@@ -120,6 +122,7 @@ class NodeView:
         return False
 
     def _count(self, row: Row, shape: PodShape, sign: int) -> None:
+        self.changes.append(row)
         self.pod_count[row] += sign
         self.requested.add(row, shape.requests.requested, sign)
         self.non_zero_requested.add(row, shape.requests.non_zero, sign)

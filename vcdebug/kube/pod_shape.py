@@ -46,6 +46,7 @@ class PodShapes:
         self._ports: dict[str, HostPorts] = {}
         self._requests: dict[str, PodRequests] = {}
         self._placements: dict[str, Placement] = {}
+        self._placement_of: dict[int, tuple[Pod, Placement]] = {}
 
     def shape(self, pod: Pod) -> PodShape:
         """The parsed parts that every pod in the node view needs."""
@@ -58,10 +59,15 @@ class PodShapes:
 
     def placement(self, pod: Pod) -> Placement:
         """What the pod's spec asks of a node itself."""
+        known = self._placement_of.get(id(pod))
+        if known is not None:
+            return known[1]
         spec = pod.spec
         affinity = (spec.get("affinity") or _NO_PARTS).get("nodeAffinity")
         text = repr((spec.get("nodeSelector"), affinity, spec.get("tolerations")))
-        return _once(self._placements, text, lambda: placement(spec))
+        found = _once(self._placements, text, lambda: placement(spec))
+        self._placement_of[id(pod)] = (pod, found)
+        return found
 
     def group(self, pod: Pod) -> LabelGroup:
         """The label group of the pod."""

@@ -13,9 +13,34 @@ from vcdebug.gomath import FloatArray, div_rows, trunc_rows
 from vcdebug.kube.nodeview import Columns, NodeView
 from vcdebug.kube.requests import Scored
 from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.model.rowcache import RowCache
 
 MAX_SCORE = 100
 _Share = Callable[[IntArray, IntArray], IntArray]
+_Score = Callable[[NodeView, Scored, IntArray], IntArray]
+
+
+class ResourceScores:
+    """The scores over one session's view: after a placement only its row is scored again."""
+
+    def __init__(self, view: NodeView) -> None:
+        self._view = view
+        self._known: RowCache[np.int64] = RowCache(len(view), view.changes)
+
+    def _ask(self, score: _Score, pod: Scored, rows: IntArray) -> IntArray:
+        return self._known.ask((score, pod), lambda changed: score(self._view, pod, changed))[rows]
+
+    def least_allocated(self, pod: Scored, rows: IntArray) -> IntArray:
+        """As the function, for these rows."""
+        return self._ask(least_allocated, pod, rows)
+
+    def most_allocated(self, pod: Scored, rows: IntArray) -> IntArray:
+        """As the function, for these rows."""
+        return self._ask(most_allocated, pod, rows)
+
+    def balanced_allocation(self, pod: Scored, rows: IntArray) -> IntArray | None:
+        """As the function, for these rows; None when the pod requests none of the resources (Skip)."""
+        return self._ask(balanced_allocation, pod, rows) if any(pod) else None
 
 
 def least_allocated(view: NodeView, pod: Scored, rows: IntArray) -> IntArray:
@@ -51,10 +76,8 @@ def _average(view: NodeView, pod: Scored, rows: IntArray, score: _Share) -> IntA
     return div_rows(total, number)
 
 
-def balanced_allocation(view: NodeView, pod: Scored, rows: IntArray) -> IntArray | None:
-    """How much more even the shares of cpu, memory and GPU become; None when the pod requests none of them (Skip)."""
-    if not any(pod):
-        return None
+def balanced_allocation(view: NodeView, pod: Scored, rows: IntArray) -> IntArray:
+    """How much more even the shares of cpu, memory and GPU become."""
     before, after = _balance(view, Scored(0, 0, 0), rows, pod), _balance(view, pod, rows, pod)
     half = MAX_SCORE // 2  # exact: ints
     return half + div_rows(half + after - before, 2)

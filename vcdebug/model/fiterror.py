@@ -46,10 +46,11 @@ def insufficient(name: str) -> tuple[Status, ...]:
 class ReasonTable:
     """Interns lists of statuses as small codes: one table per session, 0 means that the task fits."""
 
-    __slots__ = ("_codes", "_statuses", "blocks_allocate", "blocks_preempt", "unresolvable")
+    __slots__ = ("_codes", "_shortages", "_statuses", "blocks_allocate", "blocks_preempt", "unresolvable")
 
     def __init__(self) -> None:
         self._codes: dict[tuple[Status, ...], int] = {}
+        self._shortages: dict[tuple[str, ...], Codes] = {}
         self._statuses: list[tuple[Status, ...]] = [()]
         self.blocks_allocate: list[bool] = [False]
         self.blocks_preempt: list[bool] = [False]
@@ -67,6 +68,14 @@ class ReasonTable:
         self.blocks_preempt.append(any(aborts(s) for s in statuses))
         self.unresolvable.append(any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in statuses))
         return number
+
+    def shortages(self, names: tuple[str, ...]) -> Codes:
+        """The codes of `Insufficient <name>` by the name's position from 1; 0 at 0."""
+        known = self._shortages.get(names)
+        if known is None:
+            codes = [0, *(self.code(insufficient(name)) for name in names)]
+            known = self._shortages[names] = np.array(codes, dtype=np.uint16)
+        return known
 
     def error(self, text: str) -> int:
         """The code of an ordinary error, which upstream turns into one Error status."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
+from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import parse_bool
@@ -35,6 +36,7 @@ class NodeInfo:
         "devices",
         "idle",
         "labels",
+        "last_amounts",
         "manifest",
         "name",
         "offline_job_evicting",
@@ -68,6 +70,8 @@ class NodeInfo:
         self.tasks: dict[TaskKey, TaskInfo] = {}
         self.devices: dict[str, DeviceLedger] = {}
         """Ledgers of shared devices by device name."""
+        self.last_amounts: NodeAmounts | None = None
+        """What was last shown of this node."""
         self.ordering = ordering
         self.row: Row = -1
         self.table: NodeTable | None = None
@@ -172,6 +176,7 @@ class NodeInfo:
         copy.releasing, copy.pipelined = Resource(), Resource()
         copy.tasks, copy.row, copy.table = {}, self.row, None
         copy.devices = {}
+        copy.last_amounts = None
         for task in self.tasks_in_order():
             copy.add_task(task)
         copy.devices = {name: ledger.clone() for name, ledger in self.devices.items()}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from vcdebug.model.names import BoolArray, FloatArray, IntArray, NodeName, Row
+from vcdebug.model.names import BoolArray, Codes, FloatArray, IntArray, NodeName, Row
 from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
+from vcdebug.model.rowcache import RowCache
 
 if TYPE_CHECKING:
     from vcdebug.model.node import NodeInfo
@@ -24,14 +25,17 @@ FIXED_FIELDS: tuple[Field, ...] = ("allocatable", "capability")
 class NodeTable:
     """One row per node (names ascending), one column per (field, dimension); a missing dimension reads as 0."""
 
-    __slots__ = ("_columns", "_dirty", "dims", "names", "nodes", "row_of")
+    __slots__ = ("_columns", "_lacking", "_seen", "changes", "dims", "names", "nodes", "row_of")
 
     def __init__(self, nodes: Sequence[NodeInfo]) -> None:
         self.nodes = list(nodes)
         self.names: list[NodeName] = [node.name for node in self.nodes]
         self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
         self.dims: dict[str, int] = {CPU: 0, MEMORY: 1}
-        self._dirty: dict[Row, None] = {}
+        self.changes: list[Row] = []
+        """Rows whose amounts changed, one entry per change, ever growing."""
+        self._seen = 0
+        self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
         self._columns: dict[Field, FloatArray] = {}
         for row, node in enumerate(self.nodes):
             node.row, node.table = row, self
@@ -46,23 +50,26 @@ class NodeTable:
         for row, node in enumerate(self.nodes):
             self._write(row, node, FIXED_FIELDS)
             self._write(row, node, LIVE_FIELDS)
-        self._dirty.clear()
+        self._seen = len(self.changes)
 
     def _write(self, row: Row, node: NodeInfo, fields: tuple[Field, ...]) -> None:
+        dims = self.dims
         for field in fields:
             resource: Resource = node.future_idle() if field == "future" else getattr(node, field)
             columns = self._columns[field]
             columns[0, row] = resource.milli_cpu
             columns[1, row] = resource.memory
-            for name, amount in (resource.scalars or {}).items():
-                columns[self.dims[name], row] = amount
+            if resource.scalars:
+                for name, amount in resource.scalars.items():
+                    columns[dims[name], row] = amount
 
     def touch(self, row: Row) -> None:
         """A node's amounts changed."""
-        self._dirty[row] = None
+        self.changes.append(row)
 
     def _refresh(self) -> None:
-        dirty, self._dirty = self._dirty, {}
+        dirty = dict.fromkeys(self.changes[self._seen :])
+        self._seen = len(self.changes)
         for row in dirty:
             node = self.nodes[row]
             for resource in (node.idle, node.pipelined, node.used):
@@ -80,16 +87,31 @@ class NodeTable:
 
     def column(self, field: Field, dim: str) -> FloatArray:
         """One dimension over all nodes; do not write to it."""
-        if self._dirty and field not in FIXED_FIELDS:
+        if self._seen < len(self.changes) and field not in FIXED_FIELDS:
             self._refresh()
         index = self.dims.get(dim)
         return np.zeros(len(self.nodes)) if index is None else self._columns[field][index]
 
     def matrix(self, field: Field) -> FloatArray:
         """(dimensions, nodes) of one field, refreshed; do not write to it."""
-        if self._dirty and field not in FIXED_FIELDS:
+        if self._seen < len(self.changes) and field not in FIXED_FIELDS:
             self._refresh()
         return self._columns[field]
+
+    def lacking(self, request: Resource, field: Field) -> Codes:
+        """For every node the position (from 1) of the first of the request's dimensions that the field's amounts do
+        not hold, with upstream's tolerance; 0 where all fit. Do not write to it.
+        """
+        wanted = tuple(request.items())
+        return self._lacking.ask((field, wanted), lambda rows: self._first_lacking(wanted, field, rows))
+
+    def _first_lacking(self, wanted: tuple[tuple[str, float], ...], field: Field, rows: IntArray) -> Codes:
+        answer: Codes = np.zeros(len(rows), dtype=np.uint16)
+        for position, (name, amount) in enumerate(wanted, start=1):
+            fits = fits_amount(amount, self.column(field, name)[rows])
+            if not fits.all():
+                answer[(answer == 0) & ~fits] = position
+        return answer
 
     def rows(self, rows: IntArray) -> NodeRows:
         """A selection in visiting order."""
@@ -145,9 +167,7 @@ class NodeRows:
 
     def fitting(self, request: Resource, field: Field) -> BoolArray:
         """Where `request` is at most the field's amounts, with upstream's tolerance."""
-        fits: BoolArray = np.ones(len(self.rows), dtype=np.bool_)
-        for name, amount in request.items():
-            fits &= fits_amount(amount, self.column(field, name))
+        fits: BoolArray = self.table.lacking(request, field)[self.rows] == 0
         return fits
 
 

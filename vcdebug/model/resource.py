@@ -109,6 +109,17 @@ class Resource:
         scalars = self.scalars
         return Resource(self.milli_cpu, self.memory, None if scalars is None else dict(scalars), self.max_task_num)
 
+    def copy_unless(self, known: Resource) -> Resource:
+        """`known` itself where it holds exactly this, nil or empty scalar map included, else a copy."""
+        if (
+            self.milli_cpu == known.milli_cpu
+            and self.memory == known.memory
+            and self.scalars == known.scalars
+            and self.max_task_num == known.max_task_num
+        ):
+            return known
+        return self.clone()
+
     # Reading
 
     def get(self, name: str) -> float:

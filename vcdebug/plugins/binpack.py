@@ -12,9 +12,10 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.model.names import BoolArray
+from vcdebug.model.names import BoolArray, FloatArray
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.resource import CPU, MEMORY
+from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.model.rowcache import RowCache
 from vcdebug.model.task import TaskInfo
 
 WEIGHT = "binpack.weight"
@@ -35,17 +36,25 @@ class Binpack(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         if self._weight == 0:
             ssn.withdraw(self, "node_order")
+        table = ssn.node_table
+        self._known: RowCache[np.float64] = RowCache(len(table), table.changes)
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        request, table = task.resreq, nodes.table
+        wanted = tuple(request.items())
+        return NodeScores(self._known.ask(wanted, lambda rows: self.scores(request, table.rows(rows)))[nodes.rows])
+
+    def scores(self, request: Resource, nodes: NodeRows) -> FloatArray:
+        """The score of a request on each of these nodes; 0 where it does not fit."""
         score = nodes.zeros()
         weights = 0
         full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
-        for name in task.resreq.resource_names():
+        for name in request.resource_names():
             weight = self._resources.get(name)
             if weight is None:
                 continue
             capacity = nodes.column("allocatable", name)
-            wanted = task.resreq.get(name) + nodes.column("used", name)
+            wanted = request.get(name) + nodes.column("used", name)
             counts = (capacity != 0) & (weight != 0)
             full |= counts & (wanted > capacity)
             share = wanted * float(weight) / np.where(capacity == 0, 1.0, capacity)
@@ -53,7 +62,7 @@ class Binpack(Plugin):
             weights += weight
         if weights > 0:
             score = score / float(weights)
-        return NodeScores(np.where(full, 0.0, score * float(MAX_SCORE * self._weight)))
+        return np.where(full, 0.0, score * float(MAX_SCORE * self._weight))
 
 
 def _resource_weights(arguments: Arguments) -> dict[str, int]:

@@ -13,14 +13,14 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError
 from vcdebug.framework.session import Session
-from vcdebug.kube.images import image_score, pod_images
+from vcdebug.kube.images import PodImages, image_score, pod_images
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.pod_affinity import IncomingTermsTable
 from vcdebug.kube.pod_affinity_score import PreferredPodAffinity
 from vcdebug.kube.pod_affinity_score import normalized as normalized_affinity
 from vcdebug.kube.preference_scores import PreferenceScores
-from vcdebug.kube.resource_scores import balanced_allocation, least_allocated, most_allocated
+from vcdebug.kube.resource_scores import ResourceScores
 from vcdebug.kube.selector import SelectorError
 from vcdebug.kube.topology_spread import SOFT, Constraints, constraints_of
 from vcdebug.kube.topology_spread_score import SpreadScore, default_constraints
@@ -57,9 +57,10 @@ class NodeOrder(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         self._view: NodeView = ssn.view
         self._listers = Listers(ssn.snapshot)
+        self._resources = ResourceScores(self._view)
         self._preferences = PreferenceScores(self._view)
         self._pod_affinity = PreferredPodAffinity(self._view, IncomingTermsTable(self._listers.namespace_labels))
-        self._image_scores: dict[str, FloatArray] = {}
+        self._image_scores: dict[PodImages, FloatArray] = {}
         scorers: tuple[tuple[str, str, Scorer], ...] = (
             ("leastrequested.weight", "NodeResourcesFit_LeastAllocated", self._least_allocated),
             ("mostrequested.weight", "NodeResourcesFit_MostAllocated", self._most_allocated),
@@ -95,22 +96,21 @@ class NodeOrder(Plugin):
 
     def _images(self, pod: Pod) -> FloatArray:
         images = pod_images(pod.spec)
-        text = repr(images)
-        known = self._image_scores.get(text)
+        known = self._image_scores.get(images)
         if known is None:
             states = self._view.images
             scores = [float(image_score(images, state, len(states))) for state in states]
-            known = self._image_scores[text] = np.array(scores, dtype=np.float64)
+            known = self._image_scores[images] = np.array(scores, dtype=np.float64)
         return known
 
     def _least_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
-        return least_allocated(self._view, self._view.shapes.shape(pod).requests.incoming_non_zero, rows)
+        return self._resources.least_allocated(self._view.shapes.shape(pod).requests.incoming_non_zero, rows)
 
     def _most_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
-        return most_allocated(self._view, self._view.shapes.shape(pod).requests.incoming_non_zero, rows)
+        return self._resources.most_allocated(self._view.shapes.shape(pod).requests.incoming_non_zero, rows)
 
     def _balanced_allocation(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        return balanced_allocation(self._view, self._view.shapes.shape(pod).requests.incoming, rows)
+        return self._resources.balanced_allocation(self._view.shapes.shape(pod).requests.incoming, rows)
 
     def _node_affinity(self, pod: Pod, rows: IntArray) -> IntArray | None:
         placement = self._view.shapes.placement(pod)

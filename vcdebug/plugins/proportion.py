@@ -24,6 +24,7 @@ from vcdebug.model.resource import (
     INFINITY,
     MAX_FLOAT64,
     MEMORY,
+    MIN_RESOURCE,
     ZERO,
     Resource,
     deep_equal,
@@ -58,9 +59,13 @@ class QueueAttr:
 
     def update_share(self) -> None:
         """The largest fraction of a deserved dimension that is allocated."""
-        self.share = 0.0
-        for name in self.deserved.resource_names():
-            self.share = max(self.share, share(self.allocated.get(name), self.deserved.get(name)))
+        largest = 0.0
+        for name, deserved in self.deserved.items():
+            if deserved >= MIN_RESOURCE:
+                value = share(self.allocated.get(name), deserved)
+                if value > largest:
+                    largest = value
+        self.share = largest
 
     def hold(self, allocated: Resource) -> None:
         """Replace what is allocated."""
@@ -231,7 +236,7 @@ class Proportion(Plugin):
         attr = None if job is None else self.queues.get(job.queue)
         if job is None or attr is None:
             return None
-        return {"queue": job.queue, "allocated": attr.allocated.clone(), "share": attr.share}
+        return {"queue": job.queue, "allocated": attr.allocated, "share": attr.share}
 
     def reservation(self, job: JobInfo) -> Entries:
         attr = self.queues.get(job.queue)

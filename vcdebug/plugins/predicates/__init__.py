@@ -24,6 +24,7 @@ from vcdebug.model.names import Codes, IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
+from vcdebug.model.rowcache import RowCache
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.predicates import quirks
 from vcdebug.plugins.predicates.filters import (
@@ -72,6 +73,7 @@ class Predicates(Plugin):
         self._ssn = ssn
         self._view: NodeView = ssn.view
         self._stable = StableFilters(self._view, affinity_on=self._affinity_on, taints_on=self._taints_on)
+        self._first: RowCache[np.uint16] = RowCache(len(self._view), self._view.changes)
         self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
         self._max_pods: IntArray = np.array(
             [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
@@ -132,14 +134,28 @@ class Predicates(Plugin):
         state = self._ssn.cycle_state(task)
         if len(rows) == 1:
             return np.array([self._predicate_one(pod, state, rows)], dtype=np.uint16)
-        chain = Chain(self._ssn.reasons, len(rows))
-        chain.add(where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
-        chain.add(stable_verdict(self._stable_index(pod, rows)))
-        for candidate in self._filters:
+        codes = self._settled(pod, rows)
+        asked = [candidate for candidate in self._filters if candidate.name not in state.skip]
+        if not asked:
+            return codes
+        chain = Chain(self._ssn.reasons, codes)
+        for candidate in asked:
             if chain.ended:
                 break
-            if candidate.name not in state.skip:
-                self._run(candidate, chain, pod, state, rows)
+            self._run(candidate, chain, pod, state, rows)
+        return chain.codes()
+
+    def _settled(self, pod: Pod, rows: IntArray) -> Codes:
+        """Codes of the number of pods and the stable filters, which do not depend on what PreFilter counted."""
+        if self._cache is not None:
+            return self._first_codes(pod, rows)
+        placement = self._view.shapes.placement(pod)
+        return self._first.ask(placement, lambda changed: self._first_codes(pod, changed))[rows]
+
+    def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
+        chain = Chain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
+        chain.add(where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
+        chain.add(stable_verdict(self._stable_index(pod, rows)))
         return chain.codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:

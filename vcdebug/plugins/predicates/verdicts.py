@@ -34,12 +34,12 @@ def where(status: Status, failing: BoolArray) -> Verdict:
 
 
 class Chain:
-    """Collects statuses per row; a row whose last status aborts takes no more."""
+    """Collects statuses per row, going on from the codes given; a row whose last status aborts takes no more."""
 
-    def __init__(self, reasons: ReasonTable, size: int) -> None:
+    def __init__(self, reasons: ReasonTable, codes: Codes) -> None:
         self._reasons = reasons
-        self._codes: IntArray = np.zeros(size, dtype=INDEX)
-        self._alive: BoolArray = np.ones(size, dtype=np.bool_)
+        self._codes: IntArray = codes.astype(INDEX)
+        self._alive: BoolArray = ~np.array(reasons.blocks_preempt, dtype=np.bool_)[codes]
 
     @property
     def alive(self) -> BoolArray:

@@ -1,0 +1,37 @@
+"""What a node has at one moment; amounts that did not change since the last look are shared, not copied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from vcdebug.model.resource import Resource
+
+if TYPE_CHECKING:
+    from vcdebug.model.node import NodeInfo
+
+
+class NodeAmounts(NamedTuple):
+    """A node's changing amounts at one moment; never changed."""
+
+    idle: Resource
+    used: Resource
+    releasing: Resource
+    pipelined: Resource
+
+    @classmethod
+    def of(cls, node: NodeInfo) -> NodeAmounts:
+        """The node's amounts now."""
+        last = node.last_amounts
+        if last is None:
+            now = cls(node.idle.clone(), node.used.clone(), node.releasing.clone(), node.pipelined.clone())
+        else:
+            now = cls(
+                node.idle.copy_unless(last.idle),
+                node.used.copy_unless(last.used),
+                node.releasing.copy_unless(last.releasing),
+                node.pipelined.copy_unless(last.pipelined),
+            )
+            if now[0] is last[0] and now[1] is last[1] and now[2] is last[2] and now[3] is last[3]:
+                return last
+        node.last_amounts = now
+        return now

@@ -1,0 +1,53 @@
+"""Answers per node that only the node's own amounts decide: kept for all rows, redone for the rows that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from vcdebug.model.names import IntArray, Row
+
+T = TypeVar("T", bound=np.generic)
+Compute = Callable[[IntArray], "np.ndarray[tuple[int, ...], np.dtype[T]]"]
+"""Rows → one value per row."""
+
+
+class _Answer(Generic[T]):
+    __slots__ = ("seen", "values")
+
+    def __init__(self, values: np.ndarray[tuple[int, ...], np.dtype[T]], seen: int) -> None:
+        self.values = values
+        self.seen = seen
+
+
+class RowCache(Generic[T]):
+    """One value per question and row; `changes` is the owner's growing log of rows whose amounts changed."""
+
+    __slots__ = ("_all", "_answers", "_changes")
+
+    def __init__(self, size: int, changes: list[Row]) -> None:
+        self._all: IntArray = np.arange(size, dtype=np.int64)
+        self._changes = changes
+        self._answers: dict[Hashable, _Answer[T]] = {}
+
+    def ask(self, question: Hashable, compute: Compute[T]) -> np.ndarray[tuple[int, ...], np.dtype[T]]:
+        """Values for all rows; do not write to them, and copy what must not follow later changes."""
+        now = len(self._changes)
+        answer = self._answers.get(question)
+        if answer is None:
+            answer = self._answers[question] = _Answer(compute(self._all), now)
+        elif answer.seen < now:
+            rows = dict.fromkeys(self._changes[answer.seen :])
+            answer.seen = now
+            if 2 * len(rows) > len(self._all):
+                answer.values = compute(self._all)
+            else:
+                changed = np.fromiter(rows, dtype=np.int64, count=len(rows))
+                answer.values[changed] = compute(changed)
+        return answer.values
+
+    def forget(self) -> None:
+        """Start over, for instance when a dimension appears."""
+        self._answers.clear()

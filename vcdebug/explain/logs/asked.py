@@ -6,6 +6,7 @@ Upstream: plugins gang, priority, drf, proportion; api/job_info (CheckTaskValid)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from vcdebug.explain.logs.story import Story, Teller, number
@@ -15,6 +16,9 @@ from vcdebug.model.queue import OPEN
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.taskset import READY_STATUSES
 
+CLAIMS = "DynamicResources"
+FILTERS = ("NodeAffinity", "NodePorts", "NodeVolumeLimits", "VolumeZone", "PodTopologySpread", "VolumeBinding", CLAIMS)
+"""All but InterPodAffinity, which may be wanted first and skipped later."""
 _USABLE = (*READY_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING)
 
 
@@ -24,6 +28,7 @@ class Asked(Teller):
     def __init__(self, story: Story) -> None:
         super().__init__(story)
         self._answers: Mapping[tuple[str, str], Callable[[Mapping[str, Any], Any], None]] = {
+            ("predicates", "PrePredicate"): self._filters,
             ("gang", "JobValid"): self._gang_valid,
             ("gang", "Preemptable"): self._gang_victims,
             ("gang", "Reclaimable"): self._gang_victims,
@@ -40,6 +45,26 @@ class Asked(Teller):
             answer = self._answers.get((event.plugin, event.point))
             if answer is not None:
                 answer(dict(event.subject), event.result)
+
+    @cached_property
+    def _refusals(self) -> bool:
+        """Whether PrePredicate of predicates failed at all: what it had skipped before is not part of a recording."""
+        recording = self.story.recording
+        events = (recording.event(seq) for seq in recording.index.at_point("PrePredicate"))
+        return any(isinstance(e, HookEvent) and e.plugin == "predicates" and e.result is not None for e in events)
+
+    def _filters(self, subject: Mapping[str, Any], result: Any) -> None:
+        """Filters that PreFilter switches off for the task; one that was skipped once may be wanted later."""
+        if self._refusals:
+            return
+        task = self.story.task(subject["task"])
+        skipped = self.story.recording.session.cycle_state(task).skip
+        notes = [note.text for note in self.story.recording.notes_at(self.story.seq)]
+        for name in FILTERS:
+            if name == CLAIMS and name in skipped and not task.pod.spec.get("resourceClaims"):
+                self.story.say("filter.claims", task=task.key)
+            if name in skipped and not any(text.startswith(f"{name} was skipped once") for text in notes):
+                self.story.say("filter.skipped", filter=name, task=task.key)
 
     def _gang_valid(self, subject: Mapping[str, Any], result: Any) -> None:
         job, state = self.story.jobs.get(subject["job"]), self.story.before

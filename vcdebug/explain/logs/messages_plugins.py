@@ -139,6 +139,29 @@ _PLUGINS = (
         firm=False,
     ),
     *rows(
+        "predicates.go",
+        (
+            "filter.affinity",
+            5,
+            (
+                "The predicate of plugin InterPodAffinity will skip execution for pod <{task}>, "
+                "because the status returned by pre-predicate is skip"
+            ),
+        ),
+        (
+            "filter.skipped",
+            5,
+            (
+                "The predicate of plugin {filter} will skip execution for pod <{task}>, "
+                "because the status returned by pre-predicate is skip"
+            ),
+        ),
+        firm=False,
+    ),
+    *rows(
+        "dynamicresources.go", ("filter.claims", 5, '"pod resource claims" pod="{task}" resourceclaims=[]'), firm=False
+    ),
+    *rows(
         "job_info.go",
         ("job.valid", 5, "job {name}/{namespace} actual: {roles}, ji.TaskMinAvailable: {minima}"),
         firm=False,

@@ -73,7 +73,9 @@ async def test_long_text_wraps_and_nothing_is_lost() -> None:
     words = " ".join(f"word{i}" for i in range(30))
     app = GridApp()
     async with app.run_test(size=(60, 12)) as pilot:
-        app.grid.set_table(Table("T", (Column("a"), Column("b", flexible=True)), [Row("1", (Piece("x"), Piece(words)))]))
+        app.grid.set_table(
+            Table("T", (Column("a"), Column("b", flexible=True)), [Row("1", (Piece("x"), Piece(words)))])
+        )
         await pilot.pause()
         shown = " ".join(" ".join(app.shown()).split())
         assert all(word in shown for word in words.split())

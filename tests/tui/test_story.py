@@ -82,7 +82,16 @@ async def test_everything_essential_is_on_the_screen(size: tuple[int, int]) -> N
         await desk.command("break victim")
         await desk.press("c", "s")
         text = screen_text(desk)
-        for part in ("event 103/166", "gpu-a100-01", "2 Victims", "3 Equation", "4 Statement", "bp 1/1", "n over", "? help"):
+        for part in (
+            "event 103/166",
+            "gpu-a100-01",
+            "2 Victims",
+            "3 Equation",
+            "4 Statement",
+            "bp 1/1",
+            "n over",
+            "? help",
+        ):
             assert part in text, part
         assert "●" in text.splitlines()[-2]
 

@@ -8,15 +8,15 @@ from vcdebug.explain.equation import Equation, Figure, Term
 from vcdebug.explain.equations import equation as explain
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, dimensions, number, resource_text, short_name
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.names import bare
 from vcdebug.views.nodes import future_idle
 
 TITLE = "Equation"
-DECIDES = "◀ decides"
+DECIDES = "◀"
 FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 
@@ -33,9 +33,9 @@ def equation(recording: Recording, seq: Seq) -> Table:
 
 def _table(found: Equation) -> Table:
     columns = (
+        Column(""),
         Column(FIRST_COLUMN[found.kind]),
         *(Column(name, right=True) for name in found.columns),
-        Column(""),
         Column("", flexible=True),
     )
     rows = [_row(found, term) for term in found.terms]
@@ -51,13 +51,12 @@ def short_names(text: str) -> str:
 def _row(found: Equation, term: Term) -> Row:
     decides = term.name == found.deciding
     mark = muted("–") if term.holds is None else Piece(YES, "good") if term.holds else Piece(NO, "bad")
-    note = f"{DECIDES}  {term.note}".rstrip() if decides else term.note
-    faded = term.holds is None
+    style: Style = "muted" if term.holds is None else "strong" if decides else ""
     cells = (
-        Piece(_name(found, term), "muted" if faded else "strong" if decides else ""),
-        *(Piece(figure_text(found, term, figure), "muted" if faded else "") for figure in term.figures),
         mark,
-        Piece(note, "accent" if decides else "muted"),
+        Piece(f"{_name(found, term)} {DECIDES if decides else ''}".rstrip(), style),
+        *(Piece(figure_text(found, term, figure), style) for figure in term.figures),
+        muted("" if decides else term.note),
     )
     kind = found.kind if found.kind in ("task", "queue") else ""
     return Row(term.name, cells, subject=(kind, term.name if kind else ""))
@@ -84,6 +83,10 @@ def figure_text(found: Equation, term: Term, figure: Figure) -> str:
 
 
 def _foot(found: Equation) -> Iterator[Line]:
+    decided = found.deciding_term
+    if decided is not None:
+        said = f": {short_names(decided.note)}" if decided.note else ""
+        yield line(Piece(f"{DECIDES} {_name(found, decided)} decides{said}", "accent"))
     if found.note:
         yield line(muted(found.note))
 
@@ -95,18 +98,20 @@ def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table
     future = future_idle(now)
     columns = (
         Column(""),
-        *(Column(name, right=True) for name in ("future idle", "= idle", "+ releasing", "− pipelined", "need")),
         Column(""),
-        Column("", flexible=True),
+        *(
+            Column(name, right=True)
+            for name in ("future idle", "= idle", "+ releasing", "− pipelined", "need", "short")
+        ),
     )
     rows = []
     for dim in dimensions((wanted, now.idle, now.releasing, now.pipelined)):
         need, has = wanted.get(dim), future.get(dim)
         parts = (has, now.idle.get(dim), now.releasing.get(dim), now.pipelined.get(dim), need)
-        enough = need <= has or need - has < 0.1
+        enough = need <= has or need - has < MIN_RESOURCE
         mark = muted("–") if not need else Piece(YES, "good") if enough else Piece(NO, "bad")
-        short = Piece("" if enough or not need else f"short {amount(dim, need - has)}", "accent")
-        rows.append(Row(dim, (Piece(short_name(dim)), *(Piece(amount(dim, part)) for part in parts), mark, short)))
+        short = Piece("" if enough or not need else amount(dim, need - has), "accent")
+        rows.append(Row(dim, (mark, Piece(short_name(dim)), *(Piece(amount(dim, part)) for part in parts), short)))
     return Table(f"{TITLE}  room for {bare(task)} on {node}", columns, rows)
 
 

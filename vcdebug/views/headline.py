@@ -88,7 +88,8 @@ def headline(event: Event) -> Headline:
 
 @headline.register
 def _(event: HookEvent) -> Headline:
-    return Headline(f"{event.point} {event.plugin}", answer(event))
+    said = answer(event)
+    return Headline(event.point, Piece(f"{event.plugin} {said.text}", said.style))
 
 
 @headline.register

@@ -11,7 +11,7 @@ from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, muted
 
 COLUMNS = (
     Column("job", flexible=True),
-    Column("ready/min", right=True),
+    Column("ready", right=True),
     Column("wait", right=True),
     Column("pend", right=True),
     Column("phase"),

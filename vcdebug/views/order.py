@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vcdebug.framework.combine import Tiers
 from vcdebug.framework.record import PopEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -77,7 +78,7 @@ def _known(recording: Recording, event: PopEvent) -> str:
 
 
 def _comparators(recording: Recording, kind: str) -> str:
-    tiers = recording.session.ballots.get(_HOOKS.get(kind, ""), [])
+    tiers = recording.session.ballots.get(_HOOKS.get(kind, ""), Tiers())
     names = [ballot.plugin for tier in tiers for ballot in tier]
     asked = f"{', '.join(names)} compare; then " if names else "no plugin compares; "
     return f"{asked}{_TIES.get(kind, '')}"

@@ -17,8 +17,8 @@ from vcdebug.views.headline import answer, subject_of
 from vcdebug.views.names import bare
 
 BAR = "█"
-BAR_WIDTH = 16
-_CODES = {1: "error", 2: "unschedulable", 3: "unresolvable: evictions would not help", 4: "wait", 5: "skip"}
+BAR_WIDTH = 10
+_CODES = {1: "error", 2: "unschedulable", 3: "unresolvable", 4: "wait", 5: "skip"}
 
 
 def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Table:
@@ -26,12 +26,12 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     reasons = _reasons(recording, event)
     letters = {status: ascii_uppercase[i] if i < 26 else f"#{i}" for i, (status, _) in enumerate(reasons)}
     columns = (
-        Column("node", flexible=len(recording.node_names) < 1),
+        Column("node"),
         Column(""),
         *(Column(letters[status]) for status, _ in reasons),
         Column("reason", flexible=True),
     )
-    verdicts = _verdicts(recording, event)
+    verdicts = _verdicts(recording, event, [status for status, _ in reasons])
     rows = OnDemand(len(verdicts), lambda i: _node_row(recording, *verdicts[i], letters))
     title = f"Predicates for {bare(event.task)}"
     return Table(title, columns, rows, head=tuple(_head(event, reasons, letters)))
@@ -81,10 +81,13 @@ def _head(event: PredicateEvent, reasons: Counted, letters: dict[Status, str]) -
     return [*lines, ()]
 
 
-def _verdicts(recording: Recording, event: PredicateEvent) -> Sequence[tuple[NodeRow, int]]:
-    """(node row, code) of each node: those that fit first, then the failed by code, then the untried as -1."""
+def _verdicts(recording: Recording, event: PredicateEvent, reasons: list[Status]) -> Sequence[tuple[NodeRow, int]]:
+    """(node row, code): those that fit first, then the failed in order of the histogram, then the untried as -1."""
     fitting = [(row, 0) for row in event.feasible.tolist()]
-    failed = sorted(zip(event.failed.tolist(), event.codes.tolist(), strict=True), key=lambda entry: entry[1])
+    place = {status: number for number, status in enumerate(reasons)}
+    codes = dict.fromkeys(event.codes.tolist())
+    rank = {code: min((place[s] for s in recording.reasons.statuses(code)), default=0) for code in codes}
+    failed = sorted(zip(event.failed.tolist(), event.codes.tolist(), strict=True), key=lambda entry: rank[entry[1]])
     seen = np.zeros(len(recording.node_names), dtype=np.bool_)
     seen[event.feasible] = True
     seen[event.failed] = True

@@ -16,14 +16,14 @@ SHARERS = ("proportion", "capacity")
 FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 COLUMNS = (
     Column("queue", flexible=True),
-    Column("wt", right=True),
-    Column("share", right=True),
     Column("dim"),
-    Column("allocated", right=True),
+    Column("alloc", right=True),
     Column("deserved", right=True),
     Column("request", right=True),
     Column("inqueue", right=True),
     Column("capability", right=True),
+    Column("share", right=True),
+    Column("weight", right=True),
 )
 STATE = Column("state", flexible=True)
 
@@ -53,22 +53,19 @@ def _rows(recording: Recording, name: QueueName, figures: Mapping[str, Any]) -> 
     queue = recording.session.queues[name]
     amounts = {key: figures[key] for key in FIGURES if isinstance(figures.get(key), Resource)}
     share = figures.get("share")
-    opening = (
-        Piece(name, "strong"),
-        Piece(str(queue.weight)),
-        Piece(figure(share) if share is not None else "–"),
-    )
     state = Piece(_state(recording, name), "warn")
     rows: list[Row] = []
     for index, dim in enumerate(_dimensions(amounts)):
-        first = opening if index == 0 else (Piece(""), Piece(""), Piece(""))
+        first = index == 0
         cells = (
-            *first,
+            Piece(name if first else "", "strong"),
             muted(short_name(dim)),
             _allocated(amounts, dim),
             *(_amount(amounts, key, dim) for key in ("deserved", "request", "inqueue")),
             _limit(amounts, dim),
-            state if index == 0 else Piece(""),
+            Piece(("–" if share is None else figure(share)) if first else ""),
+            Piece(str(queue.weight) if first else ""),
+            state if first else Piece(""),
         )
         rows.append(Row(f"{name} {dim}", cells, subject=("queue", name)))
     return rows

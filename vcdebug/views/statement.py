@@ -75,7 +75,7 @@ def statement(recording: Recording, seq: Seq) -> Table:
     rows = [_row(recording, op, seq, life) for op in life.ops]
     done = [op for op in life.ops if op <= seq]
     current = f"event {done[-1]}" if done else ""
-    return Table(f"{TITLE}  {_fate(recording, seq, life)}", columns, rows, current=current)
+    return Table(f"{TITLE}  {_fate(recording, seq, life)}", columns, rows, current=current, wraps=False)
 
 
 def _idle(recording: Recording, seq: Seq) -> str:
@@ -90,7 +90,7 @@ def _row(recording: Recording, op: Seq, seq: Seq, life: Life) -> Row:
     assert isinstance(event, OpEvent)
     style: Style = "muted" if op > seq else ""
     undone = life.fate == "discard" and seq > life.end
-    why = "undone" if undone else "still to come" if op > seq else _reason(event)
+    why = "undone" if undone else "to come" if op > seq else _reason(event)
     cells = (
         Piece(_WORDS[event.op], style),
         Piece(bare(event.task), style),
@@ -103,10 +103,10 @@ def _row(recording: Recording, op: Seq, seq: Seq, life: Life) -> Row:
 
 def _reason(event: OpEvent) -> str:
     if event.op == "evict":
-        return f"victim of {event.reason}" if event.reason else ""
+        return event.reason or ""
     if event.op == "pipeline":
-        return "onto room that victims leave" if event.eviction else "onto room being released"
-    return "onto idle room"
+        return "freed room" if event.eviction else "releasing room"
+    return "idle room"
 
 
 def _fate(recording: Recording, seq: Seq, life: Life) -> str:

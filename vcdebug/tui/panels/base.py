@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.reactive import reactive
 
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.base import Table, line, muted
+from vcdebug.views.base import Piece, Table, line, muted
+
+FRAME = 8
+"""Cells of a frame's top that its title cannot have."""
 
 
 class Panel(Grid):
@@ -46,9 +51,21 @@ class Panel(Grid):
             self.set_table(Table(self.TITLE, foot=(line(muted("no recording yet")),)))
             return
         table = self.view(self.moment)
-        self.set_table(table)
         self.border_title = self.title_text(table.title)
+        self.set_table(self._with_long_title(table))
         self.show_filter()
+
+    def _with_long_title(self, table: Table) -> Table:
+        """A title that the frame has no room for leaves its first word out, or becomes the first line."""
+        room = self.outer_size.width - FRAME
+        if not self.size.width or cell_len(table.title) <= room:
+            return table
+        rest = table.title.removeprefix(self.TITLE).strip()
+        if cell_len(rest) <= room:
+            self.border_title = self.title_text(rest)
+            return table
+        self.border_title = self.title_text(self.TITLE)
+        return replace(table, head=(line(Piece(rest, "strong")), *table.head))
 
     def title_text(self, title: str) -> str:
         """The frame's title, with the digit that leads here."""

@@ -283,7 +283,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def hidden_columns(self) -> int:
         """Columns beyond the right edge."""
         edge = self.scroll_offset.x + self.scrollable_content_region.width
-        ends = [GUTTER + sum(self._layout.widths[: i + 1]) + GAP * i for i in range(len(self._layout.widths))]
+        widths = self._layout.widths
+        ends = [GUTTER + sum(widths[: i + 1]) + GAP * i for i in range(len(widths)) if widths[i]]
         return len([end for end in ends if end > edge])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -53,7 +53,7 @@ class Layout(NamedTuple):
     @property
     def width(self) -> int:
         """Cells that the columns take."""
-        return GUTTER + sum(self.widths) + GAP * max(len(self.widths) - 1, 0)
+        return _total(self.widths)
 
     def line_of(self, row: int) -> int:
         """The first line of a row."""
@@ -63,27 +63,51 @@ class Layout(NamedTuple):
 
 
 def lay_out(table: Table, rows: Sequence[Row], width: int) -> Layout:
-    """Fit the table into `width` cells; columns that cannot shrink further make it wider."""
+    """Fit the table into `width` cells; columns that cannot shrink further make it wider, and then nothing wraps."""
+    heads = [column.title for column in table.columns]
+    natural = _natural(heads, rows)
+    if _total(natural) > width:
+        heads = [_folded(column) for column in table.columns]
+        natural = _natural(heads, rows)
     wraps = table.wraps and len(rows) <= WRAPPED_ROWS
-    least = _least(table.columns, rows if wraps else ())
-    widths = _fit(table.columns, _natural(table.columns, rows), least, width - GUTTER)
-    head = [Placed(-1, line) for entry in table.head for line in wrap(entry, width)]
-    if len(rows) and any(column.title for column in table.columns):
-        head.append(Placed(-1, tuple(Piece(column.title, "muted") for column in table.columns), heads=True))
-    foot = tuple(Placed(-1, line) for entry in table.foot for line in wrap(entry, width))
-    body = None
-    if wraps:
-        body = tuple(
-            Placed(index, cells, first=number == 0)
-            for index, row in enumerate(rows)
-            for number, cells in enumerate(_wrapped_cells(row.cells, table.columns, widths))
-        )
-    return Layout(tuple(widths), tuple(head), body, foot, len(rows))
+    widths = _fit(table.columns, natural, _least(table.columns, rows if wraps else ()), width - GUTTER)
+    if wraps and _total(widths) > width:
+        wraps, widths = False, natural
+    top = [Placed(-1, line) for entry in table.head for line in wrap(entry, width)]
+    top += _head_lines(heads) if len(rows) else []
+    bottom = tuple(Placed(-1, line) for entry in table.foot for line in wrap(entry, width))
+    body = tuple(_body(table.columns, rows, widths)) if wraps else None
+    return Layout(tuple(widths), tuple(top), body, bottom, len(rows))
 
 
-def _natural(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
+def _body(columns: Sequence[Column], rows: Sequence[Row], widths: Sequence[int]) -> Iterator[Placed]:
+    for index, row in enumerate(rows):
+        for number, cells in enumerate(_wrapped_cells(row.cells, columns, widths)):
+            yield Placed(index, cells, first=number == 0)
+
+
+def _folded(column: Column) -> str:
+    """A head of several words over narrow figures takes a line for each."""
+    return column.title if column.flexible else column.title.replace(" ", "\n")
+
+
+def _head_lines(heads: Sequence[str]) -> list[Placed]:
+    """The heads, standing on the rows below them."""
+    parts = [head.split("\n") for head in heads]
+    height = max((len(part) for part in parts), default=0)
+    if not any(heads):
+        return []
+    lines = zip(*([""] * (height - len(part)) + part for part in parts), strict=True)
+    return [Placed(-1, tuple(Piece(text, "muted") for text in line), heads=True) for line in lines]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return GUTTER + sum(widths) + GAP * max(len(widths) - 1, 0)
+
+
+def _natural(heads: Sequence[str], rows: Sequence[Row]) -> list[int]:
     step = max(1, len(rows) // SAMPLED_ROWS)
-    widths = [cell_len(column.title) for column in columns]
+    widths = [max(cell_len(part) for part in head.split("\n")) for head in heads]
     for index in range(0, len(rows), step):
         for i, cell in enumerate(rows[index].cells):
             widths[i] = max(widths[i], cell_len(cell.text))

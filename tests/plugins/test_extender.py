@@ -163,7 +163,8 @@ def test_an_event_may_refuse_a_placement(answer: dict[str, Any], ignorable: str,
 def test_a_failed_opening_silences_the_plugin(ignorable: str, asked: list[str]) -> None:
     answers = {"open": {"": {"httpStatus": 500}}, "predicate": {"*": {"status": "x"}}}
     ssn = opened(answers, "open", "predicate", ignorable=ignorable)
-    assert asked == list(ssn.ask(PREDICATE, task(ssn, "j-0"), ssn.all_rows()))
+    answered = ssn.ask(PREDICATE, task(ssn, "j-0"), ssn.all_rows())
+    assert asked == list(answered)
 
 
 def test_only_tasks_with_a_managed_resource_are_asked_about() -> None:

@@ -28,9 +28,9 @@ def add_allocated(total: Resource, job: JobInfo) -> Resource:
 
 
 def add_requested(total: Resource, job: JobInfo) -> Resource:
-    """As add_allocated, with the Pending tasks."""
+    """As add_allocated, with the tasks that wait: Pending, and pipelined by an earlier cycle."""
     for status in sorted(job.task_status_index):
-        if allocated_status(status) or status is TaskStatus.PENDING:
+        if allocated_status(status) or status in (TaskStatus.PENDING, TaskStatus.PIPELINED):
             for task in job.with_status(status):
                 total.add(task.resreq)
     return total

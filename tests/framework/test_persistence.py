@@ -1,0 +1,240 @@
+"""Pipelined tasks that an earlier cycle left in pods' annotations, through a whole cycle."""
+
+from typing import Any
+
+import pytest
+
+from tests.actions.outcome import ops, tasks
+from tests.builders import CREATED, cluster, conf_of, node, open_session, pod, pod_group, pods, task
+from vcdebug.framework import transitions
+from vcdebug.framework.hooks import PRE_PREDICATE
+from vcdebug.framework.persistence import AnnotationPatch, annotation_patches, bind_conflict, removable
+from vcdebug.framework.quirks import BOOKS_CLAMPED
+from vcdebug.framework.record import PredicateEvent
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.snapshot.load import snapshot_from_objects
+from vcdebug.snapshot.process import Persistence
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+STATUS, NODE, EVICTION = (f"volcano.sh/{key}" for key in ("pipelined-status", "pipelined-node", "eviction-occurred"))
+TIERS = ("priority gang conformance", "drf predicates proportion nodeorder")
+
+
+def pipelined(name: str, on: str, group: str = "j", cpu: str = "2", status: str = "true", **more: Any) -> Manifest:
+    """A waiting pod that an earlier cycle pipelined."""
+    notes = {STATUS: status, NODE: on, **more.pop("notes", {})}
+    return pod(name, group, requests={"cpu": cpu, "memory": "1G"}, annotations=notes, **more)
+
+
+def world(*objects: Any, setting: Persistence = "auto", actions: str = "allocate") -> Snapshot:
+    snapshot = cluster(*objects, conf=conf_of(*TIERS, actions=actions))
+    snapshot.persistence = setting
+    return snapshot
+
+
+def cycle(*objects: Any, setting: Persistence = "auto", actions: str = "allocate") -> Recording:
+    return replay(world(*objects, setting=setting, actions=actions))
+
+
+def patches(recording: Recording) -> list[AnnotationPatch]:
+    return list(annotation_patches(recording.session))
+
+
+def asked_nodes(recording: Recording) -> list[int]:
+    """How many nodes each search looked at."""
+    return [event.processed for event in recording.events if isinstance(event, PredicateEvent)]
+
+
+def figures(books: dict[str, Any]) -> tuple[float, float]:
+    """(cpu that drf counts as allocated to the job, cpu that its queue requests)."""
+    held = books["drf"]["jobs"]["default/j"]["allocated"].milli_cpu
+    return held, books["proportion"]["queues"]["default"]["request"].milli_cpu
+
+
+def opened(*objects: Any, setting: Persistence = "auto") -> Session:
+    return open_session(world(*objects, setting=setting), *TIERS)
+
+
+def test_a_restored_task_waits_on_its_node_and_is_not_charged() -> None:
+    ssn = opened(node("n1", cpu="4"), pod_group("j"), pipelined("j-0", "n1", notes={EVICTION: "true"}))
+    restored = task(ssn, "j-0")
+    assert (TaskStatus.PIPELINED, "n1", True) == (restored.status, restored.node_name, restored.eviction_occurred)
+    n1 = ssn.nodes["n1"]
+    assert (2000.0, 4000.0, 0.0) == (n1.pipelined.milli_cpu, n1.idle.milli_cpu, n1.used.milli_cpu)
+    assert 1 == ssn.jobs["default/j"].waiting_task_num()
+    books = dict(ssn.books())
+    assert (0.0, 2000.0) == figures(books)
+    assert 0 == int(ssn.view.pod_count[0])
+
+
+def test_a_node_that_is_idle_now_takes_the_task_and_no_other_is_asked() -> None:
+    recording = cycle(node("n1"), node("n2"), pod_group("j"), pipelined("j-0", "n2"))
+    assert {"j-0": "Binding@n2"} == tasks(recording)
+    assert [1] == asked_nodes(recording)
+    assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE))] == patches(recording)
+    n2 = recording.session.nodes["n2"]
+    assert (0.0, 2000.0) == (n2.pipelined.milli_cpu, n2.used.milli_cpu)
+
+
+def test_the_books_take_an_allocation_of_a_restored_task_once() -> None:
+    session = cycle(node("n1"), pod_group("j"), pipelined("j-0", "n1")).session
+    assert (2000.0, 2000.0) == figures(dict(session.books()))
+    assert 1 == int(session.view.pod_count[0])
+
+
+def test_a_full_node_keeps_the_task_waiting_and_nothing_else_is_tried() -> None:
+    full = [pod_group("r"), *pods("r", 1, cpu="9", on="n1", deleting=True)]
+    recording = cycle(node("n1"), node("n2"), full, pod_group("j"), pipelined("j-0", "n1"))
+    assert "Pipelined@n1" == tasks(recording)["j-0"]
+    assert [] == asked_nodes(recording)
+    assert [] == patches(recording)
+
+
+def test_a_drained_node_releases_the_task_to_the_ordinary_search() -> None:
+    drained = node("n1", unschedulable=True)
+    recording = cycle(drained, node("n2"), pod_group("j"), pipelined("j-0", "n1"))
+    assert {"j-0": "Binding@n2"} == tasks(recording)
+    assert ["unpipeline j-0@n1", "allocate j-0@n2"] == ops(recording)
+    assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE))] == patches(recording)
+
+
+def test_a_released_task_that_finds_no_node_is_pending_and_struck_out() -> None:
+    recording = cycle(node("n1", unschedulable=True), pod_group("j"), pipelined("j-0", "n1"))
+    assert {"j-0": "Pending@"} == tasks(recording)
+    assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE))] == patches(recording)
+
+
+def test_of_two_restored_tasks_on_a_node_that_fits_one_the_other_waits() -> None:
+    both = [pipelined("j-0", "n1"), pipelined("j-1", "n1")]
+    recording = cycle(node("n1", cpu="3"), pod_group("j"), both)
+    assert {"j-0": "Binding@n1", "j-1": "Pipelined@n1"} == tasks(recording)
+
+
+def test_a_gang_with_one_restored_task_is_placed_as_a_whole() -> None:
+    gang = [pipelined("j-0", "n2"), *pods("j", 3, cpu="2")[1:]]
+    recording = cycle(node("n1", cpu="4"), node("n2", cpu="2"), pod_group("j", min_member=3), gang)
+    assert {"j-0": "Binding@n2", "j-1": "Binding@n1", "j-2": "Binding@n1"} == tasks(recording)
+
+
+def test_a_discarded_statement_puts_a_restored_task_back() -> None:
+    ssn = opened(node("n1"), pod_group("j"), pipelined("j-0", "n1"))
+    before = figures(dict(ssn.books()))
+    n1 = ssn.nodes["n1"]
+    amounts = n1.pipelined.milli_cpu, n1.idle.milli_cpu, n1.used.milli_cpu
+    statement = Statement(ssn)
+    assert None is ssn.ask(PRE_PREDICATE, task(ssn, "j-0"))
+    assert None is statement.allocate(task(ssn, "j-0"), "n1")
+    statement.discard()
+    restored = task(ssn, "j-0")
+    assert (TaskStatus.PIPELINED, "n1") == (restored.status, restored.node_name)
+    assert amounts == (n1.pipelined.milli_cpu, n1.idle.milli_cpu, n1.used.milli_cpu)
+    assert before == figures(dict(ssn.books()))
+
+
+def test_a_gang_that_stays_short_keeps_its_restored_task() -> None:
+    gang = [pipelined("j-0", "n1"), *pods("j", 3, cpu="9")[1:]]
+    recording = cycle(node("n1"), pod_group("j", min_member=3), gang)
+    assert "Pipelined@n1" == tasks(recording)["j-0"]
+    assert ["allocate j-0@n1", "unallocate j-0@n1"] == ops(recording)
+    assert [] == patches(recording)
+
+
+def test_a_restored_gang_member_spares_a_second_set_of_victims() -> None:
+    going, staying = pods("r", 2, cpu="5", on="n1")
+    going["metadata"]["deletionTimestamp"] = CREATED
+    waiting = pipelined("j-0", "n1", cpu="5", notes={EVICTION: "true"}, priority=9)
+    recording = cycle(
+        node("n1"), pod_group("r"), [going, staying], pod_group("j"), waiting, actions="allocate, preempt"
+    )
+    assert [] == [op for op in ops(recording) if op.startswith("evict")]
+    assert "Pipelined@n1" == tasks(recording)["j-0"]
+
+
+def test_only_the_word_true_restores() -> None:
+    snapshot = world(node("n1", cpu="1"), pod_group("j"), pipelined("j-0", "n1", status="True"))
+    session = open_session(snapshot, *TIERS)
+    assert TaskStatus.PENDING is task(session, "j-0").status
+    (problem,) = session.persistence.problems
+    where = "Pod default/j-0: metadata.annotations[volcano.sh/pipelined-status]"
+    assert f"{where}: is 'True', not 'true'; the task counts as Pending" == problem.line()
+
+
+@pytest.mark.parametrize(
+    ("where", "what"), [("gone", "names gone, which is no node of the snapshot"), ("", "is missing")]
+)
+def test_an_unknown_node_does_not_restore(where: str, what: str) -> None:
+    ssn = opened(node("n1"), pod_group("j"), pipelined("j-0", where))
+    assert TaskStatus.PENDING is task(ssn, "j-0").status
+    assert [what] == [problem.what for problem in ssn.persistence.problems]
+
+
+def test_a_bound_pod_that_still_carries_the_annotations_is_bound() -> None:
+    bound = pod("j-0", "j", on="n1", annotations={STATUS: "true", NODE: "n2"})
+    recording = cycle(node("n1"), node("n2"), pod_group("j"), bound)
+    assert {"j-0": "Running@n1"} == tasks(recording)
+    assert [] == patches(recording)
+
+
+def test_switched_off_the_annotations_mean_nothing() -> None:
+    recording = cycle(node("n1"), node("n2"), pod_group("j"), pipelined("j-0", "n2"), setting="off")
+    assert {"j-0": "Binding@n1"} == tasks(recording)
+    assert [] == patches(recording)
+
+
+@pytest.mark.parametrize(
+    ("setting", "carriers", "text"),
+    [
+        ("auto", 0, "task state persistence: off (no pods carry its annotations)"),
+        ("auto", 1, "task state persistence: on (1 pod carries its annotations)"),
+        ("on", 0, "task state persistence: on (set in meta.json)"),
+        ("off", 1, "task state persistence: off (set in meta.json)"),
+    ],
+)
+def test_the_setting_says_why(setting: Persistence, carriers: int, text: str) -> None:
+    ssn = opened(node("n1"), pod_group("j"), [pipelined(f"j-{i}", "n1") for i in range(carriers)], setting=setting)
+    assert text == ssn.persistence.text
+
+
+def test_pipelining_writes_the_place_down() -> None:
+    leaving = [pod_group("r"), *pods("r", 1, cpu="9", on="n1", deleting=True)]
+    recording = cycle(node("n1"), leaving, pod_group("j"), pods("j", 1, cpu="5"), setting="on")
+    assert "Pipelined@n1" == tasks(recording)["j-0"]
+    assert [AnnotationPatch("default/j-0", {STATUS: "true", NODE: "n1"}, ())] == patches(recording)
+
+
+def test_a_release_by_another_decision_leaves_the_task_pending() -> None:
+    ssn = opened(node("n1"), pod_group("j"), pipelined("j-0", "n1"))
+    transitions.unplace(ssn, task(ssn, "j-0"), "unpipeline")
+    assert (TaskStatus.PENDING, "") == (task(ssn, "j-0").status, task(ssn, "j-0").node_name)
+    assert 0.0 == ssn.nodes["n1"].pipelined.milli_cpu
+
+
+def test_a_bound_pod_may_be_bound_again_only_where_it_is() -> None:
+    ssn = opened(node("n1"), pod_group("j"), pods("j", 1, on="n1"), setting="on")
+    placed = task(ssn, "j-0")
+    assert None is bind_conflict(placed, "n1")
+    assert "pod default/j-0 is already bound to n1, not to n2" == bind_conflict(placed, "n2")
+
+
+def test_books_never_give_back_more_than_they_hold() -> None:
+    held = Resource.from_list({"cpu": "1", "memory": "2G"})
+    request = Resource.from_list({"cpu": "3", "memory": "1G", "pods": "1"})
+    ssn = opened(node("n1"), pod_group("j"), pods("j", 1), setting="on")
+    cut = removable(ssn, "drf", "default/j", held, request)
+    assert (1000.0, 1e9, 0.0) == (cut.milli_cpu, cut.memory, cut.get("pods"))
+    assert [BOOKS_CLAMPED] == [note.code for note in ssn.record.notes]
+    assert request is removable(opened(node("n1")), "drf", "default/j", held, request)
+
+
+def test_the_setting_is_read_from_meta_json() -> None:
+    objects = [node("n1"), pod_group("j")]
+    assert "on" == snapshot_from_objects(objects, persistence="on").persistence
+    assert "off" == snapshot_from_objects(objects, persistence=False).persistence
+    wrong = snapshot_from_objects(objects, persistence="maybe")
+    assert "auto" == wrong.persistence
+    assert ["persistence"] == [problem.field for problem in wrong.problems if problem.field == "persistence"]

@@ -45,6 +45,7 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     yield Grid(ACTION_HEADS, tuple(_action_rows(done, seconds)))
     if done.panic is not None:
         yield Line(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
+        yield Line(_cost(done), indent=2)
     yield from _moves(done)
     yield Line("")
     yield Grid(JOB_HEADS, tuple(_job_rows(done)))
@@ -52,6 +53,14 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
         yield Line("")
         yield Line("quirks of the scheduler that acted", "title")
         yield from (Line(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in recording.notes)
+
+
+def _cost(done: Effects) -> str:
+    sent = f"{_count(len(done.bound), 'bind')} and {_count(len(done.evicted), 'eviction')}"
+    return (
+        f"its process ends here: {sent} had been sent, no status or condition of this cycle is written, "
+        "and on the same cluster the next process panics again"
+    )
 
 
 def _title(recording: Recording, seconds: Mapping[str, float]) -> str:

@@ -60,7 +60,6 @@ _PLUGINS = (
             4,
             "[drf] DeallocateFunc: task <{task}>, resreq <{request}>, share <{share}>, namespace share <{namespace}>",
         ),
-        firm=False,
     ),
     *rows(
         "proportion.go",
@@ -77,7 +76,6 @@ _PLUGINS = (
         ),
         ("proportion.allocate", 4, "[proportion] AllocateFunc: task <{task}>, resreq <{request}>, share <{share}>"),
         ("proportion.deallocate", 4, "[proportion] DeallocateFunc: task <{task}>, resreq <{request}>, share <{share}>"),
-        firm=False,
     ),
     *rows(
         "capacity.go",
@@ -97,7 +95,6 @@ _PLUGINS = (
             ),
         ),
         ("gang.victims", 4, "Victims from Gang plugins, victims={tasks} preemptor={preemptor}"),
-        firm=False,
     ),
     *rows(
         "priority.go",
@@ -119,7 +116,6 @@ _PLUGINS = (
         ),
         ("priority.victims", 4, "[priority] Victims from Priority plugin are {tasks}"),
         ("priority.unified", 4, "Victims from Priority UnifiedEvictableFn are {tasks}"),
-        firm=False,
     ),
     *rows(
         "predicates.go",

@@ -57,10 +57,11 @@ class Recording:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong or missing in the input: the snapshot's, the configuration's, and each plugin's."""
+        """What is wrong or missing in the input: snapshot, configuration, restored tasks, plugins."""
         plugins = self.session.plugins.values()
         of_plugins = (problem for plugin in plugins for problem in plugin.problems)
-        return (*self.snapshot.problems, *self.conf.problems, *of_plugins)
+        restored = self.session.persistence.problems
+        return (*self.snapshot.problems, *self.conf.problems, *restored, *of_plugins)
 
     @property
     def node_names(self) -> Sequence[NodeName]:

@@ -1,0 +1,39 @@
+"""What a snapshot says of the scheduler's past, and an extender's answers, through loading and saving."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from tests.builders import node, pod_group
+from vcdebug.snapshot.load import load, snapshot_from_objects
+from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.save import save
+
+PAST = {"started": "2026-10-31T00:00:00Z", "lastRescheduling": "2026-10-31T23:50:00Z"}
+ANSWERS = {"predicate": {"*": {"status": "no"}}}
+
+
+def test_a_saved_snapshot_keeps_the_past_the_setting_and_the_answers(tmp_path: Path) -> None:
+    snapshot = snapshot_from_objects([node("n1")], scheduler=PAST, persistence="off", extender=ANSWERS)
+    save(snapshot, tmp_path / "s.tar.gz")
+    again = load(tmp_path / "s.tar.gz")
+    assert (snapshot.process, "off", ANSWERS) == (again.process, again.persistence, again.extender)
+    assert datetime(2026, 10, 31, tzinfo=UTC) == again.process.started
+
+
+def test_without_a_start_it_is_the_first_cycle() -> None:
+    now = datetime(2026, 11, 1, tzinfo=UTC)
+    assert Process().first_cycle(now)
+    assert Process(started=now).first_cycle(now)
+    assert not Process(started=now - timedelta(seconds=1)).first_cycle(now)
+
+
+def test_a_time_that_cannot_be_read_is_a_problem() -> None:
+    snapshot = snapshot_from_objects([pod_group("j")], scheduler={"started": "yesterday"})
+    assert Process() == snapshot.process
+    assert ["scheduler.started"] == [p.field for p in snapshot.problems if p.field.startswith("scheduler")]
+
+
+def test_answers_of_the_wrong_type_are_left_out() -> None:
+    snapshot = snapshot_from_objects([node("n1")], extender={"predicate": {"a": 1, "b": {}}, "ready": []})
+    assert {"predicate": {"b": {}}} == snapshot.extender
+    assert ["predicate.a", "ready"] == [problem.field for problem in snapshot.problems]

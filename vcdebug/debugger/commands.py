@@ -53,6 +53,11 @@ def _last(driver: Driver, _: str) -> Reply:
     return Reply(driver.last_position())
 
 
+def _where(driver: Driver, _: str) -> Reply:
+    path = " > ".join(span.name for span in driver.debugger.path()[1:])
+    return Reply(driver.moment(), f"event {driver.debugger.seq} of {driver.debugger.last_seq}: {path or 'cycle'}")
+
+
 def _break(driver: Driver, argument: str) -> Reply:
     if not argument:
         return Reply(opens="panel", argument="breakpoints")
@@ -107,6 +112,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(("last", "-"), "", "where the last jump began", _last),
     Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", _about(back=False)),
     Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", _about(back=True)),
+    Verb(("where",), "", "the spans around the event", _where),
     Verb(("break", "b"), "KIND [if CONDITION] [hits == N] [once] [log TEXT]", "set a breakpoint", _break),
     Verb(("toggle",), "N", "switch a breakpoint off or on", _toggle),
     Verb(("delete", "clear"), "N | all", "remove a breakpoint", _delete),

@@ -13,7 +13,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, count, line, muted
 from vcdebug.views.headline import answer, headline
-from vcdebug.views.names import bare
+from vcdebug.views.names import list_or
 from vcdebug.views.path import path_words
 from vcdebug.views.votes import asked_about
 
@@ -91,7 +91,7 @@ def parting(found: Parting, title: str, before: Recording, after: Recording) -> 
         _side_line(word, recording, side) for word, (recording, side) in zip(("before", "after "), sides, strict=True)
     )
     yield Table(title, head=head)
-    questions = found.before and found.before.question, found.after and found.after.question
+    questions = _question(found.before), _question(found.after)
     if any(questions):
         yield _votes(questions, before, after)
     elif found.differences:
@@ -100,6 +100,10 @@ def parting(found: Parting, title: str, before: Recording, after: Recording) -> 
             for one in found.differences
         ]
         yield Table("what differs", DIFFERENCE_COLUMNS, rows)
+
+
+def _question(side: Side | None) -> Question | None:
+    return side.question if side is not None else None
 
 
 def _side_line(word: str, recording: Recording, side: Side | None) -> Line:
@@ -147,5 +151,5 @@ def _outcome(asked: Question | None) -> str:
     if asked is None:
         return "–"
     if isinstance(asked.outcome, tuple):
-        return " ".join(bare(str(name)) for name in asked.outcome) or "nobody"
+        return list_or([str(name) for name in asked.outcome], "nobody")
     return str(asked.outcome)

@@ -8,6 +8,7 @@ from vcdebug.cli.commands.explain import Explain
 from vcdebug.cli.commands.inspect import Inspect
 from vcdebug.cli.commands.open import Open
 from vcdebug.cli.commands.run import Run
+from vcdebug.cli.commands.script import Script
 
 COMMANDS: tuple[type[Command], ...] = (
     Open,
@@ -16,5 +17,6 @@ COMMANDS: tuple[type[Command], ...] = (
     Diff,
     Inspect,
     Check,
+    Script,
     Capture,
 )

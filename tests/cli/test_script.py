@@ -1,0 +1,129 @@
+"""`script`: the commands of `:` without a screen."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.transcripts import call
+from vcdebug.debugger.commands import VERBS
+
+BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
+
+
+def run(tmp_path: Path, *lines: str, options: tuple[str, ...] = ()) -> tuple[int, str, str]:
+    file = tmp_path / "commands"
+    file.write_text("\n".join(lines))
+    return call(["script", BLOCKED, str(file), *options])
+
+
+def steps(tmp_path: Path, *lines: str) -> list[dict[str, Any]]:
+    code, out, err = run(tmp_path, *lines, options=("--json",))
+    assert (0, "") == (code, err)
+    found: list[dict[str, Any]] = json.loads(out)["steps"]
+    return found
+
+
+def test_each_command_is_answered_with_where_one_stands(tmp_path: Path) -> None:
+    code, out, err = run(tmp_path, "break statement discard", ":continue", "goto 103")
+    assert (0, "") == (code, err)
+    lines = out.splitlines()
+    assert [":break statement discard", ":continue", ":goto 103"] == [line for line in lines if line.startswith(":")]
+    assert lines[3].startswith("  event 72  allocate > q research > llm-finetune")
+    assert lines[3].endswith("(breakpoint 1 (statement))")
+    assert "Preemptable" in lines[-1]
+
+
+def test_comments_and_empty_lines_are_skipped_and_still_count(tmp_path: Path) -> None:
+    assert [3, 5] == [step["line"] for step in steps(tmp_path, "# a comment", "", "goto 5", "", "goto 6")]
+
+
+def test_back_steps_undo_steps(tmp_path: Path) -> None:
+    forward, backward = ["s", "n", "f", "n"], ["N", "F", "N", "S"]
+    seqs = [step["seq"] for step in steps(tmp_path, "goto 66", *forward, *backward)]
+    assert seqs[:5] == seqs[4:][::-1]
+
+
+def test_breakpoints_speak_on_the_way(tmp_path: Path) -> None:
+    said = steps(tmp_path, 'break victim if plugin == "gang" log "{victims}"', "c")[1]["log"]
+    assert {"seq": 103, "breakpoint": 1, "text": "research/resnet-sweep-worker-0"} == said[0]
+
+
+def test_json_has_the_event_as_the_trace_writes_it(tmp_path: Path) -> None:
+    step = steps(tmp_path, "goto 103")[0]
+    assert ("hook", "gang", 103) == (step["event"]["ev"], step["event"]["plugin"], step["event"]["seq"])
+    assert ["cycle", "action", "queue", "job", "task", "node"] == [span["level"] for span in step["path"]]
+
+
+@pytest.mark.parametrize(
+    "name", ["", "flow", "moment", "equation", "statement", "jobs", "nodes", "queues", "breaks", "problems"]
+)
+def test_a_panel_is_printed(name: str, tmp_path: Path) -> None:
+    assert steps(tmp_path, "goto 103", f"panel {name}")[1]["table"]
+
+
+def test_help_lists_every_verb(tmp_path: Path) -> None:
+    table = "\n".join(steps(tmp_path, "help")[0]["table"])
+    assert [] == [verb.names[0] for verb in VERBS if verb.names[0] not in table]
+
+
+def test_quit_ends_the_script(tmp_path: Path) -> None:
+    assert ["goto 3"] == [step["command"] for step in steps(tmp_path, "goto 3", "quit", "nonsense")]
+
+
+def test_where_names_the_spans(tmp_path: Path) -> None:
+    assert f"event 72 of 166: allocate > research > {JOB}" == steps(tmp_path, "goto 72", "where")[1]["text"]
+
+
+def test_an_explained_job_that_stays_unscheduled_exits_2(tmp_path: Path) -> None:
+    code, out, _ = run(tmp_path, f"explain {JOB}")
+    assert 2 == code
+    assert "cause: gang-discard" in out
+
+
+def test_edits_act_before_the_cycle_runs(tmp_path: Path) -> None:
+    options = ("--set", "conf:plugins.gang.enablePreemptable=false")
+    assert 0 == run(tmp_path, f"explain {JOB}", options=options)[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("dance", "no command 'dance'"),
+        ("goto x", "no event number"),
+        ("break victim if", "at character"),
+        ("toggle 9", "no breakpoint 9"),
+        ("filter x", "filter needs the screen"),
+        ("open x", "open needs the screen"),
+        ("panel x", "no panel 'x'"),
+        ("explain nope", "nope"),
+    ],
+)
+def test_the_first_error_ends_it_with_its_line(line: str, says: str, tmp_path: Path) -> None:
+    code, out, err = run(tmp_path, "goto 5", line, "goto 7")
+    assert (1, 1) == (code, err.count("\n"))
+    assert f"{tmp_path / 'commands'}: line 2: " in err
+    assert says in err
+    assert ":goto 5" in out
+    assert ":goto 7" not in out
+
+
+def test_json_tells_the_error_beside_what_was_done(tmp_path: Path) -> None:
+    code, out, err = run(tmp_path, "goto 5", "dance", options=("--json",))
+    document = json.loads(out)
+    assert (1, 1) == (code, err.count("\n"))
+    assert ([5], 2) == ([step["seq"] for step in document["steps"]], document["error"]["line"])
+
+
+def test_commands_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("goto 5\n"))
+    assert ":goto 5" in call(["script", BLOCKED, "-"])[1]
+
+
+def test_stdin_cannot_be_both() -> None:
+    assert "cannot be both" in call(["script", "-", "-"])[2]

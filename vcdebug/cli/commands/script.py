@@ -1,0 +1,75 @@
+"""`vcdebug script`: debugger commands from a file or standard input."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot
+from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
+
+if TYPE_CHECKING:
+    from vcdebug.debugger.driver import Driver
+
+STDIN = "-"
+
+
+class Script(Command):
+    """Moves through a recording without a screen; stops at the first line that fails."""
+
+    NAME = "script"
+    HELP = "run debugger commands, one per line, as : takes them in the terminal debugger"
+    EXITS = "exit status: 0 done, 2 an explained job stays unscheduled, 1 error, with the number of the line"
+
+    def configure(self, parser: ArgumentParser) -> None:
+        add_snapshot(parser)
+        parser.add_argument("file", metavar="FILE", help="a file of commands; - is standard input")
+        add_edits(parser)
+        add_json(parser)
+
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.debugger.driver import Driver
+
+        if args.snapshot == STDIN and args.file == STDIN:
+            raise VcdebugError("standard input cannot be both the snapshot and the commands")
+        lines = _lines(args.file)
+        driver = Driver(replay_snapshot(args.snapshot, edits=args.edits).recording)
+        waits = _run(driver, lines, args, output)
+        return Outcome.UNSCHEDULED if waits else Outcome.DONE
+
+
+def _lines(file: str) -> list[str]:
+    text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8", errors="replace")
+    return text.splitlines()
+
+
+def _run(driver: Driver, lines: list[str], args: Namespace, output: Output) -> bool:
+    """Run and print all lines; whether some explained job stays unscheduled."""
+    from vcdebug.cli.render import show
+    from vcdebug.cli.reports import script
+    from vcdebug.debugger.script import ScriptError, run_script
+
+    steps: list[dict[str, object]] = []
+    failed: ScriptError | None = None
+    waits = False
+    try:
+        for answer in run_script(driver, lines):
+            shown = script.Shown(answer)
+            waits = waits or shown.waits
+            if args.json:
+                steps.append(script.document(shown))
+            else:
+                show(script.blocks(shown), output)
+    except ScriptError as error:
+        error.where = f"{args.file}: {error.where}"
+        failed = error
+    if args.json:
+        stop = {"line": failed.number, "message": failed.message} if failed is not None else None
+        output.json({"steps": steps, "error": stop})
+    if failed is not None:
+        raise failed
+    return waits

@@ -1,0 +1,91 @@
+"""The report of `vcdebug script`: what each command came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.cli.render import Block, Line
+from vcdebug.cli.reports import pending
+from vcdebug.debugger.commands import CommandError
+from vcdebug.debugger.script import Answer, ScriptError
+from vcdebug.errors import VcdebugError
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending import explain
+from vcdebug.trace.codec import event_json
+from vcdebug.views.base import plain
+from vcdebug.views.headline import headline
+from vcdebug.views.panels import panel, verbs
+from vcdebug.views.path import path_words
+from vcdebug.views.pending import job_at
+
+
+class Shown:
+    """An answer with what the command asked to see."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.table = ""
+        self.explanation: Explanation | None = None
+        try:
+            self._look()
+        except VcdebugError as error:
+            raise ScriptError(error, answer.number) from error
+
+    def _look(self) -> None:
+        answer, here = self.answer, self.answer.here
+        if answer.opens == "help":
+            self.table = plain(verbs())
+        elif answer.opens == "panel":
+            self.table = plain(panel(here, answer.argument))
+        elif answer.opens == "explain":
+            job = answer.argument or job_at(here.recording, "", "", here.job)
+            if not job:
+                raise CommandError("there is no job to explain")
+            self.explanation = explain(here.recording, job)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is about a job that stays unscheduled."""
+        return self.explanation is not None and not self.explanation.scheduled
+
+
+def blocks(shown: Shown) -> Iterator[Block]:
+    """For people: the command, then what it came to."""
+    answer = shown.answer
+    yield Line(f":{answer.command.removeprefix(':')}", "title")
+    yield from (Line(f"event {said.seq}  breakpoint {said.number}: {said.text}", indent=2) for said in answer.log)
+    if answer.text:
+        yield Line(answer.text, indent=2)
+    if shown.table:
+        yield from (Line(text, indent=2) for text in shown.table.rstrip("\n").split("\n"))
+    if shown.explanation is not None:
+        yield from pending.blocks(shown.explanation)
+    if answer.moved or not (answer.text or shown.table or shown.explanation):
+        yield Line(_place(answer), indent=2)
+
+
+def _place(answer: Answer) -> str:
+    here = answer.here
+    what = headline(here.recording.event(here.seq))
+    where = " > ".join(path_words(here.recording, here.seq)) or "cycle"
+    return f"event {here.seq}  {where}  {what.what}  {what.outcome.text}".rstrip() + f"  ({here.reason})"
+
+
+def document(shown: Shown) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    answer, here = shown.answer, shown.answer.here
+    body: dict[str, object] = {
+        "line": answer.number,
+        "command": answer.command,
+        "seq": here.seq,
+        "reason": here.reason,
+        "path": [{"level": span.level.name.lower(), "name": span.name} for span in here.recording.tree.path(here.seq)],
+        "event": event_json(here.recording, here.seq),
+        "text": answer.text,
+        "log": [{"seq": said.seq, "breakpoint": said.number, "text": said.text} for said in answer.log],
+    }
+    if shown.table:
+        body["table"] = shown.table.rstrip("\n").split("\n")
+    if shown.explanation is not None:
+        body["explanation"] = pending.document(shown.explanation)
+    return body

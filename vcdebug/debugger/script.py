@@ -1,0 +1,66 @@
+"""Debugger commands from a file, one per line, as `:` takes them; empty lines and `#` comments are skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from vcdebug.debugger.breakpoint_list import LogLine
+from vcdebug.debugger.commands import CommandError, Opens, execute
+from vcdebug.debugger.driver import Driver, Here
+from vcdebug.errors import VcdebugError
+
+SCREEN_ONLY: tuple[Opens, ...] = ("filter", "open")
+"""What commands open that means nothing without a screen."""
+
+
+class ScriptError(VcdebugError):
+    """A line that failed; `number` counts from 1."""
+
+    def __init__(self, error: VcdebugError, number: int) -> None:
+        where = f"line {number}: {error.where}" if error.where else f"line {number}"
+        super().__init__(error.message, error.hint, where)
+        self.number = number
+
+
+class Answer(NamedTuple):
+    """What one line came to."""
+
+    number: int
+    command: str
+    here: Here
+    """Where one stands after it."""
+    moved: bool
+    """Whether the line was about going somewhere."""
+    text: str
+    log: tuple[LogLine, ...]
+    """What breakpoints with a log text said on the way."""
+    opens: Opens
+    """Something that the front end shows: help, an explanation, a panel."""
+    argument: str
+
+
+def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[Answer]:
+    """Run the lines in order up to `quit`; raises ScriptError at the first one that fails."""
+    for number, line in enumerate(lines, start=1):
+        command = line.strip()
+        if not command or command.startswith("#"):
+            continue
+        answer = _run(driver, number, command)
+        if answer.opens == "quit":
+            return
+        yield answer
+
+
+def _run(driver: Driver, number: int, command: str) -> Answer:
+    spoken = len(driver.debugger.log)
+    try:
+        reply = execute(driver, command)
+        if reply.opens in SCREEN_ONLY:
+            raise CommandError(f"{command.split()[0].lstrip(':')} needs the screen")
+    except VcdebugError as error:
+        raise ScriptError(error, number) from error
+    here = reply.moment or driver.moment()
+    log = tuple(driver.debugger.log[spoken:])
+    moved = reply.moment is not None and not reply.text
+    return Answer(number, command, here, moved, reply.text, log, reply.opens, reply.argument)

@@ -1,0 +1,67 @@
+"""The panels by name, as tables: what the screen shows around a moment, for front ends without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from vcdebug.debugger.commands import VERBS, CommandError
+from vcdebug.debugger.driver import Here
+from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line
+from vcdebug.views.equation import equation
+from vcdebug.views.flow import around, flow
+from vcdebug.views.jobs import jobs
+from vcdebug.views.moment import moment
+from vcdebug.views.nodes import nodes
+from vcdebug.views.problems import problems
+from vcdebug.views.queues import queues
+from vcdebug.views.statement import statement
+
+BREAK_COLUMNS = (Column("", right=True), Column(""), Column("breakpoint", flexible=True), Column("stops", right=True))
+VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
+
+
+def _flow(here: Here) -> Table:
+    return flow(here.recording, around(here.recording, here.seq), here.seq)
+
+
+def _breaks(here: Here) -> Table:
+    rows = [
+        Row(
+            str(one.number),
+            tuple(map(Piece, (str(one.number), YES if one.enabled else NO, one.text, str(len(one.hits))))),
+        )
+        for one in here.breakpoints
+    ]
+    return Table("Breaks", BREAK_COLUMNS, rows, foot=() if rows else (line("none"),))
+
+
+PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {
+    "flow": _flow,
+    "moment": lambda here: moment(here.recording, here.seq),
+    "equation": lambda here: equation(here.recording, here.seq),
+    "statement": lambda here: statement(here.recording, here.seq),
+    "jobs": lambda here: jobs(here.recording, here.seq, here.job),
+    "nodes": lambda here: nodes(here.recording, here.seq, here.node),
+    "queues": lambda here: queues(here.recording, here.seq, here.queue),
+    "breaks": _breaks,
+    "problems": lambda here: problems(here.recording),
+}
+
+
+def panel(here: Here, name: str) -> Table:
+    """A panel by its name, or by the beginning of it; without a name the one of the moment."""
+    word = (name or "moment").lower()
+    found = [known for known in PANEL_VIEWS if word.startswith(known) or known.startswith(word)]
+    if len(found) != 1:
+        raise CommandError(f"no panel {name!r}", hint=f"panels are {', '.join(PANEL_VIEWS)}")
+    return PANEL_VIEWS[found[0]](here)
+
+
+def verbs() -> Table:
+    """Every command."""
+    rows = [
+        Row(verb.names[0], (Piece(f"{', '.join(verb.names)} {verb.usage}".rstrip(), "strong"), Piece(verb.help)))
+        for verb in VERBS
+    ]
+    return Table("Commands", VERB_COLUMNS, rows)

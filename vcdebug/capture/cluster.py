@@ -15,11 +15,13 @@ from vcdebug.capture.scheduler import read_settings
 from vcdebug.capture.transport import Api, ApiRefusal, Transport
 from vcdebug.snapshot.kinds import KINDS, Kind
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.redact import redact
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest, Snapshot
 
 QUOTED = re.compile(r"(the server answered \d+): .*", re.DOTALL)
 IN_CLUSTER = "in-cluster"
+SCHEDULER_APP = "volcano-scheduler"
 LATER_STATE = "the list expired twice while it was read: its later pages show a later state"
 
 
@@ -46,6 +48,7 @@ def capture(
         problems=problems,
         description=_description(version, settings.image),
         origin=api.server,
+        process=Process(started=_scheduler_start(objects)),
     )
     return _redacted(snapshot) if options.redact else snapshot
 
@@ -73,6 +76,17 @@ def _server_version(api: Api, problems: list[Problem]) -> tuple[int, int]:
         effect = f"{major}.{minor} is assumed; feature gates that follow the version may differ"
         problems.append(Problem(FILE, "/version", "", f"the server's version is not known: {failure}", effect))
         return major, minor
+
+
+def _scheduler_start(objects: dict[str, list[Manifest]]) -> datetime | None:
+    """When the scheduler's pod started: from then on it has had cycles before this one."""
+    starts = [_moment((pod.get("status") or {}).get("startTime")) for pod in objects["Pod"] if _is_scheduler(pod)]
+    return min((start for start in starts if start is not None), default=None)
+
+
+def _is_scheduler(pod: Manifest) -> bool:
+    labels = (pod.get("metadata") or {}).get("labels")
+    return isinstance(labels, dict) and labels.get("app") == SCHEDULER_APP
 
 
 def _digits(text: object) -> int:
@@ -121,7 +135,10 @@ def _clock(api: Api, objects: dict[str, list[Manifest]], problems: list[Problem]
 
 def _created(manifest: Manifest) -> datetime | None:
     metadata = manifest.get("metadata")
-    text = metadata.get("creationTimestamp") if isinstance(metadata, dict) else None
+    return _moment(metadata.get("creationTimestamp") if isinstance(metadata, dict) else None)
+
+
+def _moment(text: object) -> datetime | None:
     try:
         time = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:

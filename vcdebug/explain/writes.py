@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vcdebug.explain.effects import effects
+from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
@@ -31,7 +32,7 @@ class Write:
     kind: str
     object: str
     verb: str
-    """bind, evict, status, condition or event."""
+    """bind, evict, status, condition, annotations or event."""
     text: str
 
 
@@ -41,6 +42,7 @@ def writes(recording: Recording) -> tuple[Write, ...]:
     last = recording.event(len(recording)) if len(recording) else None
     if isinstance(last, CloseEvent):
         found.extend(_at_close(recording, last, len(recording)))
+    found.extend(_annotations(recording))
     return tuple(sorted(found, key=lambda write: write.seq))
 
 
@@ -128,6 +130,14 @@ def _already_says(task: TaskInfo, reason: str, message: str) -> bool:
             said = (condition.get("status"), condition.get("reason") or "", condition.get("message") or "")
             return bool(said == ("False", reason, message))
     return False
+
+
+def _annotations(recording: Recording) -> Iterator[Write]:
+    """Task state that the next cycle would read back; nothing without persistence."""
+    for patch in annotation_patches(recording.session):
+        stated = [f"{name}={text}" for name, text in patch.set.items()]
+        removed = [f"without {name}" for name in patch.remove]
+        yield Write(len(recording), "Pod", patch.pod, "annotations", ", ".join(stated + removed))
 
 
 def _queue_statuses(recording: Recording, queues: Mapping[str, Mapping[str, str]], seq: Seq) -> Iterator[Write]:

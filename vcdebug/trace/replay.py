@@ -14,7 +14,6 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.model.resource import AssertPanic
 from vcdebug.plugins import PLUGINS
-from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
@@ -30,15 +29,15 @@ def replay(snapshot: Snapshot, *, clock: Clock | None = None) -> Recording:
     return Recording(snapshot, conf, session, stages.seconds)
 
 
-def plugin_problems(snapshot: Snapshot, conf: SchedulerConf) -> tuple[Problem, ...]:
-    """What the configured plugins miss in the snapshot, without running the cycle."""
+def opened(snapshot: Snapshot, conf: SchedulerConf) -> Session:
+    """The session with its plugins opened, without running the cycle."""
     session = Session(snapshot, conf, Record())
     try:
         open_topology(session)
         open_plugins(session, PLUGINS)
     except (AssertPanic, SchedulerPanic):
         pass
-    return tuple(problem for plugin in session.plugins.values() for problem in plugin.problems)
+    return session
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Flags, Snapshot
-from vcdebug.trace.replay import plugin_problems
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,15 @@ class Inspection:
     snapshot: Snapshot
     conf: SchedulerConf
     problems: tuple[Problem, ...]
+    persistence: str
 
 
 def inspect(snapshot: Snapshot) -> Inspection:
     """Look at the objects, the configuration, and what its plugins miss, without running the cycle."""
     conf = parse_conf(snapshot.scheduler_conf)
-    of_plugins = plugin_problems(snapshot, conf)
-    return Inspection(snapshot, conf, (*snapshot.problems, *conf.problems, *of_plugins, *uncovered(conf)))
+    session = opened(snapshot, conf)
+    found = Recording(snapshot, conf, session).problems
+    return Inspection(snapshot, conf, (*found, *uncovered(conf)), session.persistence.text)
 
 
 def document(inspection: Inspection) -> dict[str, object]:
@@ -48,6 +51,7 @@ def document(inspection: Inspection) -> dict[str, object]:
                 name: {str(k): v for k, v in arguments.items()} for name, arguments in conf.action_arguments.items()
             },
         },
+        "persistence": inspection.persistence,
         "flags": _changed_flags(snapshot.flags),
     }
 
@@ -100,6 +104,8 @@ def blocks(inspection: Inspection) -> Iterator[Block]:
     yield Grid(("kind", "objects#"), tuple((name, str(number)) for name, number in _counts(snapshot)))
     yield Line("")
     yield from _configuration(conf)
+    yield Line(inspection.persistence)
+    yield Line("")
     changed = _changed_flags(snapshot.flags)
     if changed:
         yield Line("scheduler flags that are not the default", "title")

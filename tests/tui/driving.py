@@ -15,6 +15,8 @@ from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.main import MainScreen
 from vcdebug.tui.start import Start
+from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.tui.widgets.status import Status
 from vcdebug.views.base import plain
 
 NARROW, WIDE = (80, 24), (120, 40)
@@ -55,8 +57,6 @@ class Desk:
         return plain(self.panel(name).table)
 
     def status(self) -> str:
-        from vcdebug.tui.widgets.status import Status
-
         return self.main.query_one(Status).message
 
     async def press(self, *keys: str) -> None:
@@ -74,6 +74,22 @@ class Desk:
         self.main.query_one("Prompt Input", Input).value = text
         await self.press("enter")
 
+    async def until_failed(self) -> None:
+        await self.until(lambda: bool(self.main.failure), "the replay has failed")
+
+    async def close_everything(self) -> None:
+        """Back to the bare main screen."""
+        while not isinstance(self.app.screen, MainScreen):
+            self.app.pop_screen()
+            await self.pilot.pause()
+        prompt = self.main.query_one(Prompt)
+        if prompt.has_class("-open"):
+            prompt.action_cancel()
+        self.main.minimize()
+        self.main.say("")
+        self.panel("flow").focus()
+        await self.pilot.pause()
+
     async def until(self, condition: Callable[[], bool], what: str) -> None:
         """Let the application work until the condition holds."""
         deadline = asyncio.get_running_loop().time() + PATIENCE
@@ -82,7 +98,8 @@ class Desk:
             await self.pilot.pause()
 
     async def until_ready(self) -> None:
-        await self.until(lambda: self.main.moment is not None, "the recording is there")
+        await self.until(lambda: self.main.moment is not None or bool(self.main.failure), "the recording is there")
+        assert "" == self.main.failure
         await self.pilot.pause()
 
 
@@ -108,9 +125,13 @@ NAMES = {
 
 @asynccontextmanager
 async def opened(
-    name: str | None = "preempt-blocked-by-gang", size: tuple[int, int] = WIDE, **start: object
+    name: str | None = "preempt-blocked-by-gang",
+    size: tuple[int, int] = WIDE,
+    *,
+    wait: bool = True,
+    **start: object,
 ) -> AsyncIterator[Desk]:
-    """The application on a bundled snapshot, its recording ready."""
+    """The application on a bundled snapshot or a path, its recording ready."""
     begin = None
     if name is not None:
         folder = find(name)
@@ -118,6 +139,6 @@ async def opened(
     app = VcdebugApp(begin)
     async with app.run_test(size=size) as pilot:
         desk = Desk(pilot)
-        if begin is not None:
+        if begin is not None and wait:
             await desk.until_ready()
         yield desk

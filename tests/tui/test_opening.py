@@ -1,21 +1,19 @@
 """Opening: the chooser, what the command line asks for, keys during a replay, and a snapshot that cannot be read."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.message import Message
 
-from tests.tui.driving import opened
+from tests.tui.driving import NARROW, opened
 from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui import worker
-from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.tui.screens.main import MainScreen
-from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import Header
-from vcdebug.tui.widgets.status import Status
 
 
 async def test_without_an_argument_one_chooses_among_the_bundled_snapshots() -> None:
@@ -67,31 +65,27 @@ async def test_keys_answer_while_the_replay_runs(monkeypatch: pytest.MonkeyPatch
     go = threading.Event()
     run = worker.run
 
-    def waiting(source: worker.Source, post: object) -> None:
+    def waiting(source: worker.Source, post: Callable[[Message], object]) -> None:
         go.wait(30)
-        run(source, post)  # type: ignore[arg-type]
+        run(source, post)
 
     monkeypatch.setattr(worker, "run", waiting)
-    app = VcdebugApp(Start("preempt-works", "preempt-works"))
-    async with app.run_test(size=(80, 24)) as pilot:
-        main = app.screen
-        assert isinstance(main, MainScreen)
-        await pilot.press("s")
-        assert "still replaying" in main.query_one(Status).message
-        await pilot.press("question_mark")
-        assert isinstance(app.screen, DetailScreen)
-        await pilot.press("escape", "5")
-        assert "jobs" == getattr(main.focused, "id", "")
+    async with opened("preempt-works", NARROW, wait=False) as desk:
+        await desk.press("s")
+        assert "still replaying" in desk.status()
+        await desk.press("question_mark")
+        assert isinstance(desk.app.screen, DetailScreen)
+        await desk.press("escape", "5")
+        assert desk.main.focused is desk.panel("jobs")
         go.set()
-        while main.moment is None:
-            await pilot.pause()
-        await pilot.press("s")
-        assert 2 == main.moment.seq
+        await desk.until_ready()
+        await desk.press("s")
+        assert 2 == desk.seq
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(None, "no such file or folder"), ("", ""), ("{ not: [yaml", ""), ('{"kind": "Pod"', "")],
+    [(None, "no such file or folder"), ("", "is empty"), ("{ not: [yaml", "not YAML"), ('{"kind": "Pod"', "not JSON")],
     ids=["missing", "empty", "broken", "cut off"],
 )
 async def test_a_snapshot_that_cannot_be_read_is_one_clear_line(
@@ -100,18 +94,23 @@ async def test_a_snapshot_that_cannot_be_read_is_one_clear_line(
     path = tmp_path / "cluster.yaml"
     if content is not None:
         path.write_text(content, encoding="utf-8")
-    app = VcdebugApp(Start(str(path), "cluster.yaml"))
-    async with app.run_test(size=(80, 24)) as pilot:
-        main = app.screen
-        assert isinstance(main, MainScreen)
-        while not main.failure:
-            await pilot.pause()
-        message = main.query_one(Status).message
-        assert words in message
-        assert message.startswith("✗ ")
-        assert "Traceback" not in message
-        assert "nothing to show" == main.query_one(Header).progress
-        await pilot.press("s", "c", "b", "e", "colon")
-        assert main.moment is None
-        await pilot.press("escape", "q")
-    assert 0 == app.return_value
+    async with opened(str(path), NARROW, wait=False) as desk:
+        await desk.until_failed()
+        assert words in desk.status()
+        assert desk.status().startswith("✗ ")
+        assert "Traceback" not in desk.status()
+        assert "nothing to show" == desk.main.query_one(Header).progress
+        await desk.press("s", "c", "b", "e", "colon")
+        assert desk.main.moment is None
+        await desk.press("escape", "q")
+    assert 0 == desk.app.return_value
+
+
+async def test_a_fault_of_the_replay_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("vcdebug.trace.replay.replay", broken)
+    async with opened("preempt-works", wait=False) as desk:
+        await desk.until_failed()
+        assert "✗ the replay failed: ZeroDivisionError: division by zero" == desk.status()

@@ -86,7 +86,7 @@ async def test_everything_essential_is_on_the_screen(size: tuple[int, int]) -> N
             "event 103/166",
             "gpu-a100-01",
             "2 Victims",
-            "3 Equation",
+            "who can llm-finetune-worker-0 take without breaking a gang?",
             "4 Statement",
             "bp 1/1",
             "n over",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.debugger.breakpoints import KINDS
-from vcdebug.tui.commands import VERBS
+from vcdebug.debugger.commands import VERBS
 from vcdebug.tui.moment import Moment
 from vcdebug.views.path import path_words
 

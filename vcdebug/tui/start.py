@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vcdebug.debugger.driver import Driver
 from vcdebug.model.names import Seq
-from vcdebug.tui.driver import Driver
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.worker import Source
 

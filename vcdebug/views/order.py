@@ -17,6 +17,7 @@ COLUMNS = (
     Column("known", flexible=True),
 )
 AROUND = 200
+NOBODY = Tiers()
 _HOOKS = {"job": "job_order", "queue": "queue_order", "task": "task_order", "subjob": "sub_job_order"}
 _TIES = {
     "job": "older PodGroup, then smaller id",

@@ -8,9 +8,9 @@ from textual.containers import Horizontal, Vertical
 from textual.reactive import reactive
 from textual.screen import Screen
 
+from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import worker
-from vcdebug.tui.driver import Driver
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels import PANELS

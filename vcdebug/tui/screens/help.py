@@ -8,9 +8,9 @@ from textual.binding import Binding, BindingType
 
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
+from vcdebug.debugger.commands import VERBS, Verb
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.framework.registry import resolve
-from vcdebug.tui.commands import VERBS, Verb
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.timeline import LEGEND

@@ -7,12 +7,12 @@ from typing import ClassVar
 from textual import on
 from textual.binding import BindingType
 
+from vcdebug.debugger.commands import Reply, execute
+from vcdebug.debugger.driver import Step
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
-from vcdebug.tui.commands import Reply, execute
 from vcdebug.tui.completion import completions
 from vcdebug.tui.copying import copy_text
-from vcdebug.tui.driver import Step
 from vcdebug.tui.messages import Goto, RemoveBreakpoint, ToggleBreakpoint
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.screens.breakpoint import BreakpointScreen

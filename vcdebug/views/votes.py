@@ -171,7 +171,7 @@ def _why_spared(recording: Recording, seq: Seq, spared: Sequence[TaskKey]) -> st
     told = list(dict.fromkeys(reasons[task] for task in spared if task in reasons))
     if not told:
         return ""
-    more = f"; {len(told) - 1} more below" if len(told) > 1 else ""
+    more = f"; and {len(told) - 1} more" if len(told) > 1 else ""
     return f" ({told[0]}{more})"
 
 

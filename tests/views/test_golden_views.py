@@ -1,0 +1,116 @@
+"""What each view says about real moments, as text files: their bytes are the contract.
+
+Where a text changes on purpose: `VCDEBUG_WRITE_GOLDEN=1 pytest tests/views`, and look at the difference.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from vcdebug.debugger.debugger import Debugger
+from vcdebug.model.names import Seq
+from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+from vcdebug.views.base import Table, plain
+from vcdebug.views.detail import job_detail
+from vcdebug.views.equation import equation
+from vcdebug.views.flow import flow
+from vcdebug.views.jobs import jobs
+from vcdebug.views.moment import moment
+from vcdebug.views.nodes import node_detail, nodes
+from vcdebug.views.problems import problems
+from vcdebug.views.queues import queues
+from vcdebug.views.statement import statement
+
+EXPECTED = Path(__file__).parent / "expected"
+BLOCKED, WORKS, FITS = "preempt-blocked-by-gang", "preempt-works", "pending-no-node-fits"
+QUOTA, RECLAIM = "pending-queue-quota", "reclaim-across-queues"
+
+View = Callable[[Recording, Seq], Table]
+
+
+def everything_open(recording: Recording, seq: Seq) -> Table:
+    return flow(recording, range(len(recording.spans)), seq)
+
+
+def first_job(recording: Recording, seq: Seq) -> Table:
+    return job_detail(recording, seq, next(iter(recording.session.jobs)))
+
+
+def first_node(recording: Recording, seq: Seq) -> Table:
+    return node_detail(recording, seq, recording.node_names[0])
+
+
+CASES: list[tuple[str, str, str, View]] = [
+    ("flow", BLOCKED, "victim", everything_open),
+    ("flow-reclaim", RECLAIM, "victim", everything_open),
+    ("victims", BLOCKED, "victim", moment),
+    ("victims-nobody", BLOCKED, 'victim if task == "research/llm-finetune-worker-1"', moment),
+    ("victims-equation", BLOCKED, 'victim if plugin == "gang"', equation),
+    ("victims-reclaim", RECLAIM, "victim", moment),
+    ("votes-starving", BLOCKED, "starving", moment),
+    ("votes-enqueue", QUOTA, "enqueue reject", moment),
+    ("votes-enqueue-equation", QUOTA, "enqueue reject", equation),
+    ("predicates", FITS, "predicate", moment),
+    ("predicates-equation", FITS, "predicate", equation),
+    ("scores", BLOCKED, "score", moment),
+    ("best", BLOCKED, "tie", moment),
+    ("evict", WORKS, "statement evict", moment),
+    ("pipeline-equation", WORKS, "statement pipeline", equation),
+    ("statement-open", BLOCKED, "statement pipeline", statement),
+    ("statement-discarded", BLOCKED, "statement discard if ops > 0", statement),
+    ("statement-committed", WORKS, 'statement commit if action == "preempt"', statement),
+    ("discard", BLOCKED, "statement discard if ops > 0", moment),
+    ("action", BLOCKED, 'action if action == "preempt"', moment),
+    ("jobs", BLOCKED, "statement pipeline", jobs),
+    ("nodes", BLOCKED, "statement pipeline", nodes),
+    ("queues", RECLAIM, "victim", queues),
+    ("job-page", BLOCKED, "victim", first_job),
+    ("node-page", BLOCKED, "victim", first_node),
+    ("problems", BLOCKED, "victim", lambda recording, _: problems(recording)),
+]
+
+
+@cache
+def recording_of(name: str) -> Recording:
+    folder = find(name)
+    assert folder is not None
+    return replay(load(folder))
+
+
+def stop(recording: Recording, words: str) -> Seq:
+    debugger = Debugger(recording)
+    debugger.breakpoints.add(words)
+    stopped = debugger.continue_()
+    assert stopped.breakpoint is not None, f"{words} never stops"
+    return stopped.position.seq
+
+
+@pytest.mark.parametrize(("name", "snapshot", "words", "view"), CASES, ids=[case[0] for case in CASES])
+def test_the_view_says_what_it_always_said(name: str, snapshot: str, words: str, view: View) -> None:
+    recording = recording_of(snapshot)
+    path = EXPECTED / f"{name}.txt"
+    text = plain(view(recording, stop(recording, words)))
+    if os.environ.get("VCDEBUG_WRITE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("name", [BLOCKED, WORKS, FITS, QUOTA, RECLAIM])
+def test_every_event_of_a_cycle_can_be_shown(name: str) -> None:
+    recording = recording_of(name)
+    for seq in range(1, len(recording) + 1):
+        for view in (moment, equation, statement, jobs, nodes, queues):
+            table = view(recording, seq)
+            assert table.title
+            assert all(len(table.columns) == len(row.cells) for row in table.rows)
+
+
+def test_no_golden_text_is_left_over() -> None:
+    assert sorted(f"{case[0]}.txt" for case in CASES) == sorted(path.name for path in EXPECTED.iterdir())

@@ -32,5 +32,24 @@ def capture_progress(output: Output) -> Iterator[Report]:
         yield report
 
 
+@contextmanager
+def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """One bar for a known number of runs; called with how many more are done."""
+    if not output.err.isatty():
+        yield _unseen
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(file=output.err), transient=True) as progress:
+        bar = progress.add_task(title, total=total)
+        yield lambda more: progress.advance(bar, more)
+
+
+def _unseen(more: int) -> None:
+    """Nobody watches."""
+
+
 def _silent(kind: str, done: int, total: int) -> None:
     """Nobody watches."""

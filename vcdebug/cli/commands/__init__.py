@@ -6,6 +6,7 @@ from vcdebug.cli.commands.check import Check
 from vcdebug.cli.commands.diff import Diff
 from vcdebug.cli.commands.explain import Explain
 from vcdebug.cli.commands.inspect import Inspect
+from vcdebug.cli.commands.odds import Odds
 from vcdebug.cli.commands.open import Open
 from vcdebug.cli.commands.run import Run
 from vcdebug.cli.commands.script import Script
@@ -15,6 +16,7 @@ COMMANDS: tuple[type[Command], ...] = (
     Run,
     Explain,
     Diff,
+    Odds,
     Inspect,
     Check,
     Script,

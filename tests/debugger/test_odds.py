@@ -1,0 +1,64 @@
+"""The same cycle under many draws."""
+
+from __future__ import annotations
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from vcdebug.debugger.odds import Draws, draw, portions, tally
+from vcdebug.framework.record import BestEvent, RandomEvent
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.replay import replay
+
+CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
+
+
+def free_choice() -> Snapshot:
+    """One pod, four nodes that are all the same to it, and another pod that fits one of them."""
+    return cluster(
+        *(node(f"n{number}", cpu="2") for number in range(4)),
+        pod_group("first"),
+        pods("first", 1, cpu="1"),
+        pod_group("second"),
+        pods("second", 1, cpu="2", nodeSelector={"kubernetes.io/hostname": "n0"}),
+        conf=CONF,
+    )
+
+
+def test_a_seed_always_draws_the_same() -> None:
+    base = replay(free_choice())
+    assert draw(base, 7) == draw(base, 7)
+
+
+def test_how_often_a_job_is_placed_depends_on_the_tie() -> None:
+    base = replay(free_choice())
+    found = tally(base, Draws(base.snapshot)(range(1, 41)))
+    placed = {job.job: job.placed for job in found.jobs}
+    assert 40 == placed["default/first"]
+    assert 0 < placed["default/second"] < 40
+    assert (40, 2, False) == (found.draws, found.outcomes, found.certain)
+
+
+def test_the_first_parting_names_the_tie_before_it() -> None:
+    base = replay(free_choice())
+    parting = tally(base, Draws(base.snapshot)(range(1, 21))).partings[0]
+    assert parting.tie is not None
+    tie = base.event(parting.tie)
+    assert isinstance(tie, BestEvent | RandomEvent)
+
+
+def test_without_a_choice_every_draw_comes_to_the_same() -> None:
+    snapshot = cluster(node("n1"), pod_group("only"), pods("only", 2), conf=CONF)
+    base = replay(snapshot)
+    found = tally(base, Draws(snapshot)(range(1, 6)))
+    assert found.certain
+    assert [(5, 5, True)] == [(job.placed, job.moved, job.base) for job in found.jobs]
+
+
+def test_draws_in_any_order_sum_up_to_the_same() -> None:
+    base = replay(free_choice())
+    draws = Draws(base.snapshot)(range(1, 9))
+    assert tally(base, draws) == tally(base, draws[::-1])
+
+
+def test_portions_hold_every_seed_once() -> None:
+    for number, workers in ((1, 1), (7, 2), (50, 8), (1000, 3)):
+        assert list(range(1, number + 1)) == [seed for part in portions(number, workers) for seed in part]

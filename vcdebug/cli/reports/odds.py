@@ -1,0 +1,67 @@
+"""The report of `vcdebug odds`: how often each job is placed, whom it costs, and where outcomes part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.cli.render import Block, Grid, Line
+from vcdebug.debugger.odds import Odds, PartingCount
+from vcdebug.trace.recording import Recording
+from vcdebug.views.headline import headline
+from vcdebug.views.path import path_words
+
+JOB_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
+PARTING_HEADS = ("event#", "what is done there without a draw", "draws#", "tie#", "what is drawn before it")
+
+
+def blocks(odds: Odds, base: Recording) -> Iterator[Block]:
+    """For people."""
+    name = base.snapshot.name or "snapshot"
+    outcomes = "every draw comes to the same" if odds.certain else f"{odds.outcomes} different outcomes"
+    yield Line(f"{name}: {odds.draws} draws, {outcomes}", "good" if odds.certain else "bad")
+    if odds.panics:
+        yield Line(f"the real scheduler panics in {odds.panics} of them", "bad")
+    yield Line("")
+    yield Grid(JOB_HEADS, tuple(_job_rows(odds)))
+    if odds.evictions:
+        yield Line("")
+        yield Line("evicted", "title")
+        yield Grid(("pod", "draws#"), tuple((task, str(count)) for task, count in odds.evictions), 2)
+    if odds.partings:
+        yield Line("")
+        yield Line("where draws part from the cycle without draws", "title")
+        yield Grid(PARTING_HEADS, tuple(_parting_row(one, base) for one in odds.partings), 2)
+
+
+def _job_rows(odds: Odds) -> Iterator[tuple[str, ...]]:
+    for job in odds.jobs:
+        share = f"{100 * job.placed / odds.draws:.0f}"
+        base = "placed" if job.base else "not placed"
+        yield job.job, job.queue, str(job.placed), str(odds.draws), share, str(job.moved), base
+
+
+def _parting_row(one: PartingCount, base: Recording) -> tuple[str, ...]:
+    tie = _words(base, one.tie) if one.tie is not None else "the order in which maps are visited"
+    return str(one.seq), _words(base, one.seq), str(one.draws), str(one.tie or "-"), tie
+
+
+def _words(recording: Recording, seq: int) -> str:
+    what = headline(recording.event(seq))
+    return f"{' > '.join(path_words(recording, seq))}  {what.what}  {what.outcome.text}".strip()
+
+
+def document(odds: Odds, base: Recording) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    return {
+        "draws": odds.draws,
+        "outcomes": odds.outcomes,
+        "panics": odds.panics,
+        "jobs": [
+            {"job": job.job, "queue": job.queue, "placed": job.placed, "moved": job.moved, "undrawn": job.base}
+            for job in odds.jobs
+        ],
+        "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
+        "partings": [
+            {"seq": one.seq, "text": _words(base, one.seq), "tie": one.tie, "draws": one.draws} for one in odds.partings
+        ],
+    }

@@ -8,10 +8,15 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.images import ImageState, PodImages, image_score, image_states, normalized
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.ports import HostPort, UsedPorts
+from vcdebug.kube.selector import EVERYTHING, Selector
 
 
 class Everyone:
     """A question that every pod answers."""
+
+    @property
+    def selector(self) -> Selector:
+        return EVERYTHING
 
     def matches(self, group: LabelGroup) -> bool:
         return True

@@ -35,13 +35,13 @@ class RecordedCall:
         record = self._record
         if record.silent:
             return self._function(*args)
-        record.silent += 1
+        record.silent = 1
         try:
             answer = self._function(*args)
         finally:
-            record.silent -= 1
+            record.silent = 0
         subject, result = self._show(args, answer)
-        record.append(HookEvent(self._point, self._plugin, subject, result))
+        record.events.append(HookEvent(self._point, self._plugin, subject, result))
         return answer
 
 

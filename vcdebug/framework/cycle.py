@@ -19,6 +19,7 @@ from vcdebug.framework.record import ActionEvent, JobState, Level, NodeAmounts, 
 from vcdebug.framework.registry import resolve
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
+from vcdebug.model.job import JobInfo
 from vcdebug.model.resource import AssertPanic
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -115,15 +116,18 @@ def _run_action(ssn: Session, name: str, actions: Registry) -> None:
 
 def record_state(ssn: Session, when: str) -> None:
     """Write the whole state as one event."""
-    jobs = {
-        uid: JobState(
-            job.queue,
-            job.priority,
-            job.min_available,
-            job.pod_group.phase,
-            {status.label: len(tasks) for status, tasks in sorted(job.task_status_index.items())},
-        )
-        for uid, job in ssn.jobs.items()
-    }
+    jobs = {uid: _job_state(ssn, job) for uid, job in ssn.jobs.items()}
     nodes = tuple(NodeAmounts.of(node) for node in ssn.nodes.values())
     ssn.record.append(StateEvent(when, nodes, jobs, ssn.books()))
+
+
+def _job_state(ssn: Session, job: JobInfo) -> JobState:
+    """The job's summary; the last one again where nothing about it changed."""
+    index = job.task_status_index
+    status = {one.label: len(index[one]) for one in (sorted(index) if len(index) > 1 else index)}
+    state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, status)
+    last = ssn.job_states.get(job.uid)
+    if state == last:
+        return last
+    ssn.job_states[job.uid] = state
+    return state

@@ -41,16 +41,17 @@ def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
 
 def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateFn for every row: the first plugin that objects decides a row, later ones are not asked."""
-    codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
-    alive = np.arange(len(nodes))
+    codes: Codes | None = None
     for tier in ssn.ballots[PREDICATE.method]:
         for ballot in tier:
+            if codes is None:
+                codes = ballot.call(task, nodes)
+                continue
+            alive = np.flatnonzero(codes == 0)
             if not len(alive):
                 return codes
-            answer: Codes = ballot.call(task, NodeRows(nodes.table, nodes.rows[alive]))
-            codes[alive] = answer
-            alive = alive[answer == 0]
-    return codes
+            codes[alive] = ballot.call(task, NodeRows(nodes.table, nodes.rows[alive]))
+    return np.zeros(len(nodes), dtype=np.uint16) if codes is None else codes
 
 
 def _rejecting(codes: Codes, blocks: list[bool]) -> Codes:
@@ -62,13 +63,13 @@ def _rejecting(codes: Codes, blocks: list[bool]) -> Codes:
 def for_allocate(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateForAllocateAction: any status but Success rejects."""
     codes = ask_predicates(ssn, task, nodes)
-    return _rejecting(codes, ssn.reasons.blocks_allocate) if codes.any() else codes
+    return _rejecting(codes, ssn.reasons.blocks_allocate) if np.count_nonzero(codes) else codes
 
 
 def for_preempt(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateForPreemptAction: Unschedulable alone passes."""
     codes = ask_predicates(ssn, task, nodes)
-    return _rejecting(codes, ssn.reasons.blocks_preempt) if codes.any() else codes
+    return _rejecting(codes, ssn.reasons.blocks_preempt) if np.count_nonzero(codes) else codes
 
 
 def shortages(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
@@ -85,7 +86,7 @@ def with_resources(judge: Judge) -> Judge:
     def judged(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
         codes = shortages(ssn, task, nodes)
         enough = codes == 0
-        codes[enough] = judge(ssn, task, nodes.select(enough))
+        codes[enough] = judge(ssn, task, nodes.select(enough)) if np.count_nonzero(enough) else 0
         return codes
 
     return judged
@@ -98,12 +99,13 @@ gang_judge: Judge = with_resources(for_preempt)
 class PredicateHelper:
     """Searches over nodes that share one error cache."""
 
-    __slots__ = ("_cache", "_cache_on", "_sampled", "_ssn")
+    __slots__ = ("_cache", "_cache_on", "_exact", "_sampled", "_ssn")
 
     def __init__(self, ssn: Session, *, cache_on: bool) -> None:
         self._ssn = ssn
         self._cache_on = cache_on
         self._sampled = False
+        self._exact = any(plugin.remembers_rows for plugin in ssn.plugins.values())
         self._cache: dict[str, Codes] = {}
 
     def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: Judge) -> tuple[NodeRows, FitErrors]:
@@ -119,11 +121,13 @@ class PredicateHelper:
         feasible, codes = self._search(task, order, want, judge, group)
         visited = order[: len(codes)]
         ssn.node_search_start = (ssn.node_search_start + len(visited)) % len(nodes)  # exact: ints
-        failed, failed_codes = visited[codes != 0], codes[codes != 0]
+        failing = codes != 0
+        failed, failed_codes = visited[failing], codes[failing]
         if len(failed):
-            self._cached(group)[failed] = failed_codes
+            if self._cache_on and task.task_role:
+                self._cached(group)[failed] = failed_codes
             errors.set_nodes(failed, failed_codes)
-        self._record(task, nodes, visited, feasible, codes)
+        ssn.record.append(PredicateEvent(task.key, len(nodes), len(visited), feasible, failed, failed_codes))
         if len(visited) < len(nodes):
             self._note_sample(len(visited), len(nodes), start)
         return NodeRows(nodes.table, feasible), errors
@@ -138,11 +142,10 @@ class PredicateHelper:
     def _search(self, task: TaskInfo, order: IntArray, want: int, judge: Judge, group: str) -> tuple[IntArray, Codes]:
         """(first `want` feasible rows, codes of all visited rows): the next feasible one stops the search."""
         known = self._cache.get(group) if self._cache_on and task.task_role else None
-        exact = any(plugin.remembers_rows for plugin in self._ssn.plugins.values())
         parts: list[Codes] = []
         found = begin = 0
         while begin < len(order):
-            chunk = want - found + 1 if exact else max(SMALLEST_CHUNK, 2 * want)
+            chunk = want - found + 1 if self._exact else max(SMALLEST_CHUNK, 2 * want)
             codes = self._judge(task, order[begin : begin + chunk], judge, known)
             begin += chunk
             passed = np.flatnonzero(codes == 0)
@@ -151,12 +154,12 @@ class PredicateHelper:
                 break
             found += len(passed)
             parts.append(codes)
-        codes = np.concatenate(parts)
+        codes = np.concatenate(parts) if len(parts) > 1 else parts[0]
         return order[: len(codes)][codes == 0][:want], codes
 
     def _judge(self, task: TaskInfo, rows: IntArray, judge: Judge, known: Codes | None) -> Codes:
         ssn = self._ssn
-        codes: Codes = np.zeros(len(rows), dtype=np.uint16) if known is None else known[rows].copy()
+        codes: Codes = np.zeros(len(rows), dtype=np.uint16) if known is None else known[rows]
         unknown = codes == 0
         if ssn.flags.sharding_mode == "hard":
             outside = unknown & ~np.isin(rows, ssn.shard_rows())
@@ -173,15 +176,10 @@ class PredicateHelper:
             cached = self._cache[group] = np.zeros(len(self._ssn.node_table), dtype=np.uint16)
         return cached
 
-    def _record(self, task: TaskInfo, nodes: NodeRows, visited: IntArray, feasible: IntArray, codes: Codes) -> None:
-        failed = codes != 0
-        event = PredicateEvent(task.key, len(nodes), len(visited), feasible, visited[failed], codes[failed])
-        self._ssn.record.append(event)
-
 
 def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
     """PredicateFn for one node outside a search: each plugin's answer is recorded; 0 or the objector's code."""
-    row = NodeRows(ssn.node_table, np.array([node.row], dtype=np.int64))
+    row = ssn.node_table.single(node.row)
     subject = (("task", task.key), ("node", node.name))
     for tier in ssn.ballots[PREDICATE.method]:
         for ballot in tier:

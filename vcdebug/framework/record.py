@@ -5,7 +5,8 @@ Upstream: none; the recorder wraps every call that the framework makes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -208,6 +209,31 @@ class Change(NamedTuple):
     value: Any
 
 
+class ChangeLog:
+    """Changes in order, kept in columns: a cycle has more of them than events."""
+
+    __slots__ = ("_keys", "_kinds", "_seqs", "_values")
+
+    def __init__(self) -> None:
+        self._seqs = array("I")
+        self._kinds: list[str] = []
+        self._keys: list[Any] = []
+        self._values: list[Any] = []
+
+    def append(self, seq: Seq, kind: str, key: object, value: object) -> None:
+        """One more figure that holds from event `seq` on."""
+        self._seqs.append(seq)
+        self._kinds.append(kind)
+        self._keys.append(key)
+        self._values.append(value)
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    def __iter__(self) -> Iterator[Change]:
+        return map(Change, self._seqs, self._kinds, self._keys, self._values)
+
+
 class Note(NamedTuple):
     """A known quirk of upstream that acted at an event."""
 
@@ -233,7 +259,7 @@ class Record:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self.changes: list[Change] = []
+        self.changes = ChangeLog()
         self.spans: list[Span] = []
         self.notes: list[Note] = []
         self.pod_group_events: list[PodGroupEvent] = []
@@ -255,7 +281,7 @@ class Record:
 
     def change(self, kind: str, key: object, value: object) -> None:
         """A figure that holds from the next event on."""
-        self.changes.append(Change(len(self.events) + 1, kind, key, value))
+        self.changes.append(len(self.events) + 1, kind, key, value)
 
     def note(self, code: str, text: str, *, at_last: bool = False) -> None:
         """A quirk that acts at the next event, or at the last one."""

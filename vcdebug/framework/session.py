@@ -17,7 +17,7 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.draws import Draws
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.plugin import Event, Plugin
-from vcdebug.framework.record import Books, Level, PodGroupEvent, Record, Span
+from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Span
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.model.cluster import ClusterInfo
@@ -78,6 +78,8 @@ class Session:
         """Where the next search over nodes begins; shared by all actions of the process."""
         self._cycle_states: dict[TaskId, CycleState] = {}
         self._ledger_keepers: list[tuple[str, Plugin]] | None = None
+        self.job_states: dict[JobId, JobState] = {}
+        """What was last recorded of each job's state."""
         self._ripplers: list[tuple[str, Plugin]] | None = None
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 

@@ -19,7 +19,7 @@ Show = Callable[[tuple[Any, ...], Any], tuple[Subject, Any]]
 
 def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[str, ...]:
     """The tasks' names."""
-    return tuple(task.key for task in tasks or ())
+    return tuple([task.key for task in tasks]) if tasks else ()
 
 
 def job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:

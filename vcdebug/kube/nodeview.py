@@ -72,6 +72,8 @@ class NodeView:
         self.requested = Columns(size)
         self.non_zero_requested = Columns(size)
         self.allocatable = Columns(size)
+        self.complete = False
+        """Whether every node has both cpu and memory."""
         self.changes: list[Row] = []
         """Rows to which a pod came or from which one went, one entry each, ever growing."""
 
@@ -95,6 +97,8 @@ class NodeView:
             for task in nodes[name].tasks_in_order():
                 if task.status is not TaskStatus.PIPELINED:
                     view.add_pod(row, task.pod)
+        columns = (view.allocatable.milli_cpu, view.allocatable.memory)
+        view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
         return view
 
     def _read_allocatable(self, row: Row) -> None:

@@ -14,7 +14,7 @@ from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTer
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.pod_shape import PodShape
-from vcdebug.kube.selector import Labels
+from vcdebug.kube.selector import NOTHING, Labels, Selector
 from vcdebug.model.names import BoolArray, IntArray, Row
 
 FITS, AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = range(4)
@@ -39,6 +39,11 @@ class IncomingTerm:
     namespaces: Mapping[str, None]
     term: AffinityTerm
 
+    @property
+    def selector(self) -> Selector:
+        """The term's own selector of pods."""
+        return self.term.selector
+
     def matches(self, group: LabelGroup) -> bool:
         """Whether the term is about pods of the group."""
         return (self.everywhere or group.namespace in self.namespaces) and self.term.selector.matches(group.labels)
@@ -52,6 +57,11 @@ class AllTerms:
     """Pods that match every term of a list; no term means no pod."""
 
     terms: IncomingTerms
+
+    @property
+    def selector(self) -> Selector:
+        """The first term's: every term must match."""
+        return self.terms[0].selector if self.terms else NOTHING
 
     def matches(self, group: LabelGroup) -> bool:
         """Whether pods of the group match all terms."""

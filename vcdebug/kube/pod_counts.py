@@ -5,17 +5,23 @@ A count is computed once per question from the groups of equally labelled pods, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
 
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTerms, Terms
+from vcdebug.kube.selector import Selector
 from vcdebug.model.names import IntArray, Row
 
 
 class PodQuestion(Protocol):
     """A yes-or-no question about pods that only their label group decides; hashable."""
+
+    @property
+    def selector(self) -> Selector:
+        """What pods that count are selected by, if not by more."""
+        ...
 
     def matches(self, group: LabelGroup) -> bool:
         """Whether pods of the group count."""
@@ -37,6 +43,8 @@ class PodCounts:
     def __init__(self, size: int) -> None:
         self._size = size
         self._rows_of: dict[LabelGroup, dict[Row, int]] = {}
+        self._by_label: dict[str, dict[str | None, list[LabelGroup]]] = {}
+        """label → value → groups, for labels that some question asked about."""
         self._log: list[tuple[LabelGroup, Row, int]] = []
         self._counts: dict[PodQuestion, _Count] = {}
         self._anti_owners: dict[AffinityTerm, IntArray] = {}
@@ -45,7 +53,11 @@ class PodCounts:
 
     def record(self, row: Row, group: LabelGroup, terms: PodAffinityTerms, sign: int) -> None:
         """A pod came to a node (sign 1) or left it (sign -1)."""
-        rows = self._rows_of.setdefault(group, {})
+        rows = self._rows_of.get(group)
+        if rows is None:
+            rows = self._rows_of[group] = {}
+            for key, index in self._by_label.items():
+                index.setdefault(group.labels.get(key), []).append(group)
         rows[row] = rows.get(row, 0) + sign
         if self._counts:
             self._log.append((group, row, sign))
@@ -78,12 +90,29 @@ class PodCounts:
 
     def _first(self, question: PodQuestion) -> IntArray:
         count = self._counts[question] = _Count(self._size, len(self._log))
-        for group, rows in self._rows_of.items():
+        rows: list[Row] = []
+        numbers: list[int] = []
+        for group in self._selected(question.selector):
             answer = count.matched[group] = question.matches(group)
             if answer:
-                for row, number in rows.items():
-                    count.per_row[row] += number
+                rows.extend(self._rows_of[group])
+                numbers.extend(self._rows_of[group].values())
+        np.add.at(count.per_row, np.array(rows, dtype=np.int64), np.array(numbers, dtype=np.int64))
         return count.per_row
+
+    def _selected(self, selector: Selector) -> Iterable[LabelGroup]:
+        """Groups that the selector may match: those that carry one of the values that it wants of some label."""
+        if selector.nothing:
+            return ()
+        wanted = next((one for one in selector.requirements if one.operator == "In"), None)
+        if wanted is None:
+            return self._rows_of
+        index = self._by_label.get(wanted.key)
+        if index is None:
+            index = self._by_label[wanted.key] = {}
+            for group in self._rows_of:
+                index.setdefault(group.labels.get(wanted.key), []).append(group)
+        return [group for value in dict.fromkeys(wanted.values) for group in index.get(value, ())]
 
     def anti_affinity_terms(self) -> Iterator[tuple[AffinityTerm, IntArray]]:
         """Required anti-affinity terms and their owners per node."""

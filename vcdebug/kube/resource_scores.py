@@ -17,7 +17,6 @@ from vcdebug.model.rowcache import RowCache
 
 MAX_SCORE = 100
 _Share = Callable[[IntArray, IntArray], IntArray]
-_Score = Callable[[NodeView, Scored, IntArray], IntArray]
 
 
 class ResourceScores:
@@ -27,20 +26,26 @@ class ResourceScores:
         self._view = view
         self._known: RowCache[np.int64] = RowCache(len(view), view.changes)
 
-    def _ask(self, score: _Score, pod: Scored, rows: IntArray) -> IntArray:
-        return self._known.ask((score, pod), lambda changed: score(self._view, pod, changed))[rows]
-
     def least_allocated(self, pod: Scored, rows: IntArray) -> IntArray:
         """As the function, for these rows."""
-        return self._ask(least_allocated, pod, rows)
+        return self._known.ask(("least", pod), lambda changed: least_allocated(self._view, pod, changed))[rows]
 
     def most_allocated(self, pod: Scored, rows: IntArray) -> IntArray:
         """As the function, for these rows."""
-        return self._ask(most_allocated, pod, rows)
+        return self._known.ask(("most", pod), lambda changed: most_allocated(self._view, pod, changed))[rows]
 
     def balanced_allocation(self, pod: Scored, rows: IntArray) -> IntArray | None:
-        """As the function, for these rows; None when the pod requests none of the resources (Skip)."""
-        return self._ask(balanced_allocation, pod, rows) if any(pod) else None
+        """How much more even the shares of cpu, memory and GPU become; None when the pod requests none of them."""
+        if not any(pod):
+            return None
+        return self._known.ask(("balanced", pod), lambda changed: self._balanced(pod, changed))[rows]
+
+    def _balanced(self, pod: Scored, rows: IntArray) -> IntArray:
+        """What the nodes are without the pod is the same for all pods, except that only some look at GPUs."""
+        nothing, gpu = Scored(0, 0, 0), pod.gpu != 0
+        before = self._known.ask(("before", gpu), lambda changed: _balance(self._view, nothing, changed, gpu=gpu))
+        half = MAX_SCORE // 2  # exact: ints
+        return half + div_rows(half + _balance(self._view, pod, rows, gpu=gpu) - before[rows], 2)
 
 
 def least_allocated(view: NodeView, pod: Scored, rows: IntArray) -> IntArray:
@@ -54,7 +59,13 @@ def most_allocated(view: NodeView, pod: Scored, rows: IntArray) -> IntArray:
 
 
 def _least(allocatable: IntArray, wanted: IntArray) -> IntArray:
-    return np.where(wanted > allocatable, 0, div_rows((allocatable - wanted) * MAX_SCORE, allocatable))
+    return div_rows(np.maximum(allocatable - wanted, 0) * MAX_SCORE, allocatable)
+
+
+def _least_of_complete(allocatable: IntArray, wanted: IntArray) -> IntArray:
+    """As _least, where every node has the resource."""
+    score: IntArray = np.maximum(allocatable - wanted, 0) * MAX_SCORE // allocatable  # exact: ints
+    return score
 
 
 def _most(allocatable: IntArray, wanted: IntArray) -> IntArray:
@@ -64,6 +75,11 @@ def _most(allocatable: IntArray, wanted: IntArray) -> IntArray:
 def _average(view: NodeView, pod: Scored, rows: IntArray, score: _Share) -> IntArray:
     """Both resources weigh the same; one that the node does not have is left out."""
     allocatable, requested = view.allocatable, view.non_zero_requested
+    if view.complete:
+        score = _least_of_complete if score is _least else score
+        cpu = score(allocatable.milli_cpu[rows], requested.milli_cpu[rows] + pod.milli_cpu)
+        memory = score(allocatable.memory[rows], requested.memory[rows] + pod.memory)
+        return div_rows(cpu + memory, 2)
     total: IntArray = np.zeros(len(rows), dtype=np.int64)
     number: IntArray = np.zeros(len(rows), dtype=np.int64)
     for available, used, wanted in (
@@ -76,18 +92,16 @@ def _average(view: NodeView, pod: Scored, rows: IntArray, score: _Share) -> IntA
     return div_rows(total, number)
 
 
-def balanced_allocation(view: NodeView, pod: Scored, rows: IntArray) -> IntArray:
-    """How much more even the shares of cpu, memory and GPU become."""
-    before, after = _balance(view, Scored(0, 0, 0), rows, pod), _balance(view, pod, rows, pod)
-    half = MAX_SCORE // 2  # exact: ints
-    return half + div_rows(half + after - before, 2)
-
-
-def _balance(view: NodeView, added: Scored, rows: IntArray, pod: Scored) -> IntArray:
+def _balance(view: NodeView, added: Scored, rows: IntArray, *, gpu: bool) -> IntArray:
+    if view.complete and not gpu:
+        cpu = (view.requested.milli_cpu[rows] + added.milli_cpu) / view.allocatable.milli_cpu[rows]
+        memory = (view.requested.memory[rows] + added.memory) / view.allocatable.memory[rows]
+        distance = np.minimum(cpu, 1.0) - np.minimum(memory, 1.0)
+        return trunc_rows((1.0 - np.abs(distance / 2.0)) * float(MAX_SCORE))
     shares: list[FloatArray] = []
     present: list[BoolArray] = []
     for name in ("milli_cpu", "memory", "gpu"):
-        if name == "gpu" and pod.gpu == 0:
+        if name == "gpu" and not gpu:
             continue
         available = _column(view.allocatable, name)[rows]
         wanted = (_column(view.requested, name)[rows] + getattr(added, name)).astype(np.float64)

@@ -30,6 +30,7 @@ class NodeInfo:
     """A node. `tasks` holds clones keyed `namespace/name`; amounts change only through add, remove and update."""
 
     __slots__ = (
+        "_order",
         "allocatable",
         "annotations",
         "capability",
@@ -73,6 +74,8 @@ class NodeInfo:
         self.last_amounts: NodeAmounts | None = None
         """What was last shown of this node."""
         self.ordering = ordering
+        self._order: list[TaskKey] | None = None
+        """Keys of `tasks` in the cycle's order, while nobody came or went."""
         self.row: Row = -1
         self.table: NodeTable | None = None
 
@@ -103,7 +106,10 @@ class NodeInfo:
 
     def tasks_in_order(self) -> list[TaskInfo]:
         """The stored tasks by `namespace/name`, in the cycle's order."""
-        return [self.tasks[key] for key in self.ordering.keys(self.tasks)]
+        tasks, order = self.tasks, self._order
+        if order is None:
+            order = self._order = self.ordering.keys(tasks)
+        return [tasks[key] for key in order]
 
     def add_task(self, task: TaskInfo) -> str | None:
         """Place a task; returns upstream's error text and changes nothing when it may not be placed."""
@@ -121,6 +127,7 @@ class NodeInfo:
                 ledger.add_resource(task.pod)
         task.node_name = copy.node_name = self.name
         self.tasks[task.key] = copy
+        self._order = None
         self._changed()
         return None
 
@@ -142,6 +149,7 @@ class NodeInfo:
         stored = self.tasks.pop(task.key, None)
         if stored is None:
             return
+        self._order = None
         request = stored.resreq
         if self.devices and stored.status not in _NO_DEVICES:
             for ledger in self.devices.values():
@@ -157,8 +165,11 @@ class NodeInfo:
 
     def update_task(self, task: TaskInfo) -> str | None:
         """Remove and add again, so that the amounts follow the task's present status."""
+        order = self._order if task.key in self.tasks else None
         self.remove_task(task)
-        return self.add_task(task)
+        error = self.add_task(task)
+        self._order = order if error is None else None
+        return error
 
     def _changed(self) -> None:
         if self.table is not None:
@@ -176,7 +187,7 @@ class NodeInfo:
         copy.releasing, copy.pipelined = Resource(), Resource()
         copy.tasks, copy.row, copy.table = {}, self.row, None
         copy.devices = {}
-        copy.last_amounts = None
+        copy.last_amounts = copy._order = None
         for task in self.tasks_in_order():
             copy.add_task(task)
         copy.devices = {name: ledger.clone() for name, ledger in self.devices.items()}

@@ -25,7 +25,7 @@ FIXED_FIELDS: tuple[Field, ...] = ("allocatable", "capability")
 class NodeTable:
     """One row per node (names ascending), one column per (field, dimension); a missing dimension reads as 0."""
 
-    __slots__ = ("_columns", "_lacking", "_seen", "changes", "dims", "names", "nodes", "row_of")
+    __slots__ = ("_alone", "_columns", "_lacking", "_seen", "changes", "dims", "names", "nodes", "row_of")
 
     def __init__(self, nodes: Sequence[NodeInfo]) -> None:
         self.nodes = list(nodes)
@@ -35,6 +35,7 @@ class NodeTable:
         self.changes: list[Row] = []
         """Rows whose amounts changed, one entry per change, ever growing."""
         self._seen = 0
+        self._alone: dict[Row, NodeRows] = {}
         self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
         self._columns: dict[Field, FloatArray] = {}
         for row, node in enumerate(self.nodes):
@@ -45,7 +46,7 @@ class NodeTable:
         self._fill()
 
     def _fill(self) -> None:
-        shape = (len(self.dims), len(self.nodes))
+        shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
         for row, node in enumerate(self.nodes):
             self._write(row, node, FIXED_FIELDS)
@@ -87,13 +88,13 @@ class NodeTable:
 
     def column(self, field: Field, dim: str) -> FloatArray:
         """One dimension over all nodes; do not write to it."""
-        if self._seen < len(self.changes) and field not in FIXED_FIELDS:
-            self._refresh()
-        index = self.dims.get(dim)
-        return np.zeros(len(self.nodes)) if index is None else self._columns[field][index]
+        return self._fresh(field)[self.dims.get(dim, -1)]
 
     def matrix(self, field: Field) -> FloatArray:
         """(dimensions, nodes) of one field, refreshed; do not write to it."""
+        return self._fresh(field)[:-1]
+
+    def _fresh(self, field: Field) -> FloatArray:
         if self._seen < len(self.changes) and field not in FIXED_FIELDS:
             self._refresh()
         return self._columns[field]
@@ -106,12 +107,14 @@ class NodeTable:
         return self._lacking.ask((field, wanted), lambda rows: self._first_lacking(wanted, field, rows))
 
     def _first_lacking(self, wanted: tuple[tuple[str, float], ...], field: Field, rows: IntArray) -> Codes:
-        answer: Codes = np.zeros(len(rows), dtype=np.uint16)
-        for position, (name, amount) in enumerate(wanted, start=1):
-            fits = fits_amount(amount, self.column(field, name)[rows])
-            if not fits.all():
-                answer[(answer == 0) & ~fits] = position
-        return answer
+        columns = self._fresh(field)
+        dims = np.array([[self.dims.get(name, -1)] for name, _ in wanted])
+        fits = fits_amount(np.array([[amount] for _, amount in wanted]), columns[dims, rows])
+        first: Codes = np.zeros(len(rows), dtype=np.uint16)
+        if np.count_nonzero(fits) < fits.size:
+            short = np.flatnonzero(~fits.all(axis=0))
+            first[short] = fits[:, short].argmin(axis=0) + 1
+        return first
 
     def rows(self, rows: IntArray) -> NodeRows:
         """A selection in visiting order."""
@@ -120,6 +123,13 @@ class NodeTable:
     def all_rows(self) -> NodeRows:
         """Every node, ascending by name."""
         return NodeRows(self, np.arange(len(self.nodes), dtype=np.int64))
+
+    def single(self, row: Row) -> NodeRows:
+        """One node alone."""
+        alone = self._alone.get(row)
+        if alone is None:
+            alone = self._alone[row] = NodeRows(self, np.array([row], dtype=np.int64))
+        return alone
 
     def rows_named(self, names: Sequence[NodeName]) -> NodeRows:
         """The nodes of these names, in the order given."""
@@ -171,7 +181,7 @@ class NodeRows:
         return fits
 
 
-def fits_amount(amount: float, available: FloatArray) -> BoolArray:
-    """amount < available, or closer than the tolerance."""
-    result: BoolArray = (amount < available) | (np.abs(amount - available) < MIN_RESOURCE)
+def fits_amount(amount: float | FloatArray, available: FloatArray) -> BoolArray:
+    """amount < available, or closer than the tolerance: with floats the same as one comparison of the difference."""
+    result: BoolArray = available - amount > -MIN_RESOURCE
     return result

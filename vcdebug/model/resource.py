@@ -14,6 +14,7 @@ from vcdebug.snapshot.quantity import milli_value, value
 
 MIN_RESOURCE = 0.1
 """Amounts closer than this are equal; smaller ones are nothing."""
+_MINUS_MIN = -MIN_RESOURCE
 MAX_FLOAT64 = 1.7976931348623157e308
 MAX_INT64 = 9223372036854775807
 CPU = "cpu"
@@ -51,7 +52,7 @@ def _is_qualified_name(name: str) -> bool:
 
 
 def _le(left: float, right: float) -> bool:
-    return left < right or abs(left - right) < MIN_RESOURCE
+    return right - left > -MIN_RESOURCE
 
 
 def _lt(left: float, right: float) -> bool:
@@ -107,7 +108,7 @@ class Resource:
     def clone(self) -> Resource:
         """A deep copy; a nil scalar map stays nil."""
         scalars = self.scalars
-        return Resource(self.milli_cpu, self.memory, None if scalars is None else dict(scalars), self.max_task_num)
+        return Resource(self.milli_cpu, self.memory, None if scalars is None else scalars.copy(), self.max_task_num)
 
     def copy_unless(self, known: Resource) -> Resource:
         """`known` itself where it holds exactly this, nil or empty scalar map included, else a copy."""
@@ -284,13 +285,13 @@ class Resource:
         """At most `rr` (plus the tolerance) on every dimension."""
         if default == INFINITY:
             return self._all(rr, default, _le)
-        if not (_le(self.milli_cpu, rr.milli_cpu) and _le(self.memory, rr.memory)):
+        if not (rr.milli_cpu - self.milli_cpu > _MINUS_MIN and rr.memory - self.memory > _MINUS_MIN):
             return False
         if not self.scalars:
             return True
         other = rr.scalars or {}
         for name, amount in self.scalars.items():  # noqa: SIM110  # a generator costs twice as much here
-            if not _le(amount, other.get(name, 0.0)):
+            if not other.get(name, 0.0) - amount > _MINUS_MIN:
                 return False
         return True
 

@@ -24,23 +24,32 @@ READY_STATUSES = (
 class TaskSet:
     """Tasks by status with a gang minimum; JobInfo and SubJobInfo add what is theirs."""
 
-    __slots__ = ("min_available", "ordering", "task_status_index", "tasks")
+    __slots__ = ("_idle_pending", "min_available", "ordering", "task_status_index", "tasks")
 
     def __init__(self, min_available: int, ordering: Ordering = ASCENDING) -> None:
         self.min_available = min_available
         self.ordering = ordering
         self.tasks: dict[TaskId, TaskInfo] = {}
         self.task_status_index: StatusIndex = {}
+        self._idle_pending = 0
+        """Entries under Pending that request nothing."""
 
     def index_task(self, task: TaskInfo) -> None:
         """Enter the task under its current status."""
-        self.task_status_index.setdefault(task.status, {})[task.uid] = task
+        entries = self.task_status_index.get(task.status)
+        if entries is None:
+            entries = self.task_status_index[task.status] = {}
+        if task.status is TaskStatus.PENDING and task.best_effort and task.uid not in entries:
+            self._idle_pending += 1
+        entries[task.uid] = task
 
     def unindex_task(self, uid: TaskId, status: TaskStatus) -> None:
         """Remove an entry; an emptied status disappears."""
         entries = self.task_status_index.get(status)
         if entries is None or uid not in entries:
             return
+        if status is TaskStatus.PENDING and entries[uid].best_effort:
+            self._idle_pending -= 1
         del entries[uid]
         if not entries:
             del self.task_status_index[status]
@@ -52,8 +61,11 @@ class TaskSet:
 
     def count(self, *statuses: TaskStatus) -> int:
         """How many tasks have one of these statuses."""
-        index = self.task_status_index
-        return sum(len(index[status]) for status in statuses if status in index)  # exact: ints
+        number = 0
+        for status, entries in self.task_status_index.items():
+            if status in statuses:
+                number += len(entries)
+        return number
 
     def ready_task_num(self) -> int:
         """Bound, Binding, Running, Allocated and Succeeded."""
@@ -69,8 +81,7 @@ class TaskSet:
 
     def pending_best_effort_task_num(self) -> int:
         """Pending tasks that request nothing."""
-        pending = self.task_status_index.get(TaskStatus.PENDING)
-        return sum(1 for task in pending.values() if task.best_effort) if pending else 0  # exact: ints
+        return self._idle_pending
 
     def is_ready(self) -> bool:
         """Ready and best-effort pending tasks reach the minimum."""

@@ -55,6 +55,11 @@ class Binpack(Plugin):
                 continue
             capacity = nodes.column("allocatable", name)
             wanted = request.get(name) + nodes.column("used", name)
+            if weight != 0 and capacity.all():
+                full |= wanted > capacity
+                score = score + wanted * float(weight) / capacity
+                weights += weight
+                continue
             counts = (capacity != 0) & (weight != 0)
             full |= counts & (wanted > capacity)
             share = wanted * float(weight) / np.where(capacity == 0, 1.0, capacity)

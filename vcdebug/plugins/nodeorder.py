@@ -87,7 +87,7 @@ class NodeOrder(Plugin):
         for weight, part, score in self._scorers:
             scores = score(task.pod, nodes.rows)
             if scores is not None:
-                weighted = (scores * weight).astype(np.float64)
+                weighted: FloatArray = scores * float(weight)
                 parts.append((f"nodeorder/batch/{part}", weighted))
                 total = total + weighted
         return NodeScores(total, tuple(parts)) if parts else None

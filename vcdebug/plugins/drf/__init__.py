@@ -103,12 +103,8 @@ class Drf(Plugin):
         share = self.shares.get(task.job)
         if share is None:
             return None
-        allocated = share.allocated.clone()
-        return {"job": task.job, "share": share.value, "dominant": share.dominant, "allocated": allocated}
+        return {"job": task.job, **share.figures()}
 
     def books(self) -> Mapping[str, object]:
-        jobs = {
-            uid: {"share": share.value, "dominant": share.dominant, "allocated": share.allocated.clone()}
-            for uid, share in self.shares.items()
-        }
+        jobs = {uid: share.figures() for uid, share in self.shares.items()}
         return {"total": self.totals.resource.clone(), "jobs": jobs}

@@ -5,7 +5,11 @@ Upstream: plugins/drf.
 
 from __future__ import annotations
 
-from vcdebug.model.resource import MIN_RESOURCE, Resource
+from collections.abc import Mapping
+
+from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
+
+_NOTHING: Mapping[str, float] = {}
 
 
 class Totals:
@@ -21,8 +25,14 @@ class Totals:
     def dominant(self, allocated: Resource) -> tuple[str, float]:
         """(dimension, share) of the largest share; the earlier dimension where two are equal."""
         name, value = "", 0.0
+        scalars = allocated.scalars or _NOTHING
         for dimension, total in self.dimensions:
-            share = allocated.get(dimension) / total
+            if dimension == CPU:
+                share = allocated.milli_cpu / total
+            elif dimension == MEMORY:
+                share = allocated.memory / total
+            else:
+                share = scalars.get(dimension, 0.0) / total
             if share > value:
                 name, value = dimension, share
         return name, value
@@ -35,19 +45,28 @@ class Totals:
 class Share:
     """An amount with its dominant share, kept together."""
 
-    __slots__ = ("allocated", "dominant", "totals", "value")
+    __slots__ = ("_figures", "allocated", "dominant", "totals", "value")
 
     def __init__(self, totals: Totals, allocated: Resource) -> None:
         self.totals = totals
         self.allocated = allocated
         self.dominant, self.value = totals.dominant(allocated)
+        self._figures: Mapping[str, object] | None = None
+
+    def figures(self) -> Mapping[str, object]:
+        """What a recording shows of it: the same object until it changes."""
+        if self._figures is None:
+            self._figures = {"share": self.value, "dominant": self.dominant, "allocated": self.allocated.clone()}
+        return self._figures
 
     def add(self, request: Resource) -> None:
         """Take on a request."""
+        self._figures = None
         self.allocated.add(request)
         self.dominant, self.value = self.totals.dominant(self.allocated)
 
     def sub(self, request: Resource) -> None:
         """Give a request back; more than is held fails upstream's assertion."""
+        self._figures = None
         self.allocated.sub(request)
         self.dominant, self.value = self.totals.dominant(self.allocated)

@@ -174,8 +174,9 @@ class Predicates(Plugin):
 
     def _verdicts(self, pod: Pod, state: CycleState, rows: IntArray) -> Iterator[Verdict]:
         yield stable_verdict(self._stable_index(pod, rows))
+        skip = state.skip
         for candidate in self._filters:
-            if candidate.name not in state.skip:
+            if candidate.name not in skip:
                 yield candidate.filter(pod, state, rows)
 
     def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:

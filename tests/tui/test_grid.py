@@ -9,6 +9,7 @@ from vcdebug.tui.widgets.layout import lay_out, wrap
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, text_of
 
 MANY = 100_000
+NAMES = [str(index) for index in range(MANY)]
 COLUMNS = (Column("node"), Column("cpu", right=True), Column("reason", flexible=True))
 
 
@@ -37,7 +38,7 @@ async def test_only_the_rows_on_the_screen_are_made() -> None:
 
     app = GridApp()
     async with app.run_test(size=(80, 24)) as pilot:
-        app.grid.set_table(Table("Nodes", COLUMNS, OnDemand(MANY, make)))
+        app.grid.set_table(Table("Nodes", COLUMNS, OnDemand(NAMES, make)))
         await pilot.pause()
         assert len(made) < 2_000
         app.grid.action_move_to(-1)
@@ -50,7 +51,7 @@ async def test_the_first_paint_of_a_large_table_is_quick() -> None:
     app = GridApp()
     async with app.run_test(size=(120, 40)) as pilot:
         start = time.perf_counter()
-        app.grid.set_table(Table("Nodes", COLUMNS, OnDemand(MANY, row)))
+        app.grid.set_table(Table("Nodes", COLUMNS, OnDemand(NAMES, row)))
         app.shown()
         assert time.perf_counter() - start < 0.3
         await pilot.pause()

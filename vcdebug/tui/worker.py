@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -9,7 +10,9 @@ from typing import BinaryIO
 from textual.message import Message
 
 from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
+from vcdebug.views.path import marks
 
 Source = str | BinaryIO
 
@@ -23,12 +26,20 @@ def run(source: Source, post: Callable[[Message], object]) -> None:
         snapshot = load(_origin(source), progress=lambda done, total, name: _tell(post, done, total, name))
         post(Progress(f"replaying {snapshot.name}"))
         recording = replay(snapshot)
-        recording.timeline.tasks, recording.tree  # noqa: B018 - built here, so that no key waits for them
+        _prepare(recording)
         post(CycleReady(recording))
     except VcdebugError as error:
         post(CycleFailed(error.line()))
     except Exception as error:  # noqa: BLE001 - boundary: whatever a replay raises is one line on the screen
         post(CycleFailed(f"the replay failed: {type(error).__name__}: {error}"))
+
+
+def _prepare(recording: Recording) -> None:
+    """Build what the first key would wait for, and let the garbage collector leave the recording alone."""
+    _ = recording.timeline.tasks, recording.tree, recording.owners
+    marks(recording)
+    gc.collect()
+    gc.freeze()
 
 
 def _tell(post: Callable[[Message], object], done: int, total: int, name: str) -> None:

@@ -61,12 +61,13 @@ class Table:
 
 
 class OnDemand(Sequence[Row]):
-    """A sequence of `size` rows, each made when somebody looks at it."""
+    """Rows of which only the keys exist; each row is made when somebody looks at it."""
 
-    __slots__ = ("_made", "_make", "_size")
+    __slots__ = ("_made", "_make", "_size", "keys")
 
-    def __init__(self, size: int, make: Callable[[int], Row]) -> None:
-        self._size = size
+    def __init__(self, keys: Sequence[str], make: Callable[[int], Row]) -> None:
+        self.keys = keys
+        self._size = len(keys)
         self._make = make
         self._made: dict[int, Row] = {}
 
@@ -88,6 +89,13 @@ class OnDemand(Sequence[Row]):
         if row is None:
             row = self._made[index] = self._make(index)
         return row
+
+
+def position_of(rows: Sequence[Row], key: str) -> int:
+    """Where a row stands; -1 if there is none with this key."""
+    if isinstance(rows, OnDemand):
+        return rows.keys.index(key) if key in rows.keys else -1
+    return next((index for index, row in enumerate(rows) if row.key == key), -1)
 
 
 def line(*pieces: Piece | str) -> Line:

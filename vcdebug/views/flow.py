@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, count, muted
+from vcdebug.views.base import NO, Column, OnDemand, Piece, Row, Style, Table, count, muted
 from vcdebug.views.headline import VICTIM_POINTS, answer, headline
 from vcdebug.views.names import bare, list_or
 from vcdebug.views.outcome import outcome
@@ -28,19 +30,28 @@ class Run(NamedTuple):
 
 def flow(recording: Recording, opened: Collection[int], seq: Seq) -> Table:
     """The tree with the spans of `opened` open; `current` is the row at which one stands."""
-    rows: list[Row] = []
-    current = ""
-    for depth, part in _walk(recording, None, opened, 0):
-        row = _row(recording, depth, part, opened)
-        rows.append(row)
-        if part.first <= seq <= part.last:
-            current = row.key
-    return Table("Flow", COLUMNS, rows, current=_head_row(recording.tree.head(seq), rows) or current, wraps=False)
+    shown = list(_walk(recording, -1, opened, 0))
+    keys = [_key(part) for _, part in shown]
+    rows = OnDemand(keys, lambda i: _row(recording, *shown[i], opened))
+    return Table("Flow", COLUMNS, rows, current=_here(recording, shown, seq), wraps=False)
 
 
-def _head_row(head: Span | None, rows: list[Row]) -> str:
-    key = f"span {head.index}" if head is not None else ""
-    return key if any(row.key == key for row in rows) else ""
+def _here(recording: Recording, shown: list[tuple[int, Span | Run]], seq: Seq) -> str:
+    """The span that begins here, where it is seen; else the deepest row that holds the event."""
+    index = bisect_right(shown, seq, key=lambda entry: entry[1].first) - 1
+    while index >= 0 and shown[index][1].last < seq:
+        index -= 1
+    if index < 0:
+        return ""
+    head = recording.tree.head(seq)
+    for _, part in reversed(shown[max(0, index - len(Level)) : index + 1]):
+        if part is head:
+            return _key(part)
+    return _key(shown[index][1])
+
+
+def _key(part: Span | Run) -> str:
+    return f"event {part.first}" if isinstance(part, Run) else f"span {part.index}"
 
 
 def around(recording: Recording, seq: Seq) -> tuple[int, ...]:
@@ -53,24 +64,25 @@ def around(recording: Recording, seq: Seq) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _walk(
-    recording: Recording, span: Span | None, opened: Collection[int], depth: int
-) -> Iterator[tuple[int, Span | Run]]:
-    """(depth, span or run), depth first; the cycle itself is not a row."""
-    for part in _parts(recording, span):
+def _walk(recording: Recording, index: int, opened: Collection[int], depth: int) -> Iterator[tuple[int, Span | Run]]:
+    """(depth, span or run), depth first; -1 is the cycle, which is not a row itself."""
+    for part in _parts(recording, index):
         yield depth, part
         if isinstance(part, Span) and part.index in opened:
-            yield from _walk(recording, part, opened, depth + 1)
+            yield from _walk(recording, part.index, opened, depth + 1)
 
 
-def _parts(recording: Recording, span: Span | None) -> Iterator[Span | Run]:
+@lru_cache(maxsize=10_000)
+def _parts(recording: Recording, index: int) -> tuple[Span | Run, ...]:
+    """What lies directly inside a span."""
+    span = recording.spans[index] if index >= 0 else None
     seq, last = (span.first, span.last) if span is not None else (1, len(recording))
     coarse = span is None or span.level <= Level.ACTION
+    parts: list[Span | Run] = []
     for child in recording.tree.children(span):
-        yield from _runs(recording, seq, child.first - 1, coarse=coarse)
-        yield child
+        parts += [*_runs(recording, seq, child.first - 1, coarse=coarse), child]
         seq = child.last + 1
-    yield from _runs(recording, seq, last, coarse=coarse)
+    return (*parts, *_runs(recording, seq, last, coarse=coarse))
 
 
 def _runs(recording: Recording, first: Seq, last: Seq, *, coarse: bool) -> Iterator[Run]:
@@ -94,12 +106,12 @@ def _row(recording: Recording, depth: int, part: Span | Run, opened: Collection[
     job = _job_name(recording, part)
     if isinstance(part, Run):
         what, result = _run_words(recording, part)
-        return Row(f"event {part.first}", (Piece(f"{indent}  {_within(job, what)}"), result), part.first)
+        return Row(_key(part), (Piece(f"{indent}  {_within(job, what)}"), result), part.first)
     mark = _OPEN if part.index in opened else _CLOSED
     style: Style = "title" if part.level is Level.ACTION else "strong"
     label = Piece(f"{indent}{mark} {_within(job, bare(part.name))}", style)
     subject = (_SUBJECTS[part.level], part.name) if part.level in _SUBJECTS else ("", "")
-    return Row(f"span {part.index}", (label, outcome(recording, part.index)), part.first, subject)
+    return Row(_key(part), (label, outcome(recording, part.index)), part.first, subject)
 
 
 def _job_name(recording: Recording, part: Span | Run) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import Seq
+from vcdebug.model.names import JobId, Seq
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, muted
+from vcdebug.views.base import NO, YES, Column, OnDemand, Piece, Row, Table, muted
 
 COLUMNS = (
     Column("job", flexible=True),
@@ -22,11 +24,17 @@ COLUMNS = (
 
 
 def jobs(recording: Recording, seq: Seq, current: str = "") -> Table:
-    """Every job with its counts; those with something pending first."""
+    """Every job with its counts; those with which the cycle has something to do first."""
     state = recording.timeline.state_at(seq)
-    rows = [_row(job, state) for job in recording.session.jobs.values()]
-    rows.sort(key=lambda row: row.cells[3].text == "0")
-    return Table("Jobs", COLUMNS, rows, current=current)
+    names, all_jobs = _order(recording), recording.session.jobs
+    return Table("Jobs", COLUMNS, OnDemand(names, lambda i: _row(all_jobs[names[i]], state)), current=current)
+
+
+@lru_cache(maxsize=4)
+def _order(recording: Recording) -> tuple[JobId, ...]:
+    """Jobs that begin with something pending first: their places stay the same throughout."""
+    counts = recording.timeline.opening_counts
+    return tuple(sorted(recording.session.jobs, key=lambda job: TaskStatus.PENDING not in counts[job]))
 
 
 def _row(job: JobInfo, state: ClusterState) -> Row:

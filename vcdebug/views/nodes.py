@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
@@ -26,10 +27,11 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
         Column("remarks", flexible=True),
     )
     names = recording.node_names
-    rows = OnDemand(len(names), lambda i: _row(recording, names[i], state, dims))
+    rows = OnDemand(names, lambda i: _row(recording, names[i], state, dims))
     return Table("Nodes: idle/allocatable", columns, rows, current=current)
 
 
+@lru_cache(maxsize=4)
 def node_dimensions(recording: Recording) -> Sequence[str]:
     """Dimensions that some node has to offer, pods last."""
     found = dimensions(node.allocatable for node in recording.session.nodes.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.record import PopEvent
 from vcdebug.model.names import Seq
@@ -16,7 +18,8 @@ COLUMNS = (
     Column("left", right=True),
     Column("known", flexible=True),
 )
-AROUND = 200
+AROUND = 50
+LOOKED_AT = 2_000
 NOBODY = Tiers()
 _HOOKS = {"job": "job_order", "queue": "queue_order", "task": "task_order", "subjob": "sub_job_order"}
 _TIES = {
@@ -29,13 +32,9 @@ _TIES = {
 
 def order(recording: Recording, seq: Seq, event: PopEvent) -> Table:
     """Neighbouring pops of the same kind in the enclosing span, with what the comparison looks at."""
-    span = recording.tree.owner(seq)
-    first, last = (span.first, span.last) if span is not None else (1, len(recording))
-    first, last = max(first, seq - 20_000), min(last, seq + 20_000)
-    pops = [s for s in range(first, last + 1) if _is_pop(recording, s, event.kind, span)]
-    here = pops.index(seq)
-    shown = pops[max(0, here - AROUND) : here + AROUND]
-    rows = [_row(recording, s, turn, s == seq) for turn, s in enumerate(shown, start=max(0, here - AROUND) + 1)]
+    earlier, later = _neighbours(recording, seq, event.kind, step=-1), _neighbours(recording, seq, event.kind, step=1)
+    shown = [*reversed(earlier), seq, *later]
+    rows = [_row(recording, s, number - len(earlier), s == seq) for number, s in enumerate(shown)]
     words = f"{event.left} left in the queue" if event.left else "the queue is empty now"
     head = (
         line("pop ", Piece(bare(event.name), "strong"), f"  {words}"),
@@ -44,16 +43,27 @@ def order(recording: Recording, seq: Seq, event: PopEvent) -> Table:
     return Table(f"Order: {event.kind}s", COLUMNS, rows, head=head, current=f"event {seq}")
 
 
-def _is_pop(recording: Recording, seq: Seq, kind: str, span: object) -> bool:
-    event = recording.event(seq)
-    return isinstance(event, PopEvent) and event.kind == kind and recording.tree.owner(seq) is span
+def _neighbours(recording: Recording, seq: Seq, kind: str, *, step: int) -> list[Seq]:
+    """Pops of the same kind directly in the same span, the nearest first."""
+    span, pops = recording.tree.owner(seq), recording.index.of_type(PopEvent)
+    first, last = (span.first, span.last) if span is not None else (1, len(recording))
+    found: list[Seq] = []
+    position = bisect_left(pops, seq) + step
+    for _ in range(LOOKED_AT):
+        if not 0 <= position < len(pops) or not first <= pops[position] <= last or len(found) == AROUND:
+            break
+        event = recording.event(pops[position])
+        if isinstance(event, PopEvent) and event.kind == kind and recording.tree.owner(pops[position]) is span:
+            found.append(pops[position])
+        position += step
+    return found
 
 
 def _row(recording: Recording, seq: Seq, turn: int, here: bool) -> Row:
     event = recording.event(seq)
     assert isinstance(event, PopEvent)
     cells = (
-        muted(str(turn)),
+        muted(f"{turn:+}" if turn else "now"),
         Piece(HERE if here else "", "here"),
         Piece(event.name, "strong" if here else ""),
         Piece(str(event.left)),

@@ -32,7 +32,8 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
         Column("reason", flexible=True),
     )
     verdicts = _verdicts(recording, event, [status for status, _ in reasons])
-    rows = OnDemand(len(verdicts), lambda i: _node_row(recording, *verdicts[i], letters))
+    names = [recording.node_names[row] for row, _ in verdicts]
+    rows = OnDemand(names, lambda i: _node_row(recording, *verdicts[i], letters))
     title = f"Predicates for {bare(event.task)}"
     return Table(title, columns, rows, head=tuple(_head(event, reasons, letters)))
 

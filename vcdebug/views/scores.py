@@ -36,7 +36,8 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     tied = int(np.count_nonzero(event.total == top))
     words = f"{tied} tie at the top" if tied > 1 else ""
     head = (line(count(len(event.rows), "node"), muted(f"  {words}")),)
-    rows = OnDemand(len(order), lambda i: _row(recording, event, int(order[i]), top, [v for _, v in parts]))
+    names = [recording.node_names[row] for row in event.rows[order].tolist()]
+    rows = OnDemand(names, lambda i: _row(recording, event, int(order[i]), top, [v for _, v in parts]))
     return Table(title, columns, rows, head=head)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementEvent
@@ -28,6 +29,7 @@ class Life(NamedTuple):
     """The last event of its undoing; the end itself where nothing is undone."""
 
 
+@lru_cache(maxsize=64)
 def lives(recording: Recording, first: Seq, last: Seq) -> list[Life]:
     """The statements that lie in a stretch of events. A trial that is merged goes on as part of the other."""
     found: list[Life] = []

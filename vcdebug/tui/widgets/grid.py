@@ -17,7 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vcdebug.tui.widgets.layout import GAP, GUTTER, Placed, lay_out, pad
-from vcdebug.views.base import HERE, Row, Table
+from vcdebug.views.base import HERE, Row, Table, position_of
 
 CURSOR = "›"
 STYLES = ("title", "strong", "muted", "good", "bad", "warn", "accent", "here")
@@ -123,9 +123,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._relayout()
 
     def _find(self, key: str) -> int:
-        if not key:
-            return 0
-        return next((index for index, row in enumerate(self._rows) if row.key == key), 0)
+        return max(position_of(self._rows, key), 0) if key else 0
 
     # Geometry
 

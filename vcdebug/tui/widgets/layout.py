@@ -15,7 +15,7 @@ NARROWEST = 8
 LONG_WORD = 26
 WRAPPED_ROWS = 400
 """Tables up to this size wrap long text; larger ones have one line per row and shorten it."""
-SAMPLED_ROWS = 600
+SAMPLED_ROWS = 100
 
 
 class Placed(NamedTuple):

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from vcdebug.model.names import Seq
 from vcdebug.tui.messages import Goto
-from vcdebug.tui.moment import Moment
+from vcdebug.tui.moment import Moment, Stand
 from vcdebug.views.path import marks
 
 LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, HERE = "━", "┿", "▲", "○", "◆", "◉", "●"
@@ -26,6 +26,11 @@ class Timeline(Widget):
     DEFAULT_CSS = "Timeline { height: 1; padding: 0 1; color: $text; }"
 
     moment: reactive[Moment | None] = reactive(None)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cells: list[str] = []
+        self._drawn_for: tuple[tuple[Stand, ...], int] | None = None
 
     @property
     def bar_width(self) -> int:
@@ -42,26 +47,34 @@ class Timeline(Widget):
         width = self.bar_width
         if self.moment is None or width <= 0:
             return Text(LINE * max(width, 0))
-        cells = [LINE] * width
-        found = marks(self.moment.recording)
-        stops = [seq for stand in self.moment.breakpoints if stand.enabled for seq in stand.hits]
-        layers: list[tuple[str, Iterable[Seq]]] = [
-            (ACTION, found.actions),
-            (EVICT, found.evictions),
-            (COMMIT, found.commits),
-            (DISCARD, found.discards),
-            (BREAK, stops),
-            (HERE, (self.moment.seq,)),
-        ]
-        for mark, seqs in layers:
-            for seq in seqs:
-                cells[self.cell_of(seq)] = mark
+        cells = [*self._background(self.moment, width)]
+        cells[self.cell_of(self.moment.seq)] = HERE
         text = Text(no_wrap=True)
         for cell in cells:
             text.append(cell, _STYLES.get(cell, "dim"))
         if width < self.size.width:
             text.append(" " + LEGEND, "dim")
         return text
+
+    def _background(self, moment: Moment, width: int) -> list[str]:
+        """Everything but the position: drawn again only for another width or other breakpoints."""
+        if (moment.breakpoints, width) == self._drawn_for:
+            return self._cells
+        self._cells = [LINE] * width
+        found = marks(moment.recording)
+        stops = [seq for stand in moment.breakpoints if stand.enabled for seq in stand.hits]
+        layers: list[tuple[str, Iterable[Seq]]] = [
+            (ACTION, found.actions),
+            (EVICT, found.evictions),
+            (COMMIT, found.commits),
+            (DISCARD, found.discards),
+            (BREAK, stops),
+        ]
+        for mark, seqs in layers:
+            for seq in seqs:
+                self._cells[self.cell_of(seq)] = mark
+        self._drawn_for = (moment.breakpoints, width)
+        return self._cells
 
     def on_click(self, event: events.Click) -> None:
         """Go to the first event of the cell."""

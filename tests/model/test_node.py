@@ -17,6 +17,18 @@ def task_of(name: str, cpu: str, status: TaskStatus) -> TaskInfo:
     return task
 
 
+def test_a_capacity_may_name_what_the_allocatable_amounts_do_not() -> None:
+    manifest = {
+        "metadata": {"name": "n1"},
+        "status": {"capacity": {"cpu": "4", "pods": "110", "example.com/fpga": "2"}},
+    }
+    table = NodeTable([NodeInfo(manifest)])
+    assert ([2000.0], [0.0]) == (
+        table.column("capability", "example.com/fpga").tolist(),
+        table.column("allocatable", "example.com/fpga").tolist(),
+    )
+
+
 def cpus(info: NodeInfo) -> tuple[float, float, float, float]:
     return info.idle.milli_cpu, info.used.milli_cpu, info.releasing.milli_cpu, info.pipelined.milli_cpu
 

@@ -17,6 +17,8 @@ from vcdebug.errors import EngineError, VcdebugError
 EXIT_CODES = {Outcome.DONE: 0, Outcome.UNSCHEDULED: 2, Outcome.DIFFERENT: 2, Outcome.PROBLEMS: 2}
 EXIT_ERROR = 1
 EXIT_INTERRUPTED = 130
+EXIT_READER_LEFT = 141
+"""As a program that SIGPIPE ends: nobody is there to be told."""
 DEFAULT_COMMAND = "open"
 DESCRIPTION = "An omniscient debugger for the scheduling cycles of Volcano."
 REPORT = "this is a fault of vcdebug; run it again with VCDEBUG_TRACEBACK=1 and report what it says"
@@ -47,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _drop_stdout()
-        output.narrate("stdout was closed before everything was written")
+        return EXIT_READER_LEFT
     except OSError as error:
         output.narrate(_os_error_line(error))
     except RecursionError:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import TextIO
 
 PREFIX = "vcdebug: "
+LONGEST = 1200
+"""Characters of a line to stderr; what a file says may be quoted in it."""
 
 
 class Output:
@@ -32,12 +34,16 @@ class Output:
 
     def narrate(self, line: str) -> None:
         """One line about what happens."""
-        self.err.write(_writable(PREFIX + " ".join(line.split()), self.err) + "\n")
+        self.err.write(_writable(PREFIX + _short(" ".join(line.split())), self.err) + "\n")
         self.err.flush()
 
     def flush(self) -> None:
         """Everything written reaches the reader, or raises now."""
         self.out.flush()
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
 
 
 def _writable(text: str, stream: TextIO) -> str:

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from vcdebug.cli.sources import source
 from vcdebug.debugger.what_if import edited
+from vcdebug.errors import ConfigError
 from vcdebug.explain.coverage import uncovered
+from vcdebug.framework.conf import parse_conf
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.load import load
@@ -34,10 +36,10 @@ class Replayed(NamedTuple):
     seconds: dict[str, float]
 
 
-def load_snapshot(word: str) -> Loaded:
+def load_snapshot(word: str, complete: bool | None = None) -> Loaded:
     """Read a snapshot; raises SnapshotError when nothing in it can be replayed."""
     start = time.perf_counter()
-    snapshot = load(source(word))
+    snapshot = load(source(word), complete=complete)
     return Loaded(snapshot, time.perf_counter() - start)
 
 
@@ -47,13 +49,19 @@ def edited_snapshot(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
 
 
 def with_conf(snapshot: Snapshot, path: str) -> Snapshot:
-    """The snapshot under the scheduler configuration of a file."""
-    return replace(snapshot, scheduler_conf=Path(path).read_text(encoding="utf-8", errors="replace"))
+    """The snapshot under the scheduler configuration of a file; raises ConfigError for one that is rejected."""
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    conf = parse_conf(text)
+    if conf.built_in:
+        raise ConfigError(conf.problems[0].what, "the real scheduler would go by its built-in configuration", path)
+    return replace(snapshot, scheduler_conf=text)
 
 
-def replay_snapshot(word: str, *, seed: int | None = None, edits: Sequence[str] = ()) -> Replayed:
+def replay_snapshot(
+    word: str, *, complete: bool | None = None, seed: int | None = None, edits: Sequence[str] = ()
+) -> Replayed:
     """Read a snapshot, edit it and execute its cycle; a seed draws what upstream leaves to chance."""
-    loaded = load_snapshot(word)
+    loaded = load_snapshot(word, complete)
     if seed is not None:
         loaded.snapshot.chance = Chance.drawn(seed)
     recording = replay(edited_snapshot(loaded.snapshot, edits), clock=time.perf_counter)

@@ -14,6 +14,8 @@ def source(word: str) -> str | Path:
     """A path that exists, standard input, or the folder of a bundled snapshot."""
     if word == STDIN:
         return STDIN
+    if not word:
+        raise SnapshotError("the name of the snapshot is empty")
     path = Path(word)
     if path.exists():
         return path

@@ -76,9 +76,12 @@ def _only(keys: Sequence[str], word: str) -> str:
 
 def _unknown(word: str, known: Sequence[str]) -> NotFoundError:
     tails = {key.rpartition("/")[2]: key for key in known}
-    close = get_close_matches(word, known, 3, 0.5) or [
-        tails[tail] for tail in get_close_matches(word.rpartition("/")[2], list(tails), 3, 0.5)
-    ]
+    wanted = word.rpartition("/")[2]
+    close = (
+        get_close_matches(word, known, 3, 0.5)
+        or [tails[tail] for tail in get_close_matches(wanted, list(tails), 3, 0.5)]
+        or [key for tail, key in tails.items() if wanted and wanted in tail][:3]
+    )
     if close:
         return NotFoundError("no such job or pod", f"did you mean {', '.join(close)}?", word)
     return NotFoundError("no such job or pod", "vcdebug run lists the jobs", word)

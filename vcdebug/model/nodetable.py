@@ -40,7 +40,7 @@ class NodeTable:
         self._columns: dict[Field, FloatArray] = {}
         for row, node in enumerate(self.nodes):
             node.row, node.table = row, self
-            for resource in (node.allocatable, node.used):
+            for resource in (node.allocatable, node.used, node.capability):
                 for name in resource.scalars or ():
                     self.dims.setdefault(name, len(self.dims))
         self._fill()

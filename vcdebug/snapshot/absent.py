@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.snapshot.gather import Gathered, object_name
+from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.snapshot import Manifest
 
 
@@ -24,6 +25,22 @@ EXPECTED = (
 )
 
 _NO_SCHEDULER = "the scheduler does not see this pod"
+_COMPLETE = 'if they were written by hand, --complete fills that in (or "complete": true in meta.json)'
+
+
+def note_hand_written(found: Gathered) -> None:
+    """One Problem for all objects that no server can have returned."""
+    count = 0
+    for kind, manifests in found.objects.items():
+        namespaced = KIND_BY_NAME[kind].namespaced
+        for manifest in manifests:
+            metadata = manifest["metadata"]
+            bare = namespaced and not metadata.get("namespace")
+            if bare or (kind == "Pod" and (not metadata.get("uid") or not (manifest.get("status") or {}).get("phase"))):
+                count += 1
+    if count:
+        lack = "1 object lacks" if count == 1 else f"{count} objects lack"
+        found.report.add(f"{lack} what every server fills in (uid, phase, namespace)", _COMPLETE)
 
 
 def note_missing_fields(found: Gathered) -> None:

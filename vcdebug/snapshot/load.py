@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.absent import note_missing_fields
+from vcdebug.snapshot.absent import note_hand_written, note_missing_fields
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.complete import complete_objects
 from vcdebug.snapshot.gather import Gathered
@@ -32,8 +32,6 @@ from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 from vcdebug.snapshot.sources import Progress, Source, open_source, source_name
 
-NO_CONF = Problem("", "", "", "there is no scheduler configuration", "the scheduler's built-in one is used")
-
 
 def load(source: Source, *, complete: bool | None = None, progress: Progress | None = None) -> Snapshot:
     """The snapshot in a folder, archive, file or stream (`-` is stdin); raises SnapshotError if it holds no objects.
@@ -49,8 +47,6 @@ def load(source: Source, *, complete: bool | None = None, progress: Progress | N
     snapshot = _build(found, complete)
     snapshot.name = snapshot.name or source_name(source)
     snapshot.origin = _origin(source)
-    if snapshot.scheduler_conf is None and NO_CONF not in snapshot.problems:
-        snapshot.problems.append(NO_CONF)
     return snapshot
 
 
@@ -97,6 +93,7 @@ def _build(found: Gathered, complete: bool | None) -> Snapshot:
     if wanted:
         complete_objects(found.objects, found.files, flags)
     drop_duplicates(found)
+    note_hand_written(found)
     note_missing_namespaces(found)
     note_pod_uids(found)
     note_missing_fields(found)

@@ -45,6 +45,17 @@ SNAPSHOT_HELP = "a folder, .tar.gz, .zip or file of manifests, - for standard in
 def add_snapshot(parser: ArgumentParser) -> None:
     """The argument that most commands begin with."""
     parser.add_argument("snapshot", metavar="SNAPSHOT", help=SNAPSHOT_HELP)
+    add_complete(parser)
+
+
+def add_complete(parser: ArgumentParser) -> None:
+    """For manifests that were written by hand."""
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        default=None,
+        help="fill in what a server would have filled in hand-written manifests: uid, phase, namespace, defaults",
+    )
 
 
 def add_edits(parser: ArgumentParser, scope: str = "") -> None:

@@ -36,8 +36,9 @@ class Check(Command):
         if args.log == args.snapshot == STDIN:
             raise VcdebugError("the log and the snapshot cannot both come from standard input")
         lines = read_text(args.log).split("\n")
+        recording = replay_snapshot(args.snapshot, complete=args.complete).recording
         try:
-            checked = check_log(lines, replay_snapshot(args.snapshot).recording, cycle=args.cycle)
+            checked = check_log(lines, recording, cycle=args.cycle)
         except VcdebugError as error:
             raise error if error.where else type(error)(error.message, error.hint, args.log) from error
         if args.json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json
+from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_json
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -20,6 +20,7 @@ class Diff(Command):
         parser.add_argument("before", metavar="A", help="a snapshot, as for run")
         parser.add_argument("after", metavar="B", nargs="?", help="the other snapshot; without one, A once more")
         parser.add_argument("--conf", metavar="FILE", help="the second run takes its configuration from this file")
+        add_complete(parser)
         add_edits(parser, "for the second run only; ")
         add_json(parser)
 
@@ -32,8 +33,8 @@ class Diff(Command):
 
         if args.after is None and not args.edits and args.conf is None:
             raise VcdebugError("there is nothing to compare with", "give a second snapshot, --set or --conf")
-        first = load_snapshot(args.before).snapshot
-        second = first if args.after is None else load_snapshot(args.after).snapshot
+        first = load_snapshot(args.before, args.complete).snapshot
+        second = first if args.after is None else load_snapshot(args.after, args.complete).snapshot
         if args.conf is not None:
             second = with_conf(second, args.conf)
         before, after = replay(first), replay(edited_snapshot(second, args.edits))

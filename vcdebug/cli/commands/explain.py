@@ -24,12 +24,14 @@ class Explain(Command):
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.render import show
         from vcdebug.cli.reports import pending
+        from vcdebug.cli.reports.cycle import problem_count
         from vcdebug.cli.snapshots import replay_snapshot
         from vcdebug.explain.pending import explain
 
-        explanation = explain(replay_snapshot(args.snapshot, edits=args.edits).recording, args.job)
+        recording = replay_snapshot(args.snapshot, complete=args.complete, edits=args.edits).recording
+        explanation = explain(recording, args.job)
         if args.json:
             output.json(pending.document(explanation))
         else:
-            show(pending.blocks(explanation), output)
+            show([*pending.blocks(explanation), *problem_count(recording)], output)
         return Outcome.DONE if explanation.scheduled else Outcome.UNSCHEDULED

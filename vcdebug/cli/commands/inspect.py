@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vcdebug.cli.commands.base import Command, Outcome, add_json, add_snapshot
 from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
     from vcdebug.snapshot.snapshot import Snapshot
@@ -31,8 +32,8 @@ class Inspect(Command):
         from vcdebug.cli.reports import contents
         from vcdebug.cli.snapshots import load_snapshot
 
-        snapshot = load_snapshot(args.snapshot).snapshot
-        if args.against:
+        snapshot = load_snapshot(args.snapshot, args.complete).snapshot
+        if args.against is not None:
             return _against(snapshot, args, output)
         inspection = contents.inspect(snapshot)
         if args.json:
@@ -49,7 +50,10 @@ def _against(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
     from vcdebug.cli.textfile import read_text
     from vcdebug.explain.dump import compare_dump
 
-    comparison = compare_dump(read_text(args.against), snapshot)
+    try:
+        comparison = compare_dump(read_text(args.against), snapshot)
+    except VcdebugError as error:
+        raise error if error.where else type(error)(error.message, error.hint, args.against) from error
     if args.json:
         output.json(dumped.document(comparison))
     else:

@@ -36,7 +36,7 @@ class Odds(Command):
         from vcdebug.cli.snapshots import replay_snapshot
         from vcdebug.debugger.odds import Draw, Draws, portions, tally
 
-        base = replay_snapshot(args.snapshot, edits=args.edits).recording
+        base = replay_snapshot(args.snapshot, complete=args.complete, edits=args.edits).recording
         workers = min(args.workers or processors(), args.draws)
         draws: list[Draw] = []
         results: Iterator[list[Draw]] = executor(workers).run(Draws(base.snapshot), portions(args.draws, workers))

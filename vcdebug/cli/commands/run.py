@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot
 from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
     from vcdebug.trace.recording import Recording
@@ -38,8 +39,10 @@ class Run(Command):
         from vcdebug.cli.reports import cycle
         from vcdebug.cli.snapshots import replay_snapshot
 
-        recording, seconds = replay_snapshot(args.snapshot, seed=args.seed, edits=args.edits)
-        if args.trace:
+        if args.json and args.trace == STDOUT:
+            raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
+        recording, seconds = replay_snapshot(args.snapshot, complete=args.complete, seed=args.seed, edits=args.edits)
+        if args.trace is not None:
             _write_trace(recording, args.trace, output)
         if args.json:
             output.json(cycle.document(recording, seconds))

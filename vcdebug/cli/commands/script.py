@@ -37,7 +37,7 @@ class Script(Command):
         if args.snapshot == STDIN and args.file == STDIN:
             raise VcdebugError("standard input cannot be both the snapshot and the commands")
         lines = _lines(args.file)
-        driver = Driver(replay_snapshot(args.snapshot, edits=args.edits).recording)
+        driver = Driver(replay_snapshot(args.snapshot, complete=args.complete, edits=args.edits).recording)
         waits = _run(driver, lines, args, output)
         return Outcome.UNSCHEDULED if waits else Outcome.DONE
 

@@ -39,8 +39,7 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     """For people."""
     done = effects(recording)
     yield Line(_title(recording, seconds), "title")
-    if problems := input_problems(recording):
-        yield Line(f"{_count(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")
+    yield from problem_count(recording)
     yield Line("")
     yield Grid(ACTION_HEADS, tuple(_action_rows(done, seconds)))
     if done.panic is not None:
@@ -53,6 +52,12 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
         yield Line("")
         yield Line("quirks of the scheduler that acted", "title")
         yield from (Line(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in recording.notes)
+
+
+def problem_count(recording: Recording) -> Iterator[Line]:
+    """One line where something is wrong with the input."""
+    if problems := input_problems(recording):
+        yield Line(f"{_count(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")
 
 
 def _cost(done: Effects) -> str:

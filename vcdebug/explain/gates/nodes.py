@@ -128,7 +128,7 @@ def larger_than_any(case: Case, task: TaskInfo, room: Room) -> Finding:
 def unresolvable(case: Case, task: TaskInfo, room: Room) -> Finding:
     """No node can ever take the task as it is."""
     if not room.nodes:
-        sentence = f"there is no node in the session that could take {task.name}."
+        sentence = f"The session has no nodes at all, so nothing can take {task.name}."
         return Finding(UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(case, task), ("add nodes",))
     reasons = room.histogram
     several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)

@@ -1,0 +1,71 @@
+"""Manifests that a person wrote: what is said about them, and --complete."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.transcripts import call
+
+HAND_WRITTEN = """
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {capacity: {cpu: 4, memory: 8Gi, pods: 110}}}
+- {apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: pg}, spec: {minMember: 1}}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: p-0, annotations: {scheduling.k8s.io/group-name: pg}}
+  spec: {schedulerName: volcano, containers: [{name: c, resources: {requests: {cpu: 1}}}]}
+"""
+
+
+@pytest.fixture
+def manifests(tmp_path: Path) -> str:
+    path = tmp_path / "manifests.yaml"
+    path.write_text(HAND_WRITTEN)
+    return str(path)
+
+
+def test_inspect_says_how_to_complete_them(manifests: str) -> None:
+    code, out, err = call(["inspect", manifests])
+    assert (2, "") == (code, err)
+    assert "2 objects lack what every server fills in" in out
+    assert "--complete fills that in" in out
+
+
+def test_explain_says_that_the_input_has_problems(manifests: str) -> None:
+    assert "problems in the input: see vcdebug inspect" in call(["explain", manifests, "pg"])[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["run", "FILE"], 0),
+        (["explain", "FILE", "default/pg"], 0),
+        (["diff", "FILE", "--set", "Pod/default/p-0:spec.priority=7"], 0),
+        (["odds", "FILE", "-n", "1"], 0),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_every_command_completes_them(arguments: list[str], code: int, manifests: str) -> None:
+    done, _, err = call([*(manifests if word == "FILE" else word for word in arguments), "--complete"])
+    assert (code, "") == (done, err)
+
+
+def test_a_completed_snapshot_lacks_nothing_but_a_configuration(manifests: str) -> None:
+    out = call(["inspect", manifests, "--complete"])[1]
+    assert "problems: 1\n  volcano-scheduler.conf: not in the snapshot" in out
+
+
+class Stdin:
+    def __init__(self, data: bytes) -> None:
+        self.buffer = io.BytesIO(data)
+
+
+def test_standard_input_is_completed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin(HAND_WRITTEN.encode()))
+    code, out, _ = call(["run", "-", "--complete"])
+    assert 0 == code
+    assert "default/p-0" in out

@@ -56,6 +56,8 @@ class Table:
     foot: tuple[Line, ...] = ()
     current: str = ""
     """The key of the row that the present event belongs to."""
+    sought: str = ""
+    """The key of the row to bring into sight where no row is current."""
     wraps: bool = True
     """Whether long text takes further lines; otherwise it is shortened."""
 

@@ -40,7 +40,14 @@ def _table(found: Equation) -> Table:
     )
     rows = [_row(found, term) for term in found.terms]
     head = (line(muted(short_names(found.formula))),)
-    return Table(f"{TITLE}  {short_names(found.title)}", columns, rows, head=head, foot=tuple(_foot(found)))
+    return Table(
+        f"{TITLE}  {short_names(found.title)}",
+        columns,
+        rows,
+        head=head,
+        foot=tuple(_foot(found)),
+        sought=found.deciding or "",
+    )
 
 
 def short_names(text: str) -> str:

@@ -67,6 +67,7 @@ def help_table(bindings: Iterable[BindingType]) -> Table:
     head = (
         line("Capitals go back. Type / to search this help."),
         line(muted("timeline  "), LEGEND.strip(), muted("   tree  "), "▸ closed ▾ open ● here"),
+        line(muted("equation  "), "✓ holds ✗ does not – not judged ◀ decides"),
     )
     foot = (
         line(),

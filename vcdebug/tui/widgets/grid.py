@@ -88,7 +88,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         same = table.title == self.table.title
         self.table = table
         self._apply_filter()
-        self.cursor = self._find(table.current if table.current and follow else kept if same else table.current)
+        wanted = table.current or table.sought
+        self.cursor = self._find(wanted if wanted and follow else kept if same else wanted)
         if not same:
             self.scroll_to(0, 0, animate=False)
         self.show_cursor()

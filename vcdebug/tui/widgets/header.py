@@ -47,7 +47,7 @@ class Header(Widget):
         return Text.assemble((" vcdebug ", "bold reverse"), f" {name}  cycle 1  event ", (count, "bold"))
 
     def _reason(self, moment: Moment) -> Text:
-        return Text(f"stopped at: {moment.reason}" if moment.reason not in USUAL else "", style="italic")
+        return Text(f"at: {moment.reason}" if moment.reason not in USUAL else "", style="italic")
 
     def _right(self, moment: Moment) -> Text:
         on = len([stand for stand in moment.breakpoints if stand.enabled])

@@ -1,76 +1,102 @@
-"""Load, cycle, events, peak memory, and the ratio to the time that the real scheduler needed.
+"""Load, open, each action, recording, memory, reading back and export, and the ratio to the real scheduler's cycle.
 
-Takes snapshots as arguments; without any, the measured ones beside the checkout, and without those the bundled ones.
+python -m tests.bench.bench [--json FILE] [--made-up-to NODES] [SNAPSHOT ...]
+
+Without snapshots: those beside the checkout where present, and clusters that the bench makes itself. Seconds are
+processor seconds of a fresh process per snapshot, so they include the imports of its plugins.
 """
 
+import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vcdebug.snapshot.bundled import bundled
+from tests.bench.made import SIZES, write
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PERF = CHECKOUT.parent / "shared" / "perf"
-HEADER = ("snapshot", "load s", "cycle s", "events", "peak MB", "ratio")
+Figures = dict[str, Any]
+
+COLUMNS = (
+    ("load", "load s", "{:.2f}"),
+    ("open", "open s", "{:.2f}"),
+    ("enqueue", "enqueue", "{:.2f}"),
+    ("allocate", "allocate", "{:.2f}"),
+    ("preempt", "preempt", "{:.2f}"),
+    ("reclaim", "reclaim", "{:.2f}"),
+    ("backfill", "backfill", "{:.2f}"),
+    ("close", "close", "{:.2f}"),
+    ("cycle", "cycle s", "{:.2f}"),
+    ("ratio", "ratio", "{:.2f}"),
+    ("recording", "record s", "{:.2f}"),
+    ("events", "events", "{}"),
+    ("bytes_per_event", "B/event", "{:.0f}"),
+    ("recording_mb", "rec MB", "{:.0f}"),
+    ("peak_mb", "peak MB", "{:.0f}"),
+    ("index", "index s", "{:.2f}"),
+    ("jump_p95", "jump s", "{:.3f}"),
+    ("back_p95", "back s", "{:.3f}"),
+    ("predicate_table", "pred.tab", "{:.3f}"),
+    ("score_table", "scor.tab", "{:.3f}"),
+    ("export", "export s", "{:.1f}"),
+)
 
 
-def snapshots() -> list[Path]:
-    measured = [PERF / name for name in baseline()]
-    return [Path(name) for name in sys.argv[1:]] or measured or [one.path for one in bundled()]
-
-
-def baseline() -> dict[str, Any]:
+def baseline() -> Figures:
+    """The real scheduler's own seconds by snapshot."""
     file = PERF / "baseline.json"
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    found: Figures = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     return found
 
 
-def run(snapshot: Path) -> dict[str, Any] | None:
-    """The answer of `vcdebug run --json`, plus the peak memory of its process; None when it failed."""
-    command = [sys.executable, "-m", "tests.bench.bench", "--measure", str(snapshot)]
+def measured(snapshot: Path) -> Figures:
+    """The figures of one snapshot, from a process of its own so that the peak is its own."""
+    command = [sys.executable, "-m", "tests.bench.measure", str(snapshot)]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"{snapshot.name}: {done.stderr.strip()}", file=sys.stderr)
-        return None
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
-
-
-def measure(snapshot: str) -> None:
-    """Run in a process of its own, so that the peak is this snapshot's."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
-        command = [sys.executable, "-m", "vcdebug", "run", snapshot, "--json"]
-        code = subprocess.run(command, stdout=out, check=False).returncode
-        out.seek(0)
-        text = out.read()
-    if code:
-        raise SystemExit(code)
-    answer = json.loads(text)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(json.dumps({"seconds": answer["seconds"], "events": answer["events"], "peak": peak}))
-
-
-def row(snapshot: Path) -> tuple[str, ...]:
-    answer = run(snapshot)
-    if answer is None:
-        return (snapshot.name, "failed", "", "", "", "")
-    seconds = answer["seconds"]
+        return {"name": snapshot.name, "failed": done.stderr.strip()}
+    figures: Figures = {"name": snapshot.name, **json.loads(done.stdout)}
+    figures["recording"] = max(0.0, figures["cycle"] - figures["unrecorded"])
     real = baseline().get(snapshot.name, {}).get("scheduler_seconds", {}).get("total")
-    ratio = f"{seconds['cycle'] / real:.2f}" if real else "-"
-    numbers = (f"{seconds['load']:.2f}", f"{seconds['cycle']:.2f}", str(answer["events"]), f"{answer['peak']:.0f}")
-    return (snapshot.name, *numbers, ratio)
+    if real:
+        figures["ratio"] = figures["cycle"] / real
+    return figures
+
+
+def snapshots(arguments: argparse.Namespace, folder: Path) -> Iterator[Path]:
+    """What was named, or everything there is, smallest made cluster first."""
+    if arguments.snapshots:
+        yield from arguments.snapshots
+        return
+    yield from (PERF / name for name in baseline())
+    yield from (write(size, folder) for size in SIZES if size.nodes <= arguments.made_up_to)
+
+
+def row(figures: Figures) -> str:
+    """One line of the table."""
+    cells = (text.format(figures[key]) if key in figures else "-" for key, _, text in COLUMNS)
+    return f"{figures['name']:<20}" + "".join(f"{cell:>9}" for cell in cells)
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--measure"]:
-        measure(sys.argv[2])
-        return
-    for cells in (HEADER, *map(row, snapshots())):
-        print(f"{cells[0]:<32}" + "".join(f"{cell:>10}" for cell in cells[1:]), flush=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("snapshots", nargs="*", type=Path)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--made-up-to", type=int, default=10_000, metavar="NODES", help="largest cluster to make")
+    arguments = parser.parse_args()
+    print(f"{'snapshot':<20}" + "".join(f"{title:>9}" for _, title, _ in COLUMNS), flush=True)
+    every: list[Figures] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for snapshot in snapshots(arguments, Path(folder)):
+            every.append(measured(snapshot))
+            print(row(every[-1]), flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(every, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.quirks import SEARCH_SAMPLED
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.framework.session import Session
-from vcdebug.framework.shown import statuses
 from vcdebug.gomath import div
 from vcdebug.model.fiterror import FitErrors
 from vcdebug.model.names import BoolArray, Codes, IntArray
@@ -186,7 +185,7 @@ def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
             ssn.record.silent += 1
             code = int(ballot.call(task, row)[0])
             ssn.record.silent -= 1
-            result = statuses(ssn.reasons.statuses(code)) if code else None
+            result = ssn.shown_code(code) if code else None
             ssn.record.append(HookEvent(PREDICATE.upstream, ballot.plugin, subject, result))
             if code:
                 return code

@@ -5,6 +5,7 @@ Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore, SortNo
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -71,7 +72,7 @@ def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> Float
         for ballot in tier:
             scores: NodeScores | None = ballot.call(task, nodes)
             if scores is not None:
-                parts.append((f"{ballot.plugin}/batch", scores.total))
+                parts.append((sys.intern(f"{ballot.plugin}/batch"), scores.total))
                 parts.extend(scores.parts)
                 total = total + scores.total
     return total

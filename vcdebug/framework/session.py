@@ -18,6 +18,7 @@ from vcdebug.framework.draws import Draws
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Span
+from vcdebug.framework.shown import statuses
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.model.cluster import ClusterInfo
@@ -78,6 +79,7 @@ class Session:
         """Where the next search over nodes begins; shared by all actions of the process."""
         self._cycle_states: dict[TaskId, CycleState] = {}
         self._ledger_keepers: list[tuple[str, Plugin]] | None = None
+        self._shown_codes: dict[int, list[dict[str, object]]] = {}
         self.job_states: dict[JobId, JobState] = {}
         """What was last recorded of each job's state."""
         self._ripplers: list[tuple[str, Plugin]] | None = None
@@ -213,6 +215,13 @@ class Session:
         for name in sorted(self.plugins):
             for key, figures in self.plugins[name].reservation(job):
                 self.record.change("book", (name, key), figures)
+
+    def shown_code(self, code: int) -> list[dict[str, object]]:
+        """The statuses behind a code as the trace writes them: the same object each time."""
+        shown = self._shown_codes.get(code)
+        if shown is None:
+            shown = self._shown_codes[code] = statuses(self.reasons.statuses(code))
+        return shown
 
     # PodGroups
 

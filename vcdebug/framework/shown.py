@@ -24,13 +24,13 @@ def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[str, ...]:
 
 def job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """A question about a job."""
-    return (("job", args[0].uid),), answer
+    return args[0].subject, answer
 
 
 def job_valid(args: tuple[Any, ...], answer: ValidateResult | None) -> tuple[Subject, Any]:
     """JobValid: null, or the failed check."""
     result = answer and {"pass": answer.passed, "reason": answer.reason, "message": answer.message}
-    return (("job", args[0].uid),), result
+    return args[0].subject, result
 
 
 def sub_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:

@@ -40,6 +40,7 @@ class JobInfo(TaskSet):
         "queue",
         "revocable_zone",
         "sub_jobs",
+        "subject",
         "task_min_available",
         "task_min_available_total",
         "task_to_sub_job",
@@ -50,6 +51,8 @@ class JobInfo(TaskSet):
     def __init__(self, pod_group: PodGroup, default_queue: str, ordering: Ordering = ASCENDING) -> None:
         super().__init__(pod_group.min_member, ordering)
         self.uid = f"{pod_group.namespace}/{pod_group.name}"
+        self.subject = (("job", self.uid),)
+        """How a record names it, the same object each time."""
         self.name = pod_group.name
         self.namespace = pod_group.namespace
         self.queue = pod_group.queue or default_queue

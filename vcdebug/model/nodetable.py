@@ -88,7 +88,8 @@ class NodeTable:
 
     def column(self, field: Field, dim: str) -> FloatArray:
         """One dimension over all nodes; do not write to it."""
-        return self._fresh(field)[self.dims.get(dim, -1)]
+        column: FloatArray = self._fresh(field)[self.dims.get(dim, -1)]
+        return column
 
     def matrix(self, field: Field) -> FloatArray:
         """(dimensions, nodes) of one field, refreshed; do not write to it."""

@@ -70,7 +70,9 @@ class NodeOrder(Plugin):
             ("tainttoleration.weight", "TaintToleration", self._taint_toleration),
             ("podtopologyspread.weight", "PodTopologySpread", self._pod_topology_spread),
         )
-        self._scorers = tuple((self._weights[key], part, score) for key, part, score in scorers if self._weights[key])
+        self._scorers = tuple(
+            (self._weights[key], f"nodeorder/batch/{part}", score) for key, part, score in scorers if self._weights[key]
+        )
 
     # Hooks
 
@@ -87,8 +89,8 @@ class NodeOrder(Plugin):
         for weight, part, score in self._scorers:
             scores = score(task.pod, nodes.rows)
             if scores is not None:
-                weighted: FloatArray = scores * float(weight)
-                parts.append((f"nodeorder/batch/{part}", weighted))
+                weighted: FloatArray = np.asarray(scores * float(weight), dtype=np.float64)
+                parts.append((part, weighted))
                 total = total + weighted
         return NodeScores(total, tuple(parts)) if parts else None
 

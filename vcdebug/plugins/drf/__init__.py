@@ -103,7 +103,7 @@ class Drf(Plugin):
         share = self.shares.get(task.job)
         if share is None:
             return None
-        return {"job": task.job, **share.figures()}
+        return share.ledger(task.job)
 
     def books(self) -> Mapping[str, object]:
         jobs = {uid: share.figures() for uid, share in self.shares.items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vcdebug.model.names import JobId
 from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
 
 _NOTHING: Mapping[str, float] = {}
@@ -52,6 +53,10 @@ class Share:
         self.allocated = allocated
         self.dominant, self.value = totals.dominant(allocated)
         self._figures: Mapping[str, object] | None = None
+
+    def ledger(self, job: JobId) -> Mapping[str, object]:
+        """What an operation shows of it."""
+        return {"job": job, "share": self.value, "dominant": self.dominant, "allocated": self.allocated.clone()}
 
     def figures(self) -> Mapping[str, object]:
         """What a recording shows of it: the same object until it changes."""

@@ -1,0 +1,160 @@
+"""Everything that is measured about one snapshot, in a process of its own, as JSON on stdout."""
+
+import contextlib
+import io
+import json
+import random
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.bench.weight import weights
+from vcdebug.actions import ACTIONS
+from vcdebug.debugger.debugger import Debugger
+from vcdebug.framework.conf import parse_conf
+from vcdebug.framework.cycle import run_cycle
+from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent
+from vcdebug.plugins import PLUGINS
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import collector_paused, replay
+from vcdebug.views.base import Table
+from vcdebug.views.predicates import predicate_grid
+from vcdebug.views.scores import score_grid
+
+clock = time.process_time
+"""Seconds of this process: others use the machine too."""
+LOOKS = 200
+EXPORTED = 50_000_000
+"""Bytes after which an export is stopped and scaled up."""
+
+
+def calibration() -> float:
+    """Seconds of a fixed loop of plain Python: what a time is compared with on an unknown machine."""
+    started, total, seen = clock(), 0, {}
+    for number in range(300_000):
+        total += number * number
+        seen[number & 255] = total
+    return clock() - started
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """What one call takes."""
+    started = clock()
+    work()
+    return clock() - started
+
+
+def peak() -> float:
+    """Megabytes of the process at its largest so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def without_recording(snapshot: Snapshot) -> float:
+    """Seconds of the same cycle with a record that takes nothing."""
+    record = Record()
+    record.silent = 1
+    conf = parse_conf(snapshot.scheduler_conf)
+    with collector_paused():
+        return seconds(lambda: run_cycle(snapshot, conf, record, plugins=PLUGINS, actions=ACTIONS))
+
+
+class FullError(Exception):
+    """Enough was written."""
+
+
+class Counted(io.StringIO):
+    """A file that only counts, and stops a long export."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.size = self.lines = 0
+
+    def write(self, text: str) -> int:
+        self.size += len(text)
+        self.lines += text == "\n"
+        if self.size > EXPORTED:
+            raise FullError
+        return len(text)
+
+
+def export(recording: Recording) -> dict[str, float]:
+    """Seconds and megabytes of JSON lines; a long one is measured in part and scaled by its events."""
+    file = Counted()
+    started = clock()
+    with contextlib.suppress(FullError):
+        write_jsonl(recording, file)
+    share = file.lines / len(recording)
+    return {"export": (clock() - started) / share, "export_mb": file.size / 1e6 / share, "export_share": share}
+
+
+def read(table: Table) -> int:
+    """Every cell of a table that is made on demand."""
+    return sum(len(row.cells) for row in table.rows)
+
+
+def reading(recording: Recording) -> dict[str, float]:
+    """Index, then p95 of jumps with what a screen asks at each, of steps back, and the largest tables."""
+    debugger, draw, total = Debugger(recording), random.Random(1), len(recording)
+    job = next(iter(recording.session.jobs), "")
+    found = {"index": seconds(lambda: (recording.index.names("task"), recording.tree, recording.timeline))}
+
+    def look(move: Callable[[], object]) -> float:
+        return seconds(lambda: (move(), debugger.moment(), debugger.state().job(job)))
+
+    jumps = sorted(look(lambda: debugger.goto(draw.randint(1, total))) for _ in range(LOOKS))
+    steps = []
+    for _ in range(LOOKS):
+        debugger.goto(draw.randint(1, total))
+        steps.append(look(lambda: debugger.into(back=True)))
+    found["jump_p95"], found["back_p95"] = jumps[LOOKS * 95 // 100], sorted(steps)[LOOKS * 95 // 100]
+    return {**found, **tables(recording)}
+
+
+def tables(recording: Recording) -> dict[str, float]:
+    """Seconds for every cell of the largest node × reason and node × score tables."""
+    events = recording.events
+    found: dict[str, float] = {}
+    passes = [(e.processed, n) for n, e in enumerate(events, 1) if isinstance(e, PredicateEvent)]
+    scores = [(len(e.rows), n) for n, e in enumerate(events, 1) if isinstance(e, ScoreEvent)]
+    if passes:
+        seq = max(passes)[1]
+        event = events[seq - 1]
+        assert isinstance(event, PredicateEvent)
+        found["table_nodes"] = event.processed
+        found["predicate_table"] = seconds(lambda: read(predicate_grid(recording, seq, event)))
+    if scores:
+        at = max(scores)[1]
+        score = events[at - 1]
+        assert isinstance(score, ScoreEvent)
+        found["score_table"] = seconds(lambda: read(score_grid(recording, at, score)))
+    return found
+
+
+def measure(path: str, *, brief: bool = False) -> dict[str, Any]:
+    """All figures of one snapshot; brief: without export and reading."""
+    loop = min(calibration() for _ in range(3))
+    started = clock()
+    snapshot = load(path)
+    loaded, load_peak = clock() - started, peak()
+    recording = replay(snapshot, clock=clock)
+    figures: dict[str, Any] = {"load": loaded, **recording.seconds, "events": len(recording), "calibration": loop}
+    figures.update(load_mb=load_peak, peak_mb=peak())
+    arrays, others = weights(recording)
+    figures.update(
+        arrays_mb=arrays / 1e6, recording_mb=(arrays + others) / 1e6, bytes_per_event=others / len(recording)
+    )
+    if not brief:
+        figures.update(reading(recording))
+        figures.update(export(recording))
+        del recording
+        figures["unrecorded"] = without_recording(load(path))
+    return figures
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1], brief="--brief" in sys.argv)))

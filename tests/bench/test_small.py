@@ -1,0 +1,44 @@
+"""The small end of the bench: a gross regression fails, measured against a plain loop of the same minute."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.made import SMALL, objects, write
+from tests.bench.measure import measure
+
+MOST_LOOPS = 60
+"""Cycle over calibration loop: about 15 as this was written, whatever the machine."""
+MOST_BYTES = 600
+"""Per event beyond per-node arrays, where each state event weighs most: a small cluster with few events."""
+TRIES = 3
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The best of a few tries: a busy machine slows some of them."""
+    snapshot = write(SMALL, tmp_path_factory.mktemp("made"))
+    return min((measure(str(snapshot), brief=True) for _ in range(TRIES)), key=lambda one: one["cycle"])
+
+
+def test_a_cycle_costs_few_calibration_loops(figures: dict[str, Any]) -> None:
+    assert figures["cycle"] / figures["calibration"] < MOST_LOOPS
+
+
+def test_an_event_weighs_little_beyond_its_arrays(figures: dict[str, Any]) -> None:
+    assert figures["bytes_per_event"] < MOST_BYTES
+
+
+def test_every_kind_of_work_is_in_the_made_cluster(figures: dict[str, Any]) -> None:
+    assert {"open", "enqueue", "allocate", "preempt", "backfill", "close"} <= figures.keys()
+    assert figures["events"] > SMALL.pods
+
+
+def test_a_made_cluster_is_the_same_each_time() -> None:
+    assert list(objects(SMALL)) == list(objects(SMALL))
+
+
+def test_a_made_cluster_has_its_size(tmp_path: Path) -> None:
+    kinds = [one["kind"] for one in objects(SMALL)]
+    assert (SMALL.nodes, SMALL.pods) == (kinds.count("Node"), kinds.count("Pod"))

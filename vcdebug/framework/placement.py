@@ -179,7 +179,7 @@ class PredicateHelper:
 def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
     """PredicateFn for one node outside a search: each plugin's answer is recorded; 0 or the objector's code."""
     row = ssn.node_table.single(node.row)
-    subject = (("task", task.key), ("node", node.name))
+    subject = (*task.pod.subject, ("node", node.name))
     for tier in ssn.ballots[PREDICATE.method]:
         for ballot in tier:
             ssn.record.silent += 1

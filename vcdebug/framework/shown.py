@@ -17,6 +17,9 @@ Show = Callable[[tuple[Any, ...], Any], tuple[Subject, Any]]
 """(arguments, answer) → (subject, result)."""
 
 
+_VOTES = {vote: ("vote", vote) for vote in (-1, 0, 1)}
+
+
 def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[str, ...]:
     """The tasks' names."""
     return tuple([task.key for task in tasks]) if tasks else ()
@@ -45,7 +48,7 @@ def queue(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
 
 def queue_task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """May the queue take the task?"""
-    return (("queue", args[0].name), ("task", args[1].key)), answer
+    return (("queue", args[0].name), *args[1].pod.subject), answer
 
 
 def state_queue_task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
@@ -60,14 +63,15 @@ def queue_candidates(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
 
 def task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """A question about a task."""
-    return (("task", args[0].key),), getattr(answer, "name", answer)
+    return args[0].pod.subject, getattr(answer, "name", answer)
 
 
 def victims(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Who may go for this task?"""
     offered, vote = answer
-    subject = (("task", args[0].key), ("candidates", task_keys(args[1])), ("vote", vote))
-    return subject, task_keys(offered)
+    return (args[0].pod.subject[0], ("candidates", task_keys(args[1])), _VOTES.get(vote, ("vote", vote))), task_keys(
+        offered
+    )
 
 
 def unified_victims(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
@@ -91,7 +95,7 @@ def pre_predicate(args: tuple[Any, ...], answer: PluginError | None) -> tuple[Su
     result: Any = None
     if answer is not None:
         result = statuses(answer.statuses) if answer.statuses else {"error": answer.text}
-    return (("task", args[0].key),), result
+    return args[0].pod.subject, result
 
 
 def hyper_node_order(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:

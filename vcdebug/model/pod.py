@@ -43,6 +43,7 @@ class Pod:
         "nominated_node_name",
         "spec",
         "status",
+        "subject",
         "uid",
     )
 
@@ -54,6 +55,8 @@ class Pod:
         self.name: str = metadata.get("name", "")
         self.namespace: str = metadata.get("namespace", "")
         self.uid: str = metadata.get("uid", "")
+        self.subject = (("task", self.key),)
+        """How a record names its task, the same object each time."""
         self.labels: Mapping[str, str] = metadata.get("labels") or _EMPTY
         self.annotations: Mapping[str, str] = metadata.get("annotations") or _EMPTY
         self.creation_timestamp: str = metadata.get("creationTimestamp") or ""

@@ -46,6 +46,9 @@ class NodeRoom:
         objections = [status.reason for status in self.statuses if status.reason]
         if self.kind in ("unresolvable", "refused") and objections:
             return ", ".join(objections)
+        nowhere = [name for name, _ in self.short if self.allocatable.get(name) <= 0]
+        if nowhere:
+            return f"without {' and '.join(nowhere)}"
         if self.kind == "too small":
             return f"too small: {', '.join(name for name, _ in self.short)}"
         if self.short:
@@ -155,20 +158,24 @@ class Room:
         job = self.case.session.jobs.get(victim.job)
         status = self.status(victim.key)
         if job is None:
-            return "not a pod of Volcano"
+            return "outside Volcano"
         if not (preemptable_status(status) if action == "preempt" else status is TaskStatus.RUNNING):
             return f"{status.label}, not Running"
         if not victim.preemptable:
-            return "volcano.sh/preemptable is false"
+            return "with volcano.sh/preemptable false"
         if action == "preempt":
             return self._preempt_objection(victim, job.queue)
         if job.queue == self.case.job.queue:
             return "in the same queue"
-        return None if self.case.session.queues[job.queue].reclaimable else f"queue {job.queue} is not reclaimable"
+        return (
+            None
+            if self.case.session.queues[job.queue].reclaimable
+            else f"in queue {job.queue}, which is not reclaimable"
+        )
 
     def _preempt_objection(self, victim: TaskInfo, queue: str) -> str | None:
         if self.task.best_effort and not victim.best_effort:
-            return "requests resources, the preemptor none"
+            return "that request resources, as the preemptor does not"
         if queue != self.case.job.queue:
             return f"in queue {queue}"
         return "of the same job" if victim.job == self.case.job.uid else None

@@ -65,7 +65,7 @@ def _valid(case: Case) -> Step:
     if finding is not None:
         return Step("valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
     answers = case.hooks("JobValid")[-1:]
-    return Step("valid", "passed", f"{case.job.valid_task_num()} usable pods", tuple(seq for seq, _ in answers))
+    return Step("valid", "passed", plural(case.job.valid_task_num(), "usable pod"), tuple(seq for seq, _ in answers))
 
 
 def _placing(case: Case) -> Iterator[Step]:
@@ -166,7 +166,12 @@ def _victim_steps(visit: Visit) -> Iterator[Step]:
         yield Step(name, "not reached", "no node passed the predicates")
         return
     if not offered:
-        yield Step(name, "failed", f"none on {plural(len(nodes), 'node')}", tuple(seq for seq, _ in votes[:1]))
+        yield Step(
+            name,
+            "failed",
+            f"none on {plural(len(dict.fromkeys(node.node for node in nodes)), 'node')}",
+            tuple(seq for seq, _ in votes[:1]),
+        )
         return
     yield Step(name, "passed", f"on {plural(len(offered), 'call')} of plugins", (offered[0][0],))
     yield _vote_step(visit, offered)
@@ -184,7 +189,7 @@ def _vote_step(visit: Visit, offered: Sequence[Numbered]) -> Step:
     placed = bool(visit.planned)
     if not empty:
         return Step(name, "passed", "every plugin asked offers somebody", (offered[0][0],))
-    text = "; ".join(f"{plugin} offers nobody {len(seqs)} times" for plugin, seqs in empty.items())
+    text = "; ".join(f"{plugin} offers nobody {plural(len(seqs), 'time')}" for plugin, seqs in empty.items())
     seqs = tuple(sorted(seq for entries in empty.values() for seq in entries[:2]))
     return Step(name, "passed" if placed else "failed", text, seqs)
 

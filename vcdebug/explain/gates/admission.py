@@ -5,7 +5,8 @@ from __future__ import annotations
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
-from vcdebug.explain.gates.limits import TREE_PLUGIN, enqueue_limit
+from vcdebug.explain.gates.limits import TREE_PLUGIN, Limit, enqueue_limit
+from vcdebug.explain.gates.share import all_taken, open_it, whole_cluster
 from vcdebug.explain.gates.unseen import opened
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.inqueue import reserved_resource
@@ -69,8 +70,7 @@ def _closed(case: Case, seq: Seq, plugin: str) -> Finding:
         f"{case.job.uid} is not admitted: its queue {case.queue.name} is {state}, "
         f"and {plugin} rejects every PodGroup of a queue that is not Open."
     )
-    advice = (f"open the queue: vcctl queue operate -a open -n {case.queue.name}", "or move the job to an open queue")
-    return Finding(CLOSED, sentence, {}, _proof(seq, plugin), advice)
+    return Finding(CLOSED, sentence, {}, _proof(seq, plugin), open_it(case.queue))
 
 
 def _overcommit(case: Case, seq: Seq) -> Finding:
@@ -106,16 +106,20 @@ def _overcommit(case: Case, seq: Seq) -> Finding:
         "factor": Number(factor, ""),
         f"short.{name}": amounts.number(name, short),
     }
-    advice = (
-        f"free {amounts.named(name, short)}, ask for less in spec.minResources, or add nodes",
-        f"or raise overcommit-factor above {_factor_needed(minimum, inqueue, used, total, names):.2f}",
-    )
+    wanted = inqueue.clone().add(minimum).add(used)
+    advice = _overcommit_advice(wanted, total, names, amounts.named(name, short))
     return Finding(OVERCOMMIT, sentence, numbers, _proof(seq, "overcommit"), advice, lines)
 
 
-def _factor_needed(minimum: Resource, inqueue: Resource, used: Resource, total: Resource, names: list[str]) -> float:
-    needed = [(minimum.get(n) + inqueue.get(n) + used.get(n)) / total.get(n) for n in names if total.get(n) > 0]
-    return max(needed, default=1.0)
+def _overcommit_advice(wanted: Resource, total: Resource, names: list[str], short: str) -> tuple[str, ...]:
+    nowhere = [name for name in names if total.get(name) <= 0]
+    if nowhere:
+        return (f"no node has any {amounts.listed(nowhere)}: add one that has, or ask for none in spec.minResources",)
+    factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
+    return (
+        f"free {short}, ask for less in spec.minResources, or add nodes",
+        f"or raise overcommit-factor above {factor:.2f}",
+    )
 
 
 def _quota(case: Case, seq: Seq, plugin: str) -> Finding:
@@ -134,13 +138,19 @@ def _quota(case: Case, seq: Seq, plugin: str) -> Finding:
         f"{amounts.amount(name, minimum.get(name))} more exceeds that by {amounts.amount(name, limit.over(name))}."
     )
     numbers = {**amounts.numbers("minResources", minimum, limit.exceeded), **limit.numbers()}
-    more = amounts.named(name, limit.over(name))
-    advice = (
-        f"raise the capability of queue {limit.queue} by {more}, or wait until its jobs end",
-        "or ask for less in spec.minResources",
-    )
+    advice = (_more_room(case, limit), "or ask for less in spec.minResources")
     cause = CAPABILITY if plugin == TREE_PLUGIN and limit.hard else QUOTA
     return Finding(cause, sentence, numbers, _proof(seq, plugin), advice, limit.lines())
+
+
+def _more_room(case: Case, limit: Limit) -> str:
+    name = limit.first
+    if limit.hard:
+        more = amounts.named(name, limit.over(name))
+        return f"raise the capability of queue {limit.queue} by {more}, or wait until its jobs end"
+    if whole_cluster(case, limit.limit, name):
+        return all_taken(case, limit.queue, name)
+    return f"lower the guarantees of other queues, or wait until jobs of queue {limit.queue} end"
 
 
 def _unspecified(case: Case, seq: Seq, plugin: str) -> Finding:

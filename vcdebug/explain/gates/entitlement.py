@@ -6,6 +6,8 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates.limits import TREE_PLUGIN
+from vcdebug.explain.gates.share import larger_entitlement
 from vcdebug.explain.visits import Visit
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -40,12 +42,15 @@ def not_starving(case: Case, action: str, task: TaskInfo) -> Finding:
         "job.minAvailable": count(counts.min_available, "pods"),
         **amounts.numbers("request", task.init_resreq),
     }
+    if not answers:
+        advice: tuple[str, ...] = ("enable gang or priority (enableJobStarving) in a tier of the configuration",)
+        return Finding(NOT_STARVING, sentence, numbers, _start(case, action), advice)
     advice = (
         "wait for free room: pods beyond minMember never cost others theirs",
         f"or raise minMember above {counts.ready + counts.waiting}, so that the gang counts as incomplete",
     )
     lines = (f"starving = waiting {counts.waiting} + ready {counts.ready} < minMember {counts.min_available}: no",)
-    return Finding(NOT_STARVING, sentence, numbers, evidence or _start(case, action), advice, lines)
+    return Finding(NOT_STARVING, sentence, numbers, evidence, advice, lines)
 
 
 def _start(case: Case, action: str) -> tuple[Evidence, ...]:
@@ -87,14 +92,12 @@ def not_preemptive(case: Case, task: TaskInfo, seq: Seq, event: HookEvent) -> Fi
         f"deserved {amounts.amount(n, deserved.get(n))}"
         for n in names
     )
-    weights = [one.weight for one in case.session.queues.values() if one.weight > 0]
-    total = sum(weights)
     over = ", ".join(
         f"{amounts.amount(n, allocated.get(n) + request.get(n))} of {amounts.named(n, deserved.get(n))}" for n in names
     )
     sentence = (
         f"Queue {queue.name} may not reclaim for {task.name}: with it the queue would hold {over or 'too much'} that "
-        f"it deserves (weight {queue.weight} of {total}), so {event.plugin} says no."
+        f"it deserves{_weight(case, event.plugin)}, so {event.plugin} says no."
     )
     numbers = {
         **amounts.numbers("request", request),
@@ -103,6 +106,15 @@ def not_preemptive(case: Case, task: TaskInfo, seq: Seq, event: HookEvent) -> Fi
         **{f"short.{n}": amounts.number(n, allocated.get(n) + request.get(n) - deserved.get(n)) for n in names},
         "queue.weight": count(queue.weight, ""),
     }
-    advice = (f"raise spec.weight of queue {queue.name}, lower the others', or ask for less at once",)
+    advice = (larger_entitlement(case, event.plugin), "or ask for less at once")
     evidence = (Evidence(seq, f"{event.plugin}: queue {queue.name} is not entitled to more (Preemptive false)"),)
     return Finding(PREEMPTIVE, sentence, numbers, evidence, advice, lines)
+
+
+def _weight(case: Case, plugin: str) -> str:
+    """The queue's weight among the queues that have jobs: only they share the cluster."""
+    if plugin == TREE_PLUGIN:
+        return ""
+    names = dict.fromkeys(job.queue for job in case.session.jobs.values())
+    weights = [case.session.queues[name].weight for name in names]
+    return f" (weight {case.queue.weight} of {sum(weights)})"

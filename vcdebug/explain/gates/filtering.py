@@ -14,7 +14,8 @@ from vcdebug.model.names import TaskKey
 
 NOT_PREEMPTABLE = "victims-not-preemptable"
 NOT_RECLAIMABLE = "queue-not-reclaimable"
-ELSEWHERE = ("in the same queue", "in queue ", "of the same job", "not a pod of Volcano")
+SAME_QUEUE, OTHER_QUEUE, SAME_JOB, OUTSIDE = "in the same queue", "in queue ", "of the same job", "outside Volcano"
+UNRECLAIMABLE = "is not reclaimable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +39,27 @@ def filtered(case: Case, attempt: TaskTry, nodes: Sequence[NodeTry], room: Room)
                 spared += 1
             else:
                 objections.setdefault(objection, []).append(victim.key)
-    unreclaimable = [text for text in objections if text.endswith("is not reclaimable")]
+    unreclaimable = [text for text in objections if text.endswith(UNRECLAIMABLE)]
     most = max(objections, key=lambda text: len(objections[text]), default="")
     cause = NOT_RECLAIMABLE if unreclaimable and not _other_flags(objections) else NOT_PREEMPTABLE
     finding = _finding(cause, attempt, nodes, objections, spared)
-    return Filtered(finding, bool(most) and any(not text.startswith(ELSEWHERE) for text in objections))
+    return Filtered(finding, bool(most) and any(not _elsewhere(text) for text in objections))
+
+
+def _elsewhere(text: str) -> bool:
+    """Whether the pods were never the action's to take, whatever their flags."""
+    if text.endswith(UNRECLAIMABLE):
+        return False
+    return text in (SAME_QUEUE, SAME_JOB, OUTSIDE) or text.startswith(OTHER_QUEUE)
 
 
 def _other_flags(objections: dict[str, list[TaskKey]]) -> bool:
     """Whether something else than the queue's flag keeps as many pods of other queues."""
-    flagged = [key for text, keys in objections.items() if text.endswith("is not reclaimable") for key in keys]
+    flagged = [key for text, keys in objections.items() if text.endswith(UNRECLAIMABLE) for key in keys]
     other = [
         key
         for text, keys in objections.items()
-        if not text.endswith("is not reclaimable") and not text.startswith(ELSEWHERE)
+        if not text.endswith(UNRECLAIMABLE) and not _elsewhere(text)
         for key in keys
     ]
     return len(other) > len(flagged)
@@ -91,16 +99,16 @@ def _finding(
 
 def _advice(cause: str, order: Sequence[tuple[str, list[TaskKey]]]) -> tuple[str, ...]:
     if cause == NOT_RECLAIMABLE:
-        queue = next(text.split()[1] for text, _ in order if text.endswith("is not reclaimable"))
+        queue = next(text.split()[2].rstrip(",") for text, _ in order if text.endswith(UNRECLAIMABLE))
         return (f"set spec.reclaimable of queue {queue} to true",)
     reasons = [text for text, _ in order]
     advice = []
-    if any("preemptable is false" in text for text in reasons):
+    if any("preemptable false" in text for text in reasons):
         advice.append('remove volcano.sh/preemptable: "false" from pods that may be evicted')
-    if any(text.startswith("in queue ") for text in reasons):
+    if any(_elsewhere(text) and text.startswith(OTHER_QUEUE) for text in reasons):
         advice.append("preempt takes only from the same queue: reclaim takes from others")
-    if any(text == "in the same queue" for text in reasons):
+    if any(text == SAME_QUEUE for text in reasons):
         advice.append("reclaim takes only from other queues: preempt takes from the same one")
-    if any(text == "not a pod of Volcano" for text in reasons):
+    if any(text == OUTSIDE for text in reasons):
         advice.append("pods outside Volcano are never evicted: keep them off these nodes")
     return tuple(advice) or ("wait for free room, or add nodes",)

@@ -55,5 +55,6 @@ def _finding(case: Case, task: TaskInfo, room: Room, trial: Trial, helped: int) 
     end = case.action_ends(case.actions[-1])
     last = (Evidence(end, "the last action ends, and nothing was evicted"),) if end is not None else ()
     evidence = tuple(sorted((*(refused or search_evidence(case, task)), *last)))
-    advice = (f"put {trial.action} into actions, after allocate: the replay with it places the job",)
+    after = ", after allocate" if "allocate" in case.actions else ""
+    advice = (f"put {trial.action} into actions{after}: the replay with it places the job",)
     return Finding(NOT_CONFIGURED, sentence, numbers, evidence, advice, histogram_lines(room))

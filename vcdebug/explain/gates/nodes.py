@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
 from vcdebug.explain.gates.unseen import opened
 from vcdebug.explain.room import NodeRoom, Room
+from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, parse_taints, parse_tolerations, untolerated
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 
@@ -108,10 +111,11 @@ def larger_than_any(case: Case, task: TaskInfo, room: Room) -> Finding:
         name = beyond[0]
         node = largest[name]
         have = node.allocatable.get(name)
+        too_few = amounts.amount(name, request.get(name) - have)
+        largest_has = f"the largest node ({node.name}) has {amounts.amount(name, have)} in all, {too_few} too few"
         sentence = (
-            f"{task.name} asks {amounts.named(name, request.get(name))}, the largest node ({node.name}) has "
-            f"{amounts.amount(name, have)} in all, {amounts.amount(name, request.get(name) - have)} too few: "
-            "no eviction can help."
+            f"{task.name} asks {amounts.named(name, request.get(name))}, "
+            f"{largest_has if have > 0 else 'and no node has any'}: no eviction can help."
         )
         for each in beyond:
             numbers[f"largest.{each}"] = amounts.number(each, largest[each].allocatable.get(each))
@@ -121,8 +125,14 @@ def larger_than_any(case: Case, task: TaskInfo, room: Room) -> Finding:
             f"{task.name} asks {amounts.resource(request)}: some nodes are large enough in one of these, "
             "none is in all of them, and no eviction can help."
         )
-    advice = ("split the task into smaller ones, or add a node of that size",)
+    advice = _larger_advice([name for name in beyond if largest[name].allocatable.get(name) <= 0])
     return Finding(LARGER, sentence, numbers, search_evidence(case, task), advice, histogram_lines(room))
+
+
+def _larger_advice(nowhere: list[str]) -> tuple[str, ...]:
+    if nowhere:
+        return (f"add a node that has {listed(nowhere)}; for a device, look whether its plugin runs on the nodes",)
+    return ("split the task into smaller ones, or add a node of that size",)
 
 
 def unresolvable(case: Case, task: TaskInfo, room: Room) -> Finding:
@@ -136,7 +146,7 @@ def unresolvable(case: Case, task: TaskInfo, room: Room) -> Finding:
     none = f"None of {len(room.nodes)} nodes" if len(room.nodes) > 1 else f"{room.nodes[0].name}, the only node, cannot"
     can = "can ever" if len(room.nodes) > 1 else "ever"
     sentence = f"{none} {can} take {task.name} as it is: {text}{_wanted(task)}. Evictions would not help."
-    advice = _unresolvable_advice(task, [reason for reason, _ in reasons])
+    advice = _unresolvable_advice(task, room, [reason for reason, _ in reasons])
     return Finding(
         UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(case, task), advice, histogram_lines(room)
     )
@@ -149,18 +159,32 @@ def _wanted(task: TaskInfo) -> str:
     return f" (it wants {', '.join(f'{key}={value}' for key, value in sorted(selector.items()))})"
 
 
-def _unresolvable_advice(task: TaskInfo, reasons: list[str]) -> tuple[str, ...]:
+def _unresolvable_advice(task: TaskInfo, room: Room, reasons: list[str]) -> tuple[str, ...]:
     advice = []
     text = " ".join(reasons)
     if "affinity" in text or "selector" in text:
         advice.append("change the pod's nodeSelector or affinity, or label a node accordingly")
     if "taint" in text:
-        advice.append("add a toleration to the pod, or remove the taint")
+        taints = _untolerated(task, room)
+        which = f"{listed(taints)}, or remove the taint" if taints else "the taints"
+        advice.append(f"add a toleration to the pod for {which}")
     if "unschedulable" in text:
         advice.append("uncordon a node")
     if "volume" in text or "persistentvolume" in text:
         advice.append("look at the pod's claims and at the zones of their volumes")
     return tuple(advice) or ("change what the pod asks for",)
+
+
+def _untolerated(task: TaskInfo, room: Room) -> list[str]:
+    """`key=value:effect` of every taint that keeps the task off a node, but for a cordon."""
+    tolerations = parse_tolerations(task.pod.spec.get("tolerations"))
+    found: dict[str, None] = {}
+    for node in room.of_kind("unresolvable"):
+        for taint in parse_taints(room.case.session.nodes[node.name].taints):
+            if taint.key != UNSCHEDULABLE_TAINT_KEY and untolerated((taint,), tolerations):
+                value = f"={taint.value}" if taint.value else ""
+                found[f"{taint.key}{value}:{taint.effect}"] = None
+    return list(found)
 
 
 def _pod_count(case: Case, task: TaskInfo, room: Room) -> Finding:
@@ -187,23 +211,28 @@ def _mixed(case: Case, task: TaskInfo, room: Room) -> Finding:
     sentence = f"{task.name} ({amounts.resource(task.init_resreq)}) {where}: {text}"
     numbers, node = _numbers(task, room), room.nearest
     if node is not None and node.short:
-        name, missing = node.short[0]
-        free = max(node.future.get(name), 0.0)
-        sentence += (
-            f"; nearest is {node.name} with {amounts.named(name, free)} free, {amounts.amount(name, missing)} too few"
-        )
-        numbers[f"nearest.{name}"] = amounts.number(name, free)
-        numbers[f"short.{name}"] = amounts.number(name, missing)
+        free = [(name, max(node.future.get(name), 0.0)) for name, _ in node.short]
+        sentence += f"; nearest is {node.name} with {_all_named(free)} free, {_too_few(node)} too few"
+        numbers.update({f"nearest.{name}": amounts.number(name, value) for name, value in free})
+        numbers.update({f"short.{name}": amounts.number(name, missing) for name, missing in node.short})
     advice = _mixed_advice(task, room)
     return Finding(MIXED, f"{sentence}.", numbers, search_evidence(case, task), advice, histogram_lines(room))
+
+
+def _all_named(values: Sequence[tuple[str, float]]) -> str:
+    return " and ".join(amounts.named(name, value) for name, value in values)
+
+
+def _too_few(node: NodeRoom) -> str:
+    """What lacks; the name is not said twice where there is only one."""
+    return amounts.amount(*node.short[0]) if len(node.short) == 1 else _all_named(node.short)
 
 
 def _mixed_advice(task: TaskInfo, room: Room) -> tuple[str, ...]:
     advice = []
     if room.nearest is not None and room.nearest.short:
-        name, missing = room.nearest.short[0]
-        advice.append(f"free {amounts.named(name, missing)} on {room.nearest.name}, or add a node that fits")
+        advice.append(f"free {_all_named(room.nearest.short)} on {room.nearest.name}, or add a node that fits")
     refusals = [reason for node in room.of_kind("unresolvable") for reason in [node.reason]]
     if refusals:
-        advice.extend(_unresolvable_advice(task, refusals))
+        advice.extend(_unresolvable_advice(task, room, refusals))
     return tuple(advice) or ("add a node that fits",)

@@ -6,10 +6,12 @@ from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
 from vcdebug.explain.gates.limits import Limit, allocate_limit
+from vcdebug.explain.gates.share import all_taken, larger_entitlement, more_share, whole_cluster
 from vcdebug.explain.room import Room
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.queue import OPEN
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
 NOT_ALLOCATABLE = "queue-not-allocatable"
@@ -44,7 +46,12 @@ def _overused(case: Case, action: str, seq: Seq, event: HookEvent) -> Finding:
         **amounts.numbers("queue.deserved", deserved),
     }
     evidence = (Evidence(seq, f"{event.plugin} calls queue {case.queue.name} overused"),)
-    return Finding(OVERUSED, sentence, numbers, evidence, _more_share(case), lines)
+    return Finding(OVERUSED, sentence, numbers, evidence, _overused_advice(case, event.plugin, deserved), lines)
+
+
+def _overused_advice(case: Case, plugin: str, deserved: Resource) -> tuple[str, ...]:
+    whole = [name for name, value in deserved.items() if value > 0 and whole_cluster(case, deserved, name)]
+    return (all_taken(case, case.queue.name, whole[0]) if whole else larger_entitlement(case, plugin),)
 
 
 def refusals(case: Case) -> list[tuple[Seq, HookEvent]]:
@@ -67,7 +74,7 @@ def not_allocatable(case: Case, task: TaskInfo, room: Room, seq: Seq, event: Hoo
     }
     evidence = (Evidence(seq, f"{event.plugin}: queue {case.queue.name} may not allocate {task.key}"),)
     sentence = _sentence(case, task, free, event.plugin, limit)
-    return Finding(NOT_ALLOCATABLE, sentence, numbers, evidence, _more_share(case), limit.lines())
+    return Finding(NOT_ALLOCATABLE, sentence, numbers, evidence, more_share(case, event.plugin, limit), limit.lines())
 
 
 def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit) -> str:
@@ -84,10 +91,3 @@ def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit) -
         f"{amounts.amount(name, limit.taken.get(name))} of {amounts.named(name, limit.limit.get(name))} ({kind}), and "
         f"{amounts.amount(name, task.resreq.get(name))} more is {amounts.amount(name, limit.over(name))} over."
     )
-
-
-def _more_share(case: Case) -> tuple[str, ...]:
-    queue = case.queue
-    if queue.capability:
-        return (f"raise spec.capability of queue {queue.name}, or wait until its own jobs end",)
-    return (f"raise spec.weight ({queue.weight}) or spec.capability of queue {queue.name}, or use another queue",)

@@ -109,15 +109,18 @@ def _gang(case: Case, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> D
     lines = tuple(
         f"{uid}: {c.ready} ready, minMember {c.min_available}, {c.ready - c.min_available} to spare" for uid, c in jobs
     )
-    uid, counts = jobs[0]
+    whole = [entry for entry in jobs if entry[1].ready <= entry[1].min_available]
+    uid, counts = (whole or jobs)[0]
     spare = counts.ready - counts.min_available
     limit = f"only {spare} may go" if spare > 0 else "one less would break the gang"
     text = f"{uid} has {counts.ready} ready of minMember {counts.min_available}, {limit}"
-    more = f" (likewise {listed(u for u, _ in jobs[1:])})" if len(jobs) > 1 else ""
+    alike = [one for one, c in jobs if one != uid and (c.ready <= c.min_available) == (spare <= 0)]
+    more = f" (likewise {listed(alike)})" if alike else ""
+    switch = f"enable{getattr(case.recording.event(seq), 'point', 'Preemptable')}"
     numbers = {"victim.ready": count(counts.ready, "pods"), "victim.minAvailable": count(counts.min_available, "pods")}
     advice = (
         f"lower minMember of {uid} if it can run with fewer pods",
-        "or set enablePreemptable (enableReclaimable) of gang to false, and accept broken gangs",
+        f"or set {switch} of gang to false, and accept broken gangs",
     )
     return text + more, numbers, advice, lines
 

@@ -56,6 +56,15 @@ class Desk:
         """What a panel shows, whole."""
         return plain(self.panel(name).table)
 
+    def screen(self) -> str:
+        """Every character on the terminal."""
+        width, height = self.app.size
+        lines = self.app.screen._compositor.render_strips()
+        assert height == len(lines)
+        text = ["".join(segment.text for segment in line) for line in lines]
+        assert all(len(line) <= width + 8 for line in text)
+        return "\n".join(text)
+
     def status(self) -> str:
         return self.main.query_one(Status).message
 

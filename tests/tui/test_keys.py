@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.widgets import Input
 
 from tests.tui.driving import NARROW, Desk, opened
+from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.screens.chooser import ChooserScreen
@@ -156,7 +157,7 @@ async def test_tab_walks_over_all_visible_panels_and_comes_back() -> None:
 
 async def test_each_digit_brings_its_panel_on_a_narrow_screen() -> None:
     async with opened("preempt-works", NARROW) as desk:
-        for key in "123456789":
+        for key in (panel.KEY for panel in PANELS):
             await desk.press(key)
             focused = desk.main.focused
             assert isinstance(focused, Panel)

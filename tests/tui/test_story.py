@@ -2,20 +2,10 @@
 
 import pytest
 
-from tests.tui.driving import NARROW, WIDE, Desk, opened
+from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.framework.record import HookEvent, StatementEvent
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
-
-
-def screen_text(desk: Desk) -> str:
-    """Every character on the terminal."""
-    width, height = desk.app.size
-    lines = desk.app.screen._compositor.render_strips()
-    assert height == len(lines)
-    text = ["".join(segment.text for segment in line) for line in lines]
-    assert all(len(line) <= width + 8 for line in text)
-    return "\n".join(text)
 
 
 @SIZES
@@ -34,7 +24,7 @@ async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statemen
         assert "Victims: Preemptable for llm-finetune-worker-0" in votes
         assert "tier 1 decides" in votes
         assert "it would break the gang" in votes
-        assert "tier 1 decides" in screen_text(desk) or size == NARROW
+        assert "tier 1 decides" in desk.screen() or size == NARROW
 
         first = desk.seq
         await desk.press("s")
@@ -81,7 +71,7 @@ async def test_everything_essential_is_on_the_screen(size: tuple[int, int]) -> N
     async with opened(size=size) as desk:
         await desk.command("break victim")
         await desk.press("c", "s")
-        text = screen_text(desk)
+        text = desk.screen()
         for part in (
             "event 103/166",
             "gpu-a100-01",

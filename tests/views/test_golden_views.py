@@ -18,6 +18,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import Table, plain
 from vcdebug.views.detail import job_detail
+from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.flow import flow
 from vcdebug.views.jobs import jobs
@@ -73,6 +74,7 @@ CASES: list[tuple[str, str, str, View]] = [
     ("job-page", BLOCKED, "victim", first_job),
     ("node-page", BLOCKED, "victim", first_node),
     ("problems", BLOCKED, "victim", lambda recording, _: problems(recording)),
+    ("effects", WORKS, 'statement commit if action == "preempt"', effects),
 ]
 
 
@@ -106,7 +108,7 @@ def test_the_view_says_what_it_always_said(name: str, snapshot: str, words: str,
 def test_every_event_of_a_cycle_can_be_shown(name: str) -> None:
     recording = recording_of(name)
     for seq in range(1, len(recording) + 1):
-        for view in (moment, equation, statement, jobs, nodes, queues):
+        for view in (moment, equation, statement, jobs, nodes, queues, effects):
             table = view(recording, seq)
             assert table.title
             assert all(len(table.columns) == len(row.cells) for row in table.rows)

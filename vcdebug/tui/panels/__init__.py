@@ -2,6 +2,7 @@
 
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.panels.breakpoints import BreakpointsPanel
+from vcdebug.tui.panels.effects import EffectsPanel
 from vcdebug.tui.panels.equation import EquationPanel
 from vcdebug.tui.panels.flow import FlowPanel
 from vcdebug.tui.panels.jobs import JobsPanel
@@ -21,4 +22,5 @@ PANELS: tuple[type[Panel], ...] = (
     QueuesPanel,
     BreakpointsPanel,
     ProblemsPanel,
+    EffectsPanel,
 )

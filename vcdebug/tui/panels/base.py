@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.cells import cell_len
 from textual import events
+from textual.binding import Binding
 from textual.reactive import reactive
 
+from vcdebug.tui.messages import Goto
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Piece, Table, line, muted
 
 FRAME = 8
 """Cells of a frame's top that its title cannot have."""
+GO: Final = Binding("enter", "go", "go to this event", show=False)
+"""For panels whose rows are about events."""
 
 
 class Panel(Grid):
@@ -95,3 +99,8 @@ class Panel(Grid):
         shown = super().set_filter(text)
         self.show_filter()
         return shown
+
+    def action_go(self) -> None:
+        """Stand at the row's event."""
+        if self.cursor_row is not None:
+            self.post_message(Goto(self.cursor_row.seq))

@@ -6,9 +6,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from vcdebug.tui.messages import Goto
 from vcdebug.tui.moment import Moment
-from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.panels.base import GO, Panel
 from vcdebug.views.base import Table
 from vcdebug.views.flow import around, flow
 
@@ -23,7 +22,7 @@ class FlowPanel(Panel):
         Binding("right", "open(True)", "open the span", show=False),
         Binding("left", "open(False)", "close the span", show=False),
         Binding("space", "open", "open or close the span", show=False),
-        Binding("enter", "go", "go to this event", show=False),
+        GO,
     ]
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -68,8 +67,3 @@ class FlowPanel(Panel):
 
     def _redraw(self, moment: Moment) -> None:
         self.set_table(flow(moment.recording, self._opened, moment.seq), follow=False)
-
-    def action_go(self) -> None:
-        """Stand at the row's first event."""
-        if self.cursor_row is not None:
-            self.post_message(Goto(self.cursor_row.seq))

@@ -15,15 +15,13 @@ from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.screens.keys import ALWAYS, FOOTER
-from vcdebug.tui.screens.lists import NARROW, Lists
+from vcdebug.tui.screens.lists import NARROW, RIGHT, Lists
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import ONE_LINE, Header
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Key, Status
 from vcdebug.tui.widgets.timeline import Timeline
-
-RIGHT = ("moment", "equation", "statement")
 
 
 class Desk(Screen[str]):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
+from vcdebug.tui.panels import PANELS
+
 KEYS: list[BindingType] = [
     Binding("n,f10", "step('over')", "over: the next event or span on this level"),
     Binding("s,f11", "step('into')", "into: the next event, however deep"),
@@ -35,7 +37,7 @@ KEYS: list[BindingType] = [
     Binding("left_square_bracket", "about(True)", "previous event about it", show=False),
     Binding("tab", "app.focus_next", "next panel", show=False),
     Binding("shift+tab", "app.focus_previous", "previous panel", show=False),
-    *(Binding(str(digit), f"panel('{digit}')", f"panel {digit}", show=False) for digit in range(1, 10)),
+    *(Binding(panel.KEY, f"panel('{panel.KEY}')", f"panel {panel.TITLE}", show=False) for panel in PANELS),
     Binding("z", "zoom", "the panel alone, or all of them again"),
     Binding("y", "copy", "copy the cell"),
     Binding("Y", "copy(True)", "copy the panel", show=False),
@@ -61,6 +63,7 @@ FOOTER = (
     ("z", "zoom"),
     ("y", "copy"),
     ("Tab", "panel"),
+    (" ".join(panel.KEY for panel in PANELS), "panels"),
 )
 ALWAYS = (("?", "help"), ("q", "quit"))
 """The last keys of the footer, for which there is always room."""

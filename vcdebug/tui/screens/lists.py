@@ -13,7 +13,9 @@ from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.tabs import Tab, Tabs
 
 FLOW = "flow"
-LISTS = ("flow", "jobs", "nodes", "queues", "breaks", "problems")
+RIGHT = ("moment", "equation", "statement")
+"""Panels that stand beside the lists."""
+LISTS = tuple(name for panel in PANELS if (name := panel.TITLE.lower()) not in RIGHT)
 NARROW = 100
 
 
@@ -71,7 +73,7 @@ class Lists(Vertical):
             if name != FLOW or narrow:
                 shown_tabs.append(Tab(kind.KEY, kind.TITLE, name))
         tabs = self.query_one(Tabs)
-        tabs.tabs, tabs.active = tuple(shown_tabs), active
+        tabs.tabs, tabs.active, tabs.most_lines = tuple(shown_tabs), active, 1 if narrow else 2
 
     def _display(self, panel: Panel, shown: bool) -> None:
         appears = shown and not panel.display

@@ -1,18 +1,23 @@
-"""One line that names the panels sharing a place, the visible one marked."""
+"""The panels that share a place, by key and title, the visible one marked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.text import Text
 from textual import events
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+SHORTER = (None, 6, 5, 4, 3, 2, 0)
+"""Letters that titles keep where there is no room for all of them."""
+
 
 class Tab(NamedTuple):
-    """A panel's digit, title and widget id."""
+    """A panel's key, title and widget id."""
 
     key: str
     title: str
@@ -20,12 +25,13 @@ class Tab(NamedTuple):
 
 
 class Tabs(Widget):
-    """A click chooses, as the digit does."""
+    """A click chooses, as the key does; no tab is ever cut off: titles get shorter first."""
 
-    DEFAULT_CSS = "Tabs { height: 1; padding: 0 1; color: $text; }"
+    DEFAULT_CSS = "Tabs { height: auto; padding: 0 1; color: $text; }"
 
     active: reactive[str] = reactive("")
-    tabs: reactive[tuple[Tab, ...]] = reactive(())
+    tabs: reactive[tuple[Tab, ...]] = reactive((), layout=True)
+    most_lines: reactive[int] = reactive(1, layout=True)
 
     class Chosen(Message):
         """A tab was clicked."""
@@ -34,26 +40,64 @@ class Tabs(Widget):
             super().__init__()
             self.panel = panel
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As few lines as the titles need."""
+        return max(len(self.lines(width)), 1)
+
+    def lines(self, width: int) -> list[list[Tab]]:
+        """The tabs as they are written, line by line."""
+        return _lines(self.tabs, self.active, width, self.most_lines)
+
     def render(self) -> Text:
-        """Digits and titles; the visible one stands in brackets as well as reversed."""
+        """Keys and titles; the visible one stands in brackets as well as reversed."""
+        return Text("\n").join(self._line(tabs) for tabs in self.lines(self.size.width))
+
+    def _line(self, tabs: Sequence[Tab]) -> Text:
         text = Text(no_wrap=True, overflow="ellipsis")
-        for tab in self.tabs:
-            chosen = tab.panel == self.active
-            text.append(_words(tab, chosen=chosen), "bold reverse" if chosen else "")
+        for tab in tabs:
+            text.append(tab.title, "bold reverse" if tab.panel == self.active else "")
             text.append(" ")
         return text
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the mouse."""
         offset = event.get_content_offset(self)
+        lines = self.lines(self.size.width)
+        if offset is None or not 0 <= offset.y < len(lines):
+            return
         start = 0
-        for tab in self.tabs:
-            end = start + len(_words(tab, chosen=tab.panel == self.active)) + 1
-            if offset is not None and start <= offset.x < end:
+        for tab in lines[offset.y]:
+            end = start + len(tab.title) + 1
+            if start <= offset.x < end:
                 self.post_message(self.Chosen(tab.panel))
                 return
             start = end
 
 
-def _words(tab: Tab, *, chosen: bool) -> str:
-    return f"[{tab.key} {tab.title}]" if chosen else f"{tab.key} {tab.title}"
+def _lines(tabs: Sequence[Tab], active: str, width: int, most: int) -> list[list[Tab]]:
+    """The longest titles with which everything fits; the chosen one is always whole."""
+    lines: list[list[Tab]] = []
+    for letters in SHORTER:
+        lines = _filled([tab._replace(title=_words(tab, active, letters)) for tab in tabs], width)
+        if len(lines) <= most:
+            return lines
+    return lines
+
+
+def _words(tab: Tab, active: str, letters: int | None) -> str:
+    if tab.panel == active:
+        return f"[{tab.key} {tab.title}]"
+    return f"{tab.key} {tab.title[:letters]}".rstrip()
+
+
+def _filled(tabs: Sequence[Tab], width: int) -> list[list[Tab]]:
+    lines: list[list[Tab]] = []
+    used = width + 1
+    for tab in tabs:
+        size = len(tab.title)
+        if used + size > width:
+            lines.append([])
+            used = 0
+        lines[-1].append(tab)
+        used += size + 1
+    return lines

@@ -1,0 +1,40 @@
+"""The lists beside the flow: each key shows its panel, no tab is cut off, and rows lead to their events."""
+
+import pytest
+
+from tests.tui.driving import NARROW, WIDE, opened
+from vcdebug.tui.panels import PANELS
+from vcdebug.tui.screens.lists import LISTS
+from vcdebug.tui.widgets.tabs import Tabs
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+
+
+@SIZES
+async def test_the_tabs_name_every_key_at_every_width(size: tuple[int, int]) -> None:
+    async with opened("preempt-works", size) as desk:
+        listed = [panel for panel in PANELS if panel.TITLE.lower() in LISTS]
+        for panel in listed:
+            await desk.press(panel.KEY)
+            tabs = desk.main.query_one(Tabs)
+            lines = tabs.lines(tabs.size.width)
+            assert len(lines) == tabs.size.height
+            words = [tab.title for line in lines for tab in line]
+            assert [tab.key for tab in tabs.tabs] == [word.strip("[").split()[0] for word in words]
+            assert all(sum(len(tab.title) + 1 for tab in line) - 1 <= tabs.size.width for line in lines)
+
+
+@SIZES
+async def test_0_shows_what_the_cycle_writes_and_enter_goes_to_its_event(size: tuple[int, int]) -> None:
+    async with opened("preempt-works", size) as desk:
+        await desk.press("0")
+        assert desk.main.focused is desk.panel("effects")
+        assert "0 Effects" in desk.screen()
+        assert "evict" in desk.screen()
+        await desk.press("home")
+        row = desk.panel("effects").shown_rows[0]
+        assert desk.seq < row.seq
+        assert "muted" == row.cells[2].style
+        await desk.press("enter")
+        assert row.seq == desk.seq
+        assert "bad" == desk.panel("effects").shown_rows[0].cells[2].style

@@ -1,0 +1,55 @@
+"""What the cycle writes to the API server: done up to an event, still to come after it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from vcdebug.explain.writes import Write, writes
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import HERE, SKIPPED, YES, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
+
+COLUMNS = (
+    Column(""),
+    Column("event", right=True),
+    Column("write"),
+    Column("object", flexible=True, least=16),
+    Column("what", flexible=True, least=24),
+)
+_SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
+_STYLES: dict[str, Style] = {"bind": "good", "evict": "bad"}
+
+
+@lru_cache(maxsize=4)
+def _writes(recording: Recording) -> tuple[Write, ...]:
+    return writes(recording)
+
+
+def effects(recording: Recording, seq: Seq) -> Table:
+    """All writes in order; those of later events step back."""
+    found = _writes(recording)
+    keys = tuple(map(str, range(len(found))))
+    rows = OnDemand(keys, lambda i: _row(keys[i], found[i], seq))
+    done = sum(1 for write in found if write.seq <= seq)
+    here = next((keys[i] for i, write in enumerate(found) if write.seq == seq), "")
+    sought = keys[max(done - 1, 0)] if found else ""
+    return Table("Effects", COLUMNS, rows, (_summary(found, done),), current=here, sought=sought)
+
+
+def _summary(found: tuple[Write, ...], done: int) -> Line:
+    if not found:
+        return line(muted("this cycle writes nothing to the API server"))
+    return line(f"{count(done, 'write')} up to here", muted(f", {len(found) - done} later"))
+
+
+def _row(key: str, write: Write, seq: Seq) -> Row:
+    later = write.seq > seq
+    mark = Piece(SKIPPED, "muted") if later else Piece(HERE if write.seq == seq else YES, "here")
+    cells = (
+        mark,
+        Piece(str(write.seq), "muted" if later else ""),
+        Piece(write.verb, "muted" if later else _STYLES.get(write.verb, "")),
+        Piece(f"{write.kind} {write.object}", "muted" if later else ""),
+        Piece(write.text, "muted" if later else ""),
+    )
+    return Row(key, cells, write.seq, (_SUBJECTS.get(write.kind, ""), write.object))

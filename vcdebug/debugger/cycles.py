@@ -192,7 +192,8 @@ class Cycles:
     def next(self) -> Recording:
         """Run one more cycle."""
         snapshot = advance(self._recordings[-1], seconds=self._seconds, recreate=self._recreate)
-        self._recordings.append(replay(snapshot, clock=self._clock))
+        ask_extender = self._recordings[-1].session.ask_extender
+        self._recordings.append(replay(snapshot, clock=self._clock, ask_extender=ask_extender))
         return self._recordings[-1]
 
     def repeat(self) -> Repeat | None:

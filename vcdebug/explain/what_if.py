@@ -31,7 +31,8 @@ def with_action(recording: Recording, action: str) -> Recording:
     raw = dict(document) if isinstance(document, dict) else {}
     raw["actions"] = ", ".join(_inserted(recording.conf.actions, action))
     text = yaml.safe_dump(raw, sort_keys=False)
-    return replay(replace(recording.snapshot, scheduler_conf=text))
+    snapshot = replace(recording.snapshot, scheduler_conf=text)
+    return replay(snapshot, ask_extender=recording.session.ask_extender)
 
 
 def _inserted(actions: tuple[str, ...], action: str) -> list[str]:

@@ -19,6 +19,7 @@ from vcdebug.framework.record import ActionEvent, JobState, Level, NodeAmounts, 
 from vcdebug.framework.registry import resolve
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
+from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
 from vcdebug.model.resource import AssertPanic
 from vcdebug.snapshot.snapshot import Snapshot
@@ -53,9 +54,11 @@ def run_cycle(
     plugins: Registry,
     actions: Registry,
     tick: Tick = lambda _stage: None,
+    ask_extender: AskExtender | None = None,
 ) -> Session:
     """Execute the cycle into the record; a panic of the real scheduler ends it with a panic event."""
     ssn = Session(snapshot, conf, record)
+    ssn.ask_extender = ask_extender
     record.node_names = ssn.node_table.names
     with record.scope(Level.CYCLE, "cycle"):
         try:

@@ -19,6 +19,7 @@ from vcdebug.framework.hooks import Hook
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Span
 from vcdebug.framework.shown import statuses
+from vcdebug.framework.webhook import AskExtender
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.model.cluster import ClusterInfo
@@ -66,6 +67,8 @@ class Session:
         self.view = NodeView.build(self.node_table.names, self.nodes, gate=snapshot.flags.gate)
         self.draws = Draws(snapshot.chance.tie_seed)
         self.plugins: dict[str, Plugin] = {}
+        self.ask_extender: AskExtender | None = None
+        """The webhook of the plugin extender, where it may be called."""
         self.allocate_handlers: list[Handler] = []
         self.deallocate_handlers: list[Handler] = []
         self.functions: Functions = {}

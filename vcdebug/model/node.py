@@ -61,7 +61,7 @@ class NodeInfo:
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.oversubscription_node = parse_bool(self.labels.get(OVERSUBSCRIPTION_LABEL, "")) is True
         self.offline_job_evicting = parse_bool(self.annotations.get(OFFLINE_EVICTING_KEY, "")) is True
-        extra = _oversubscription(self.annotations)
+        extra = oversubscription(self.annotations)
         self.allocatable = Resource.from_list(status.get("allocatable")).add(extra)
         self.capability = Resource.from_list(status.get("capacity")).add(extra)
         self.idle = self.allocatable.clone()
@@ -205,7 +205,7 @@ def binding_error(node: str, task: TaskInfo, names: list[str], idle: Resource) -
     )
 
 
-def _oversubscription(annotations: Mapping[str, str]) -> Resource:
+def oversubscription(annotations: Mapping[str, str]) -> Resource:
     """Added whether or not the oversubscription label is set."""
     cpu, memory = annotations.get(OVERSUBSCRIPTION_CPU), annotations.get(OVERSUBSCRIPTION_MEMORY)
     return Resource(_parse_float(cpu), _parse_float(memory))

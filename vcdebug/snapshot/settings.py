@@ -114,12 +114,19 @@ def read_answers(file: str, document: Manifest, report: Report) -> dict[str, Any
             what = f"is {shown_value(by_key)}, not a mapping"
             report.add(what, "the verb's answers count as unknown", file=file, field=verb)
             continue
-        answers[verb] = {key: answer for key, answer in by_key.items() if isinstance(answer, dict)}
+        answers[verb] = {key: answer for key, answer in by_key.items() if _is_answer(answer)}
         for key, answer in by_key.items():
-            if not isinstance(answer, dict):
-                what = f"is {shown_value(answer)}, not a mapping"
+            if not _is_answer(answer):
+                what = f"is {shown_value(answer)}, neither a mapping nor a list of mappings"
                 report.add(what, "the answer counts as unknown", file=file, field=f"{verb}.{key}")
     return answers
+
+
+def _is_answer(answer: Any) -> bool:
+    """One answer, or several in the order of asking."""
+    if isinstance(answer, list):
+        return bool(answer) and all(isinstance(item, dict) for item in answer)
+    return isinstance(answer, dict)
 
 
 def conf_of(config_map: Manifest, key: str = CONF_KEY) -> object:

@@ -113,7 +113,7 @@ class Snapshot:
     usage: Mapping[str, Any] = field(default_factory=dict)
     """Measured node usage: node name -> time, cpu {period: percent}, mem {period: percent}."""
     extender: Mapping[str, Any] = field(default_factory=dict)
-    """Recorded answers of the extender's webhook: verb -> key -> answer."""
+    """Recorded answers of the extender's webhook: verb -> key -> answer or answers in order."""
     process: Process = field(default_factory=Process)
     """What the scheduler remembers of earlier cycles."""
     persistence: Persistence = "auto"

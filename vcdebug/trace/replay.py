@@ -12,6 +12,7 @@ from vcdebug.framework.cycle import SchedulerPanic, open_plugins, run_cycle
 from vcdebug.framework.record import Record
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
+from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.resource import AssertPanic
 from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.snapshot import Snapshot
@@ -20,12 +21,20 @@ from vcdebug.trace.recording import Recording
 Clock = Callable[[], float]
 
 
-def replay(snapshot: Snapshot, *, clock: Clock | None = None) -> Recording:
-    """Execute one cycle; a clock (seconds) is only used to time its stages."""
+def replay(snapshot: Snapshot, *, clock: Clock | None = None, ask_extender: AskExtender | None = None) -> Recording:
+    """Execute one cycle; a clock (seconds) is only used to time its stages, the extender's webhook only where given."""
     conf = parse_conf(snapshot.scheduler_conf)
     stages = Stages(clock)
     with collector_paused():
-        session = run_cycle(snapshot, conf, Record(), plugins=PLUGINS, actions=ACTIONS, tick=stages.end)
+        session = run_cycle(
+            snapshot,
+            conf,
+            Record(),
+            plugins=PLUGINS,
+            actions=ACTIONS,
+            tick=stages.end,
+            ask_extender=ask_extender,
+        )
     return Recording(snapshot, conf, session, stages.seconds)
 
 

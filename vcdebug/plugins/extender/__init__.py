@@ -1,13 +1,14 @@
 """extender: asks a webhook at the extension points that the configuration gives it a verb for.
 
 Upstream: plugins/extender.
-Differs: no call is made. Recorded answers (extender.json) are used; without one the plugin takes no part in that
-decision, and a note marks the event.
+Differs: recorded answers (extender.json) come first, the webhook is called only through the session's port; without
+either the plugin takes no part in that decision, and a note marks the event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, Event, NodeScores, Plugin, ScoreError, Victims
 from vcdebug.framework.session import Session
+from vcdebug.gotime import SECOND, parse_duration
 from vcdebug.model.fiterror import ERROR, SUCCESS, Status
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, NodeName
@@ -23,7 +25,9 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.extender.answers import Answers, Reply
+from vcdebug.plugins.extender import bodies
+from vcdebug.plugins.extender.answers import BAD_ANSWER, Answered, Answers, Question, Reply
+from vcdebug.plugins.extender.responses import task_key
 from vcdebug.snapshot.problem import Problem
 
 VERBS = {
@@ -43,6 +47,9 @@ VERBS = {
 """Method → the argument that names its verb; an empty verb registers nothing."""
 UNASKED = ("job_enqueued", "on_session_open", "on_session_close")
 """Calls whose answer changes nothing that a missing one could be marked for."""
+TIMEOUT = "extender.httpTimeout"
+YES_OR_NO = {"overused": "overused", "job_ready": "status"}
+"""Method → the field that says yes or no."""
 MANAGED = "extender.managedResources"
 NOT_A_LIST = "Could not parse argument for key {} to type []string: {}"
 
@@ -59,19 +66,33 @@ class Extender(Plugin):
         self._ignorable = arguments.get_bool("extender.ignorable", default=False)
         url = raw.get("extender.urlPrefix")
         self._url = url if isinstance(url, str) else ""
+        self._timeout = http_timeout(raw.get(TIMEOUT))
 
     def on_session_open(self, ssn: Session) -> None:
         """An error of the opening call silences the plugin for the session, unless it may be ignored."""
         self._ssn = ssn
+        self._answers = Answers(ssn, self._url, self._timeout)
         self._managed = self._managed_resources()
-        self._answers = Answers(ssn, self._url)
+        self.remembers_rows = "predicate" in self._verbs and self._answers.knows(self._verbs["predicate"])
         self.problems = tuple(self._missing())
-        reply = self._ask("on_session_open", "") if "on_session_open" in self._verbs else None
+        reply = (
+            self._ask("on_session_open", "", partial(bodies.opening, ssn)) if "on_session_open" in self._verbs else None
+        )
         if reply is not None and reply.error is not None and not self._ignorable:
             self._verbs = {method: verb for method, verb in self._verbs.items() if method == "on_session_close"}
         for method in VERBS:
             if method not in self._verbs:
                 ssn.withdraw(self, method)
+
+    def on_session_close(self, ssn: Session) -> None:
+        """Told only."""
+        if "on_session_close" in self._verbs:
+            self._tell("on_session_close", "", dict)
+
+    @property
+    def answered(self) -> Answered:
+        """What is known of the webhook's answers after the cycle, in extender.json's form."""
+        return self._answers.answered()
 
     def _managed_resources(self) -> list[str]:
         stated = self.arguments.raw.get(MANAGED)
@@ -87,8 +108,11 @@ class Extender(Plugin):
                 what = "extender.json holds no answer of this webhook"
                 yield Problem(CONF_FILE, "extender", VERBS[method], what, "the plugin takes no part in that decision")
 
-    def _ask(self, method: str, key: str) -> Reply | None:
-        return self._answers.ask(self._verbs[method], key)
+    def _ask(self, method: str, key: str, body: Callable[[], bodies.Body]) -> Reply | None:
+        return self._answers.ask(Question(method, self._verbs[method], key, body))
+
+    def _tell(self, method: str, key: str, body: Callable[[], bodies.Body]) -> Reply | None:
+        return self._answers.tell(Question(method, self._verbs[method], key, body))
 
     def _interested(self, task: TaskInfo) -> bool:
         """Whether a container names a managed resource; no list of them means every task."""
@@ -116,7 +140,8 @@ class Extender(Plugin):
         return codes
 
     def _verdict(self, task: TaskInfo, node: NodeName) -> int:
-        reply = self._ask("predicate", f"{task.key} {node}")
+        body = partial(bodies.predicate, task, self._ssn.nodes[node])
+        reply = self._ask("predicate", f"{task.key} {node}", body)
         if reply is None:
             return 0
         message, error = reply.field("status", str, "")
@@ -128,20 +153,25 @@ class Extender(Plugin):
         return self._ssn.reasons.code((Status(ERROR if code == SUCCESS else code, message, self.name),))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        reply = self._ask("batch_node_order", task.key) if self._interested(task) else None
+        if not self._interested(task):
+            return None
+        body = partial(bodies.prioritize, task, [self._ssn.nodes[name] for name in nodes.names])
+        reply = self._ask("batch_node_order", task.key, body)
         if reply is None:
             return None
-        scores, error = reply.field("nodeScore", dict, None)
-        if error is not None:
+        stated, error = reply.field("nodeScore", dict, None)
+        message, bad = reply.field("errorMessage", str, "")
+        scores, worse = _numbers(stated or {})
+        failure = error or bad or worse
+        if failure:
             if self._ignorable:
                 return None
-            raise ScoreError(error)
-        message = reply.body.get("errorMessage") or ""
-        if message or scores is None:
-            raise ScoreError(str(message))
+            raise ScoreError(failure)
+        if message or stated is None:
+            raise ScoreError(message)
         if not scores:
             return None
-        return NodeScores(np.array([float(scores.get(name, 0.0)) for name in nodes.names], dtype=np.float64))
+        return NodeScores(np.array([scores.get(name, 0.0) for name in nodes.names], dtype=np.float64))
 
     # Victims
 
@@ -152,7 +182,8 @@ class Extender(Plugin):
         return self._victims("reclaimable", reclaimer, candidates)
 
     def _victims(self, method: str, evictor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        reply = self._ask(method, evictor.key) if self._interested(evictor) else None
+        body = partial(bodies.victims, evictor, candidates)
+        reply = self._ask(method, evictor.key, body) if self._interested(evictor) else None
         if reply is None:
             return [], ABSTAIN
         status, error = reply.field("status", int, ABSTAIN)
@@ -160,12 +191,12 @@ class Extender(Plugin):
         if error or bad:
             return [], PERMIT if self._ignorable else REJECT
         by_key = {task.key: task for task in candidates}
-        return [by_key[key] for item in listed if (key := _task_key(item)) in by_key], status
+        return [by_key[key] for item in listed if (key := task_key(item)) in by_key], status
 
     # Jobs and queues
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        reply = self._ask("job_enqueueable", job.uid)
+        reply = self._ask("job_enqueueable", job.uid, partial(bodies.about_job, job))
         if reply is None:
             return ABSTAIN
         status, error = reply.field("status", int, ABSTAIN)
@@ -175,35 +206,36 @@ class Extender(Plugin):
 
     def job_enqueued(self, job: JobInfo) -> None:
         """Told only; its answer is not looked at."""
+        self._tell("job_enqueued", job.uid, partial(bodies.about_job, job))
 
     def overused(self, queue: QueueInfo) -> bool:
-        return self._yes_or_no("overused", queue.name, "overused", neutral=False)
+        return self._yes_or_no("overused", queue.name, partial(bodies.about_queue, queue), neutral=False)
 
     def job_ready(self, job: JobInfo) -> bool:
         """An error that may not be ignored counts as ready."""
-        return self._yes_or_no("job_ready", job.uid, "status", neutral=True)
+        return self._yes_or_no("job_ready", job.uid, partial(bodies.about_job, job), neutral=True)
 
-    def _yes_or_no(self, method: str, key: str, field: str, *, neutral: bool) -> bool:
-        reply = self._ask(method, key)
+    def _yes_or_no(self, method: str, key: str, body: Callable[[], bodies.Body], *, neutral: bool) -> bool:
+        reply = self._ask(method, key, body)
         if reply is None:
             return neutral
-        answer, error = reply.field(field, bool, False)
+        answer, error = reply.field(YES_OR_NO[method], bool, False)
         return bool(answer) if error is None else not self._ignorable
 
     # Events
 
     def allocate_func(self, event: Event) -> None:
         """An error refuses the placement."""
-        self._tell("allocate_func", event)
+        self._announce("allocate_func", event)
 
     def deallocate_func(self, event: Event) -> None:
         """An error is not looked at by anybody."""
-        self._tell("deallocate_func", event)
+        self._announce("deallocate_func", event)
 
-    def _tell(self, method: str, event: Event) -> None:
+    def _announce(self, method: str, event: Event) -> None:
         if method not in self._verbs or not self._interested(event.task):
             return
-        reply = self._ask(method, event.task.key)
+        reply = self._ask(method, event.task.key, partial(bodies.about_task, event.task))
         if reply is None:
             return
         message, error = reply.field("errorMessage", str, "")
@@ -213,8 +245,22 @@ class Extender(Plugin):
             event.err = message
 
 
-def _task_key(item: object) -> str:
-    """`namespace/name`, as text or as the fields of a TaskInfo."""
-    if isinstance(item, dict):
-        return f"{item.get('Namespace')}/{item.get('Name')}"
-    return str(item)
+def _numbers(scores: Mapping[str, object]) -> tuple[dict[str, float], str | None]:
+    """(scores, the decoder's error); null is nothing."""
+    numbers: dict[str, float] = {}
+    for name, score in scores.items():
+        if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+            return {}, BAD_ANSWER.format("nodeScore")
+        try:
+            numbers[name] = float(score or 0)
+        except OverflowError:
+            return {}, BAD_ANSWER.format("nodeScore")
+    return numbers, None
+
+
+def http_timeout(stated: object) -> float | None:
+    """Seconds; a second where none can be read, None where there is no limit."""
+    duration = parse_duration(stated) if isinstance(stated, str) and stated else None
+    if duration is None:
+        return 1.0
+    return duration / SECOND if duration > 0 else None

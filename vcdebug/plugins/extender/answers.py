@@ -1,23 +1,25 @@
-"""Recorded answers of the webhook: what a call would have returned, or that nobody knows.
+"""Answers of the webhook: recorded ones, else those of a live call, else nobody knows.
 
 Upstream: plugins/extender (send, argument).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from vcdebug.framework.quirks import EXTENDER_UNKNOWN
 from vcdebug.framework.session import Session
 from vcdebug.framework.unknown import note_unknown
+from vcdebug.gomath import MAX_INT64
+from vcdebug.plugins.extender.bodies import Body
+from vcdebug.plugins.extender.responses import ERROR, HTTP_STATUS, OK, Answer, answer_of
 
 ANY_KEY = "*"
-ERROR = "error"
-HTTP_STATUS = "httpStatus"
-OK = 200
-
 BAD_ANSWER = "json: cannot unmarshal {} of the answer"
+
+Answered = dict[str, dict[str, Any]]
+"""As extender.json: verb → key → an answer, or a list of answers in the order of asking."""
 
 
 class Reply(NamedTuple):
@@ -32,33 +34,83 @@ class Reply(NamedTuple):
         if found is None:
             return default, self.error
         wrong = not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool)
-        return (default, BAD_ANSWER.format(name)) if wrong else (found, self.error)
+        if wrong or (kind is int and abs(found) > MAX_INT64):
+            return default, BAD_ANSWER.format(name)
+        return found, self.error
+
+
+class Question(NamedTuple):
+    """What one call is about."""
+
+    method: str
+    verb: str
+    key: str
+    body: Callable[[], Body]
 
 
 class Answers:
     """extender.json: verb → key → answer; the key `*` answers every key of its verb."""
 
-    def __init__(self, ssn: Session, url: str) -> None:
+    def __init__(self, ssn: Session, url: str, timeout: float | None) -> None:
         self._ssn = ssn
         self._url = url.rstrip("/")
-        self._recorded: Mapping[str, Mapping[str, Mapping[str, Any]]] = ssn.snapshot.extender
+        self._timeout = timeout
+        self._recorded: Mapping[str, Mapping[str, Any]] = ssn.snapshot.extender
+        self._uses: dict[tuple[str, str], int] = {}
+        self._live: dict[str, dict[str, list[Answer]]] = {}
 
     def knows(self, verb: str) -> bool:
-        """Whether any answer of the verb is recorded."""
-        return bool(self._recorded.get(verb))
+        """Whether any answer of the verb is recorded, or a webhook can be asked."""
+        return self._ssn.ask_extender is not None or bool(self._recorded.get(verb))
 
-    def ask(self, verb: str, key: str) -> Reply | None:
-        """The recorded answer; None marks the event where the real scheduler had one."""
-        by_key = self._recorded.get(verb) or {}
-        found = by_key.get(key, by_key.get(ANY_KEY))
+    def answered(self) -> Answered:
+        """The recorded answers with those of live calls; equal answers to one question are one."""
+        merged = {verb: dict(by_key) for verb, by_key in self._recorded.items()}
+        for verb, by_key in self._live.items():
+            for key, answers in by_key.items():
+                same = all(answer == answers[0] for answer in answers)
+                merged.setdefault(verb, {})[key] = answers[0] if same else list(answers)
+        return merged
+
+    def ask(self, question: Question) -> Reply | None:
+        """The answer; None marks the event where the real scheduler had one."""
+        found = self.tell(question)
         if found is None:
-            self.mark(verb, key)
+            self.mark(question.verb, question.key)
+        return found
+
+    def tell(self, question: Question) -> Reply | None:
+        """As ask, where nothing depends on the answer."""
+        verb = question.verb
+        answer = self._find(question)
+        if answer is None:
             return None
-        status = found.get(HTTP_STATUS, OK)
+        status = answer.get(HTTP_STATUS, OK)
         if status != OK:
             return Reply({}, f"failed {verb} with extender at URL {self._url}/{verb}, code {status}")
-        error = found.get(ERROR)
-        return Reply({} if error else found, str(error) if error else None)
+        error = answer.get(ERROR)
+        return Reply({} if error else answer, str(error) if error else None)
+
+    def _find(self, question: Question) -> Answer | None:
+        by_key = self._recorded.get(question.verb) or {}
+        found = by_key.get(question.key, by_key.get(ANY_KEY))
+        if found is None:
+            return self._call(question)
+        return found if isinstance(found, dict) else self._next(question, found)
+
+    def _next(self, question: Question, answers: list[Answer]) -> Answer:
+        """The answers of one question one after the other; the last one stays."""
+        use = self._uses.get((question.verb, question.key), 0)
+        self._uses[question.verb, question.key] = use + 1
+        return answers[min(use, len(answers) - 1)]
+
+    def _call(self, question: Question) -> Answer | None:
+        ask = self._ssn.ask_extender
+        if ask is None:
+            return None
+        answer = answer_of(question.method, ask(question.verb, question.body(), self._timeout))
+        self._live.setdefault(question.verb, {}).setdefault(question.key, []).append(answer)
+        return answer
 
     def mark(self, verb: str, key: str) -> None:
         """A note at the next event."""

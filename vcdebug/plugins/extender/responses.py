@@ -1,0 +1,102 @@
+"""From a response of the webhook to an answer as extender.json holds one.
+
+Upstream: plugins/extender (send, argument).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from vcdebug.framework.webhook import Response
+
+Answer = Mapping[str, Any]
+
+ERROR = "error"
+HTTP_STATUS = "httpStatus"
+OK = 200
+
+FIELDS = {
+    "predicate": ("status", "code"),
+    "batch_node_order": ("nodeScore", "errorMessage"),
+    "preemptable": ("status", "victims"),
+    "reclaimable": ("status", "victims"),
+    "job_enqueueable": ("status",),
+    "job_enqueued": (),
+    "overused": ("overused",),
+    "job_ready": ("status",),
+    "allocate_func": ("errorMessage",),
+    "deallocate_func": ("errorMessage",),
+}
+"""Method → the fields that are read; the answers of the other methods are not decoded."""
+NO_JSON = "the answer is no JSON: {}"
+NO_OBJECT = "json: cannot unmarshal an answer that is no object"
+NO_TASK = "json: cannot unmarshal a victim that is no object"
+TOO_DEEP = "the answer is nested too deeply"
+
+
+def answer_of(method: str, response: Response | str) -> Answer:
+    """The answer, or what became of the call instead."""
+    if isinstance(response, str):
+        return {ERROR: response}
+    if response.status != OK:
+        return {HTTP_STATUS: response.status}
+    if method not in FIELDS:
+        return {}
+    try:
+        decoded = _decoded(response.body)
+    except ValueError as error:
+        return {ERROR: NO_JSON.format(error)}
+    except RecursionError:
+        return {ERROR: TOO_DEEP}
+    if decoded is None:
+        return {}
+    if not isinstance(decoded, dict):
+        return {ERROR: NO_OBJECT}
+    return _with_names(_read(decoded, FIELDS[method]))
+
+
+def task_key(item: object) -> str:
+    """`namespace/name`, as text or as the fields of a TaskInfo."""
+    if isinstance(item, dict):
+        return f"{item.get('Namespace')}/{item.get('Name')}"
+    return str(item)
+
+
+def _decoded(body: bytes) -> Any:
+    """The first JSON value; what follows it is not looked at."""
+    text = body.decode("utf-8", errors="replace").lstrip(" \t\r\n")
+    return json.JSONDecoder(parse_constant=_refuse).raw_decode(text)[0]
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number")
+
+
+def _read(decoded: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Fields by their names in any case, as Go's decoder finds them; null leaves a field as it is."""
+    spelt = {name.lower(): name for name in names}
+    stated = {spelt.get(key.lower(), ""): value for key, value in decoded.items() if value is not None}
+    return {name: _sound(value) for name, value in stated.items() if name}
+
+
+def _sound(value: Any) -> Any:
+    """Text without halves of surrogate pairs, which no file could hold."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_sound(key): _sound(item) for key, item in value.items()}
+    return [_sound(item) for item in value] if isinstance(value, list) else value
+
+
+def _with_names(answer: dict[str, Any]) -> Answer:
+    """Victims as `namespace/name`."""
+    victims = answer.get("victims")
+    if not isinstance(victims, list):
+        return answer
+    stated = [item for item in victims if item is not None]
+    if not all(isinstance(item, dict) for item in stated):
+        return {ERROR: NO_TASK}
+    folded = [_read(item, ("Namespace", "Name")) for item in stated]
+    return {**answer, "victims": [task_key(item) for item in folded]}

@@ -8,6 +8,7 @@ import pytest
 from textual.message import Message
 
 from tests.tui.driving import NARROW, opened
+from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui import worker
 from vcdebug.tui.screens.chooser import ChooserScreen
@@ -65,9 +66,9 @@ async def test_keys_answer_while_the_replay_runs(monkeypatch: pytest.MonkeyPatch
     go = threading.Event()
     run = worker.run
 
-    def waiting(source: worker.Source, post: Callable[[Message], object]) -> None:
+    def waiting(source: worker.Source, post: Callable[[Message], object], *more: AskExtender | None) -> None:
         go.wait(30)
-        run(source, post)
+        run(source, post, *more)
 
     monkeypatch.setattr(worker, "run", waiting)
     async with opened("preempt-works", NARROW, wait=False) as desk:

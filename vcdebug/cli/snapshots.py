@@ -13,6 +13,7 @@ from vcdebug.debugger.what_if import edited
 from vcdebug.errors import ConfigError
 from vcdebug.explain.coverage import uncovered
 from vcdebug.framework.conf import parse_conf
+from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.load import load
@@ -58,14 +59,30 @@ def with_conf(snapshot: Snapshot, path: str) -> Snapshot:
 
 
 def replay_snapshot(
-    word: str, *, complete: bool | None = None, seed: int | None = None, edits: Sequence[str] = ()
+    word: str,
+    *,
+    complete: bool | None = None,
+    seed: int | None = None,
+    edits: Sequence[str] = (),
+    extender_url: str | None = None,
 ) -> Replayed:
     """Read a snapshot, edit it and execute its cycle; a seed draws what upstream leaves to chance."""
+    ask_extender = extender_client(extender_url)
     loaded = load_snapshot(word, complete)
     if seed is not None:
         loaded.snapshot.chance = Chance.drawn(seed)
-    recording = replay(edited_snapshot(loaded.snapshot, edits), clock=time.perf_counter)
+    snapshot = edited_snapshot(loaded.snapshot, edits)
+    recording = replay(snapshot, clock=time.perf_counter, ask_extender=ask_extender)
     return Replayed(recording, {"load": loaded.seconds, **recording.seconds})
+
+
+def extender_client(url: str | None) -> AskExtender | None:
+    """The webhook that the command line names, if any."""
+    if url is None:
+        return None
+    from vcdebug.cli.extender_client import ExtenderClient
+
+    return ExtenderClient(url)
 
 
 def input_problems(recording: Recording) -> list[Problem]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from textual.app import App
 
+from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.main import MainScreen
@@ -60,15 +61,20 @@ class VcdebugApp(App[int]):
 
 
 def run_tui(
-    source: str | None, *, goto: Seq | None = None, breaks: list[str] | None = None, job: str | None = None
+    source: str | None,
+    *,
+    goto: Seq | None = None,
+    breaks: list[str] | None = None,
+    job: str | None = None,
+    ask_extender: AskExtender | None = None,
 ) -> int:
     """Run the terminal debugger until somebody leaves it."""
     start = None
     if source == STDIN:
-        start = Start(BytesIO(sys.stdin.buffer.read()), "standard input", goto, tuple(breaks or ()), job)
+        start = Start(BytesIO(sys.stdin.buffer.read()), "standard input", goto, tuple(breaks or ()), job, ask_extender)
         _keys_from_terminal()
     elif source is not None:
-        start = Start(source, Path(source).name, goto, tuple(breaks or ()), job)
+        start = Start(source, Path(source).name, goto, tuple(breaks or ()), job, ask_extender)
     return VcdebugApp(start).run() or 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vcdebug.debugger.driver import Driver
+from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.worker import Source
@@ -19,6 +20,8 @@ class Start:
     goto: Seq | None = None
     breaks: tuple[str, ...] = ()
     job: str | None = None
+    ask_extender: AskExtender | None = None
+    """The extender's webhook, where the replay may call it."""
 
     def apply(self, driver: Driver) -> Moment:
         """Set the breakpoints, then go to the event, else to the job's first one."""

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from textual.message import Message
 
 from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.framework.webhook import AskExtender
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
 from vcdebug.views.path import marks
@@ -17,7 +18,7 @@ from vcdebug.views.path import marks
 Source = str | BinaryIO
 
 
-def run(source: Source, post: Callable[[Message], object]) -> None:
+def run(source: Source, post: Callable[[Message], object], ask_extender: AskExtender | None = None) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import replay
@@ -25,7 +26,7 @@ def run(source: Source, post: Callable[[Message], object]) -> None:
     try:
         snapshot = load(_origin(source), progress=lambda done, total, name: _tell(post, done, total, name))
         post(Progress(f"replaying {snapshot.name}"))
-        recording = replay(snapshot)
+        recording = replay(snapshot, ask_extender=ask_extender)
         _prepare(recording)
         post(CycleReady(recording))
     except VcdebugError as error:

@@ -71,6 +71,15 @@ def add_edits(parser: ArgumentParser, scope: str = "") -> None:
     )
 
 
+def add_extender(parser: ArgumentParser) -> None:
+    """Where the plugin extender's webhook may be asked."""
+    parser.add_argument(
+        "--extender-url",
+        metavar="URL",
+        help="ask the extender's webhook at this address what extender.json does not answer; otherwise unknown",
+    )
+
+
 def add_json(parser: ArgumentParser) -> None:
     """The switch for programs."""
     parser.add_argument("--json", action="store_true", help="write the answer as one JSON document")

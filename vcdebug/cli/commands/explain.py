@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot
+from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_extender, add_json, add_snapshot
 from vcdebug.cli.output import Output
 
 
@@ -19,6 +19,7 @@ class Explain(Command):
         add_snapshot(parser)
         parser.add_argument("job", metavar="JOB_OR_POD", help="NAMESPACE/NAME, or a name that is unique")
         add_edits(parser)
+        add_extender(parser)
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -28,7 +29,9 @@ class Explain(Command):
         from vcdebug.cli.snapshots import replay_snapshot
         from vcdebug.explain.pending import explain
 
-        recording = replay_snapshot(args.snapshot, complete=args.complete, edits=args.edits).recording
+        recording = replay_snapshot(
+            args.snapshot, complete=args.complete, edits=args.edits, extender_url=args.extender_url
+        ).recording
         explanation = explain(recording, args.job)
         if args.json:
             output.json(pending.document(explanation))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome
+from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_extender
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
+
+if TYPE_CHECKING:
+    from vcdebug.framework.webhook import AskExtender
 
 
 class Open(Command):
@@ -27,6 +31,7 @@ class Open(Command):
             default=[],
             help="set a breakpoint, such as 'victim if plugin == \"gang\"'; may be repeated",
         )
+        add_extender(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.sources import source
@@ -34,8 +39,17 @@ class Open(Command):
         word = source(args.snapshot) if getattr(args, "snapshot", None) else None
         if not output.is_terminal:
             raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
+        ask_extender = _client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import run_tui
 
         place = {name: getattr(args, name, None) for name in ("goto", "job", "breaks")}
-        run_tui(None if word is None else str(word), **place)
+        run_tui(None if word is None else str(word), ask_extender=ask_extender, **place)
         return Outcome.DONE
+
+
+def _client(url: str | None) -> AskExtender | None:
+    if url is None:
+        return None
+    from vcdebug.cli.extender_client import ExtenderClient
+
+    return ExtenderClient(url)

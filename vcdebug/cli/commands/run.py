@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot
+from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_extender, add_json, add_snapshot
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -32,6 +33,10 @@ class Run(Command):
             "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
         )
         add_edits(parser)
+        add_extender(parser)
+        parser.add_argument(
+            "--extender-answers", metavar="FILE", help="write what the webhook answered, for a replay without it"
+        )
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -41,7 +46,17 @@ class Run(Command):
 
         if args.json and args.trace == STDOUT:
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
-        recording, seconds = replay_snapshot(args.snapshot, complete=args.complete, seed=args.seed, edits=args.edits)
+        if args.extender_answers is not None and args.extender_url is None:
+            raise VcdebugError("--extender-answers needs --extender-url")
+        recording, seconds = replay_snapshot(
+            args.snapshot,
+            complete=args.complete,
+            seed=args.seed,
+            edits=args.edits,
+            extender_url=args.extender_url,
+        )
+        if args.extender_answers is not None:
+            _write_answers(recording, args.extender_answers)
         if args.trace is not None:
             _write_trace(recording, args.trace, output)
         if args.json:
@@ -59,6 +74,15 @@ def _write_trace(recording: Recording, target: str, output: Output) -> None:
         return
     with _open_text(Path(target)) as file:
         write_jsonl(recording, file)
+
+
+def _write_answers(recording: Recording, target: str) -> None:
+    """In extender.json's form."""
+    from vcdebug.plugins.extender import Extender
+
+    extender = recording.session.plugins.get(Extender.name)
+    answers = extender.answered if isinstance(extender, Extender) else {}
+    Path(target).write_text(json.dumps(answers, indent=2) + "\n", encoding="utf-8")
 
 
 def _open_text(path: Path) -> TextIO:

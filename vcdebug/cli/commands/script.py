@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot
+from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_extender, add_json, add_snapshot
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -28,6 +28,7 @@ class Script(Command):
         add_snapshot(parser)
         parser.add_argument("file", metavar="FILE", help="a file of commands; - is standard input")
         add_edits(parser)
+        add_extender(parser)
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -37,8 +38,10 @@ class Script(Command):
         if args.snapshot == STDIN and args.file == STDIN:
             raise VcdebugError("standard input cannot be both the snapshot and the commands")
         lines = _lines(args.file)
-        driver = Driver(replay_snapshot(args.snapshot, complete=args.complete, edits=args.edits).recording)
-        waits = _run(driver, lines, args, output)
+        replayed = replay_snapshot(
+            args.snapshot, complete=args.complete, edits=args.edits, extender_url=args.extender_url
+        )
+        waits = _run(Driver(replayed.recording), lines, args, output)
         return Outcome.UNSCHEDULED if waits else Outcome.DONE
 
 

@@ -1,0 +1,104 @@
+"""Asking an extender's webhook, for replays that are told to."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from http.client import HTTPException, HTTPResponse
+from ipaddress import ip_address
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+)
+
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.webhook import Response
+
+MAX_BODY = 10 << 20
+"""Bytes of an answer that are taken in."""
+CHUNK = 1 << 16
+KEPT = "/?#[]@!$&'()*+,;=%:~"
+"""Characters of a verb that stand for themselves in a URL."""
+TOO_LONG = "http: request body too large"
+TIMED_OUT = "context deadline exceeded"
+
+
+class ExtenderClient:
+    """POSTs each question to `URL/verb`; a call that fails is an error's text."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._opener = _opener(_host(url))
+
+    def __call__(self, verb: str, body: Mapping[str, object], timeout: float | None) -> Response | str:
+        """Ask; the timeout counts for the whole exchange."""
+        url = f"{self._url}/{verb}"
+        try:
+            return self._exchange(f"{self._url}/{quote(verb, safe=KEPT)}", body, timeout)
+        except HTTPError as error:
+            error.close()
+            return Response(error.code, b"")
+        except TimeoutError:
+            return f'Post "{url}": {TIMED_OUT}'
+        except URLError as error:
+            reason = TIMED_OUT if isinstance(error.reason, TimeoutError) else error.reason
+            return f'Post "{url}": {reason}'
+        except (OSError, HTTPException, ValueError) as error:
+            return f'Post "{url}": {str(error) or type(error).__name__}'
+
+    def _exchange(self, url: str, body: Mapping[str, object], timeout: float | None) -> Response | str:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        data = json.dumps(body, default=str).encode("utf-8")
+        request = Request(url, data=data, headers={"Content-Type": "application/json"}, method="POST")
+        with self._opener.open(request, timeout=timeout) as response:
+            taken = _read(response, deadline)
+            return TOO_LONG if len(taken) > MAX_BODY else Response(response.status, taken)
+
+
+def _read(response: HTTPResponse, deadline: float | None) -> bytes:
+    """The body, or a little more of it than is allowed."""
+    taken = bytearray()
+    while len(taken) <= MAX_BODY and (chunk := response.read1(CHUNK)):
+        taken += chunk
+        if deadline is not None and time.monotonic() > deadline:
+            raise TimeoutError
+    return bytes(taken)
+
+
+def _host(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise VcdebugError(f"is no URL: {error}", "such as http://127.0.0.1:8080", "--extender-url") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise VcdebugError("is no http or https URL", "such as http://127.0.0.1:8080", "--extender-url")
+    if parts.username is not None:
+        raise VcdebugError("holds a user or a password, which is not supported", where="--extender-url")
+    return host
+
+
+def _opener(host: str) -> OpenerDirector:
+    """HTTP and HTTPS only; a proxy of the environment is not asked about this machine."""
+    opener = OpenerDirector()
+    proxies = ProxyHandler({}) if _is_local(host) else ProxyHandler()
+    errors = (HTTPRedirectHandler(), HTTPDefaultErrorHandler(), HTTPErrorProcessor())
+    for handler in (proxies, HTTPHandler(), HTTPSHandler(), *errors):
+        opener.add_handler(handler)
+    return opener
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -9,10 +9,12 @@ from vcdebug.explain.case import EVICTING_ACTIONS, Case
 from vcdebug.explain.gates.admission import admission
 from vcdebug.explain.gates.eviction import Chance, Gate, evicting
 from vcdebug.explain.gates.gang import DISCARD, discarded
+from vcdebug.explain.gates.gang_eviction import GANG_ACTIONS, gang_evicting
 from vcdebug.explain.gates.missing_action import missing_action, no_allocate
 from vcdebug.explain.gates.nodes import hopeless, no_best_node, no_node
 from vcdebug.explain.gates.placed import placed
 from vcdebug.explain.gates.quota import not_allocatable, overused, refusals
+from vcdebug.explain.gates.topology import no_hyper_node
 from vcdebug.explain.gates.unseen import PLACES, unseen
 from vcdebug.explain.gates.validity import all_hidden, gated, validity
 from vcdebug.explain.room import Room
@@ -88,7 +90,7 @@ def _placement(case: Case, task: TaskInfo) -> list[Finding]:
     room = Room(case, task, _moment(case, task))
     gates = [gate for action in _evicting_actions(case) for gate in evicting(case, action, task, room)]
     base = _base(case, task, room)
-    ordered = _ordered(gates, base, room)
+    ordered = _ordered([*gates, *_gang_gates(case, task)], base, room)
     helping = missing_action(case, task, room) if _may_lack_action(ordered[0], gates, room) else None
     if helping is None:
         return ordered
@@ -109,9 +111,18 @@ def _evicting_actions(case: Case) -> list[str]:
     return [action for action in dict.fromkeys(case.actions) if action in EVICTING_ACTIONS]
 
 
+def _gang_gates(case: Case, task: TaskInfo) -> Iterator[Gate]:
+    """The actions that evict for a whole gang."""
+    for action in dict.fromkeys(case.actions):
+        finding = gang_evicting(case, action, task) if action in GANG_ACTIONS else None
+        if finding is not None:
+            yield Gate(action, Chance.REAL, finding)
+
+
 def _base(case: Case, task: TaskInfo, room: Room) -> list[Finding]:
     """What allocate said, the deciding gate first."""
-    found = [finding for finding in (discarded(case, "allocate"), overused(case, "allocate")) if finding is not None]
+    said = (discarded(case, "allocate"), overused(case, "allocate"), no_hyper_node(case))
+    found = [finding for finding in said if finding is not None]
     refused = [(seq, event) for seq, event in refusals(case) if ("task", task.key) in event.subject] or refusals(case)
     if refused:
         found.append(not_allocatable(case, task, room, *refused[0]))

@@ -9,6 +9,7 @@ from vcdebug.explain.answer import Finding, Step, StepState
 from vcdebug.explain.case import EVICTING_ACTIONS, Case
 from vcdebug.explain.gates.admission import WAITING_PHASES, admission
 from vcdebug.explain.gates.gang import search_reasons
+from vcdebug.explain.gates.gang_eviction import GANG_ACTIONS
 from vcdebug.explain.gates.validity import gated, validity
 from vcdebug.explain.visits import TaskTry, Visit
 from vcdebug.framework.record import HookEvent, StateEvent
@@ -34,6 +35,9 @@ def steps(case: Case, dominant: Finding) -> tuple[Step, ...]:
     found += _placing(case)
     for action in _evicting(case):
         found += _evicting_steps(case, action)
+    for action in dict.fromkeys(case.actions):
+        if action in GANG_ACTIONS:
+            found += _gang_steps(case, action)
     return tuple(found)
 
 
@@ -129,6 +133,20 @@ def _evicting_steps(case: Case, action: str) -> Iterator[Step]:
         yield entitled
     yield from _victim_steps(visit)
     yield _statement_step(case, visit)
+
+
+def _gang_steps(case: Case, action: str) -> Iterator[Step]:
+    """gangpreempt and gangreclaim place all pods at once, or none."""
+    yield _starving(case, action)
+    ends = [(visit, visit.end) for visit in case.visits_of(action) if visit.end is not None]
+    if not ends:
+        yield Step(f"statement of {action}", "not reached", "")
+        return
+    visit, (seq, _) = ends[-1]
+    done = (
+        f"{plural(len(visit.planned), 'pod')} had a place; statement {'committed' if visit.committed else 'discarded'}"
+    )
+    yield Step(f"statement of {action}", "passed" if visit.committed else "failed", done, (seq,))
 
 
 def _starving(case: Case, action: str) -> Step:

@@ -124,7 +124,7 @@ def _overcommit_advice(wanted: Resource, total: Resource, names: list[str], shor
 
 def _quota(case: Case, seq: Seq, plugin: str) -> Finding:
     limit = enqueue_limit(case, plugin, seq)
-    if not limit.exceeded:
+    if not limit.exceeded or (plugin == TREE_PLUGIN and _children(case) and case.session.hierarchy_enabled(plugin)):
         return _unspecified(case, seq, plugin)
     minimum, name = limit.request, limit.first
     stuck = _stuck_jobs(case, seq, same_queue=True)
@@ -155,11 +155,15 @@ def _more_room(case: Case, limit: Limit) -> str:
 
 def _unspecified(case: Case, seq: Seq, plugin: str) -> Finding:
     """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
-    children = [queue.name for queue in case.session.queues.values() if queue.parent == case.queue.name]
+    children = _children(case)
     reason = f"it is no leaf (children: {amounts.listed(children)})" if children else "none of its amounts is exceeded"
     sentence = f"{case.job.uid} is not admitted: {plugin} rejects it in queue {case.queue.name}, and {reason}."
     advice = ("put the job into a leaf queue",) if children else ("look at the plugin's arguments and at devices",)
     return Finding(QUOTA, sentence, {}, _proof(seq, plugin), advice)
+
+
+def _children(case: Case) -> list[str]:
+    return [queue.name for queue in case.session.queues.values() if queue.parent == case.queue.name]
 
 
 def _exceeding(wanted: Resource, limit: Resource, request: Resource) -> list[str]:

@@ -21,6 +21,16 @@ NEVER = "Never"
 AFTER = ("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate")
 """What is asked once the victims of a node are known."""
 MIXED = "predicates-mixed"
+BLAMES = {
+    MIXED: "the predicates object on every node left",
+    quota.NOT_ALLOCATABLE: "its queue may not allocate it",
+    filtering.NOT_PREEMPTABLE: "nobody there may be evicted",
+    filtering.NOT_RECLAIMABLE: "the queues there are not reclaimable",
+    entitlement.POLICY_NEVER: "its preemptionPolicy is Never",
+    entitlement.PREEMPTIVE: "its queue may not reclaim",
+    veto.NOT_ABOVE_DESERVED: "no queue there is above its share",
+}
+"""The gates that are no plugin's veto, in a few words."""
 
 
 class Chance(IntEnum):
@@ -79,7 +89,7 @@ def _blame(stuck: Gate | None) -> str:
     if stuck is None:
         return ""
     cause = stuck.finding.cause
-    return f"{cause} leaves nobody to evict" if cause in veto.WRITERS else cause
+    return BLAMES.get(cause, f"{cause} leaves nobody to evict")
 
 
 def _before(room: Room, action: str) -> Chance:

@@ -162,6 +162,9 @@ def _wanted(task: TaskInfo) -> str:
 def _unresolvable_advice(task: TaskInfo, room: Room, reasons: list[str]) -> tuple[str, ...]:
     advice = []
     text = " ".join(reasons)
+    if "node group" in text:
+        advice.append(f"change spec.affinity of queue {room.case.queue.name}, or label a node with its node group")
+        text = text.replace("node group affinity", "")
     if "affinity" in text or "selector" in text:
         advice.append("change the pod's nodeSelector or affinity, or label a node accordingly")
     if "taint" in text:

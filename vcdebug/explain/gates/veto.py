@@ -13,6 +13,7 @@ from vcdebug.explain.votes import Seat, question
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.drf.share import Totals
+from vcdebug.trace.timeline import ClusterState
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
 QUOTA_PLUGINS = ("proportion", "capacity")
@@ -193,8 +194,19 @@ def _quota(case: Case, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> 
         numbers.update(amounts.numbers(f"queue.{queue}.allocated", allocated))
         numbers.update(amounts.numbers(f"queue.{queue}.deserved", deserved))
     text = f"{'; '.join(parts[:2])}: not above its share"
-    advice = (f"raise spec.weight of queue {case.queue.name}, or lower that of {listed(queues)}",)
+    advice = (_other_share(case, plugin, queues, state),)
     return text, numbers, advice, tuple(lines)
+
+
+def _other_share(case: Case, plugin: str, queues: Sequence[str], state: ClusterState) -> str:
+    """What would put the victims' queues above their share."""
+    sated = [q for q in queues if state.amount(plugin, q, "request").less_equal(state.amount(plugin, q, "deserved"))]
+    if len(sated) == len(queues):
+        verb = "deserves all it asks for" if len(queues) == 1 else "deserve all they ask for"
+        return f"{listed(queues)} {verb}, no weight changes that: free room that others hold, or add nodes"
+    if plugin == "capacity":
+        return f"lower spec.deserved of queue {listed(queues)}"
+    return f"raise spec.weight of queue {case.queue.name}, or lower that of {listed(queues)}"
 
 
 WRITERS = {

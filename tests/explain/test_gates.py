@@ -1,0 +1,91 @@
+"""Gates that only some configurations have: whole gangs, HyperNodes, queue trees, node groups."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.builders import cluster, queue
+from tests.explain.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending import explain
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.replay import replay
+
+GANG_PREEMPT = "enqueue, allocate, gangpreempt"
+GANG_RECLAIM = "enqueue, allocate, gangreclaim"
+TOPOLOGY = "gang network-topology-aware"
+
+
+def asked(objects: Sequence[Manifest], actions: str, **more: Any) -> Explanation:
+    return explain(replay(cluster([*CLASSES, *objects], conf=conf(actions, **more))), WANTED)
+
+
+def test_gangpreempt_without_candidates_is_named() -> None:
+    full = [*nodes("n1"), *running("a", "n1", annotations={"volcano.sh/preemptable": "false"})]
+    found = asked([*full, *wanted()], GANG_PREEMPT)
+    assert "victims-not-preemptable" == found.cause
+    assert found.sentence.startswith("gangpreempt finds nobody it may evict for the 1 pod of default/wanted (4 cpu")
+
+
+def test_gangpreempt_whose_victims_are_too_few_is_named() -> None:
+    found = asked([*FULL, *wanted(5)], GANG_PREEMPT)
+    assert "gang-discard" == found.cause
+    assert "gangpreempt may evict 4 of 4 candidates for the 5 pods of default/wanted" in found.sentence
+    assert 4 == found.numbers["victims"].value
+
+
+def test_gangpreempt_that_places_the_gang_is_no_obstacle() -> None:
+    assert "places" == asked([*FULL, *wanted(2)], GANG_PREEMPT).cause
+
+
+def test_gangreclaim_names_the_queue_that_is_not_reclaimable() -> None:
+    queues = [queue("rich", reclaimable=False), queue("poor")]
+    found = asked([*queues, *nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")], GANG_RECLAIM)
+    assert "queue-not-reclaimable" == found.cause
+    assert ("set spec.reclaimable of queue rich to true",) == found.advice[:1]
+
+
+def hyper_node(name: str, *members: str) -> Manifest:
+    selectors = [{"type": "Node", "selector": {"exactMatch": {"name": member}}} for member in members]
+    return {
+        "apiVersion": "topology.volcano.sh/v1alpha1",
+        "kind": "HyperNode",
+        "metadata": {"name": name, "uid": f"uid-{name}"},
+        "spec": {"tier": 1, "members": selectors},
+    }
+
+
+def test_a_gang_that_no_hypernode_holds_is_told_so() -> None:
+    switches = [hyper_node("s0", "n1", "n2"), hyper_node("s1", "n3")]
+    group, *members = wanted(5, min_resources={"cpu": "20"})
+    group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
+    found = asked([*nodes("n1", "n2", "n3"), *switches, group, *members], PREEMPT, first=TOPOLOGY)
+    assert "no-hypernode" == found.cause
+    assert ("s0: 16 cpu idle, 4 cpu too few", "s1: 8 cpu idle, 12 cpu too few") == found.dominant.lines
+    assert "tier 1 or below" in found.sentence
+
+
+def test_a_queue_that_is_no_leaf_is_told_so() -> None:
+    tree = [queue("root"), queue("org", parent="root"), queue("leaf", parent="org")]
+    waiting = wanted(queue="org", phase="Pending", min_resources={"cpu": "4"})
+    hierarchy = {"capacity": {"enableHierarchy": "true"}}
+    found = asked([*nodes("n1"), *tree, *waiting], PREEMPT, second="predicates capacity nodeorder", more=hierarchy)
+    assert "it is no leaf (children: leaf)" in found.sentence
+    assert ("put the job into a leaf queue",) == found.advice
+
+
+def test_the_sentence_of_a_discarded_gang_holds_no_code() -> None:
+    labels = {"app": "wanted"}
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    group, *members = wanted(3, cpu="1", affinity=apart)
+    for member in members:
+        member["metadata"]["labels"] = labels
+    found = asked([*nodes("n1", "n2"), group, *members], PREEMPT)
+    assert "gang-discard" == found.cause
+    assert "wanted-2: the predicates object on every node left" in found.sentence
+
+
+def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
+    steps = {step.name: (step.state, step.text) for step in asked([*FULL, *wanted(5)], GANG_PREEMPT).steps}
+    assert "passed" == steps["starving (gangpreempt)"][0]
+    assert ("failed", "0 pods had a place; statement discarded") == steps["statement of gangpreempt"]

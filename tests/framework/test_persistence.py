@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.actions.outcome import ops, tasks
-from tests.builders import CREATED, cluster, conf_of, node, open_session, pod, pod_group, pods, task
+from tests.actions.outcome import ops, phases, tasks
+from tests.builders import CREATED, cluster, conf_of, node, open_session, pod, pod_group, pods, queue, task
 from vcdebug.framework import transitions
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches, bind_conflict, removable
@@ -238,3 +238,30 @@ def test_the_setting_is_read_from_meta_json() -> None:
     wrong = snapshot_from_objects(objects, persistence="maybe")
     assert "auto" == wrong.persistence
     assert ["persistence"] == [problem.field for problem in wrong.problems if problem.field == "persistence"]
+
+
+GPU_JOB: dict[str, Any] = {"min_resources": {"cpu": "1", "nvidia.com/gpu": "1"}, "phase": "Pending"}
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("off", "Pending"), ("on", "Inqueue")])
+def test_a_scalar_that_the_queue_configures_nowhere_does_not_keep_a_job_out(
+    setting: Persistence, expected: str
+) -> None:
+    """No node has GPUs, so the queue's limit for them is nothing."""
+    limited = queue("q", capability={"cpu": "4"})
+    snapshot = cluster(node("n1"), limited, pod_group("j", queue="q", **GPU_JOB), pods("j", 1))
+    snapshot.scheduler_conf = conf_of("gang", "proportion", actions="enqueue")
+    snapshot.persistence = setting
+    assert expected == phases(replay(snapshot))["j"]
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("off", "Pending"), ("on", "Inqueue")])
+def test_the_root_queues_own_limits_are_not_enforced(setting: Persistence, expected: str) -> None:
+    tree = [queue("root", capability={"cpu": "1"}), queue("q", parent="root")]
+    group = pod_group("j", queue="q", phase="Pending", min_resources={"cpu": "2"})
+    snapshot = cluster(node("n1"), tree, group, pods("j", 1, cpu="2"))
+    snapshot.scheduler_conf = conf_of(
+        "gang", "capacity", actions="enqueue", arguments={"capacity": {"enableHierarchy": "true"}}
+    )
+    snapshot.persistence = setting
+    assert expected == phases(replay(snapshot))["j"]

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from vcdebug.framework.quirks import BOOKS_CLAMPED
 from vcdebug.framework.session import Session
-from vcdebug.model.names import TaskKey
+from vcdebug.model.names import QueueName, TaskKey
 from vcdebug.model.persistence import EVICTION, NODE, STATUS, TRUE
+from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
@@ -37,6 +38,25 @@ def removable(ssn: Session, plugin: str, holder: str, held: Resource, request: R
     for name in short:
         _set(cut, name, max(held.get(name), 0.0))
     return cut
+
+
+def counted(ssn: Session, queue: QueueName, request: Resource) -> Resource:
+    """What of a request is held against a queue's limits: with persistence, no scalar that it configures nowhere."""
+    info = ssn.queues.get(queue)
+    if not ssn.persistence.on or info is None:
+        return request
+    configured = {**(info.capability or {}), **(info.deserved or {}), **(info.guarantee or {})}
+    scalars = {name: amount for name, amount in (request.scalars or {}).items() if name in configured}
+    return Resource(request.milli_cpu, request.memory, scalars, request.max_task_num)
+
+
+def limiting_queues(ssn: Session) -> dict[QueueName, QueueInfo]:
+    """The session's queues; with persistence the root queue's own limits are left out of it."""
+    root = ssn.queues.get(ROOT_QUEUE)
+    if not ssn.persistence.on or root is None:
+        return ssn.queues
+    spec = {key: value for key, value in root.spec.items() if key not in ("capability", "deserved", "guarantee")}
+    return {**ssn.queues, ROOT_QUEUE: QueueInfo({**root.manifest, "spec": spec})}
 
 
 def _set(resource: Resource, name: str, amount: float) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.persistence import removable
+from vcdebug.framework.persistence import counted, removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
@@ -176,7 +176,8 @@ class Proportion(Plugin):
             return PERMIT
         minimum = job.get_min_resources()
         used = minimum.clone().add(attr.allocated).add(attr.inqueue).sub(attr.elastic)
-        fits, names = used.less_equal_with_dimension_and_resources_name(attr.real_capability, minimum)
+        held_against = counted(self.ssn, job.queue, minimum)
+        fits, names = used.less_equal_with_dimension_and_resources_name(attr.real_capability, held_against)
         if fits:
             return PERMIT
         message = format_resource_names(QUOTA_MESSAGE, "insufficient", names)

@@ -11,7 +11,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.order import victims_queue
-from vcdebug.framework.persistence import removable
+from vcdebug.framework.persistence import counted, limiting_queues, removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
@@ -80,7 +80,7 @@ class Capacity(Plugin):
         """Every queue of the session takes part."""
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
         attrs: Attrs = {}
-        spoilt = build_tree(attrs, ssn.queues, ssn.jobs.values(), self.total, self.limits.demands)
+        spoilt = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, self.limits.demands)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         self.endless = has_cycle(self.queues)
         quirks.parents_mistaken(ssn, self.queues)
@@ -144,7 +144,8 @@ class Capacity(Plugin):
         for task in tasks:
             request.add(task.resreq)
         future = attr.allocated.clone().add(request)
-        if not future.less_equal_with_dimension_and_resources_name(attr.real_capability, request)[0]:
+        held_against = counted(self.ssn, queue.name, request)
+        if not future.less_equal_with_dimension_and_resources_name(attr.real_capability, held_against)[0]:
             return False
         return any(deserves_more(claimant, request) for claimant in self.claimants(attr))
 

@@ -6,6 +6,7 @@ Upstream: plugins/capacity (queueAllocatableWithReserved, jobEnqueueable).
 from __future__ import annotations
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.persistence import counted
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Listers
 from vcdebug.model.job import JobInfo
@@ -25,6 +26,7 @@ class Limits:
 
     def __init__(self, ssn: Session, arguments: Arguments) -> None:
         gate = ssn.flags.gate
+        self._ssn = ssn
         devices = arguments.get_bool(DEVICES_KEY, default=gate("DynamicResourceAllocation"))
         self.demands = ClaimDemands(Listers(ssn.snapshot)) if devices else None
         self.consumable = arguments.get_bool(CONSUMABLE_KEY, default=gate("DRAConsumableCapacity"))
@@ -46,7 +48,8 @@ class Limits:
         if self.reservations is not None:
             future.add(self.reservations.beside(attr.name, task))
         future.add(task.resreq)
-        return future.less_equal_with_dimension_and_resources_name(attr.real_capability, task.resreq)[0]
+        request = counted(self._ssn, attr.name, task.resreq)
+        return future.less_equal_with_dimension_and_resources_name(attr.real_capability, request)[0]
 
     def devices_hold(self, devices: DeviceQuota, task: TaskInfo) -> bool:
         """Whether the device quota holds what the task's claims add."""
@@ -59,7 +62,8 @@ class Limits:
         """The dimensions in which the job's minimum is too much beside all that is not elastic; None when it fits."""
         minimum = job.get_min_resources()
         used = minimum.clone().add(attr.allocated).add(attr.inqueue).sub(attr.elastic)
-        fits, names = used.less_equal_with_dimension_and_resources_name(attr.real_capability, minimum)
+        request = counted(self._ssn, attr.name, minimum)
+        fits, names = used.less_equal_with_dimension_and_resources_name(attr.real_capability, request)
         if not fits:
             return names
         demand = self.minimum_demand(attr, job)

@@ -38,3 +38,13 @@ async def test_0_shows_what_the_cycle_writes_and_enter_goes_to_its_event(size: t
         await desk.press("enter")
         assert row.seq == desk.seq
         assert "bad" == desk.panel("effects").shown_rows[0].cells[2].style
+
+
+@SIZES
+async def test_p_shows_the_configuration_in_force(size: tuple[int, int]) -> None:
+    async with opened("preempt-works", size) as desk:
+        await desk.press("p")
+        assert desk.main.focused is desk.panel("conf")
+        assert "p Conf" in desk.screen()
+        assert "enqueue" in desk.screen()
+        assert "tier 1" in desk.text("conf")

@@ -5,6 +5,7 @@ Where a text changes on purpose: `VCDEBUG_WRITE_GOLDEN=1 pytest tests/views`, an
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,10 +14,13 @@ import pytest
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.load import load
+from vcdebug.snapshot.snapshot import Flags
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import Table, plain
+from vcdebug.views.conf import conf
 from vcdebug.views.detail import job_detail
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
@@ -47,6 +51,31 @@ def first_node(recording: Recording, seq: Seq) -> Table:
     return node_detail(recording, seq, recording.node_names[0])
 
 
+MISSPELT = """
+actions: "allocate, shuffle"
+tiers:
+- plugins:
+  - name: gang
+    enabledPreemptable: true
+    enableJobOrder: false
+  - name: proportoin
+  - name: predicates
+    arguments:
+      predicate.CacheEnable: true
+configurations:
+- name: allocate
+  arguments:
+    enablePredicateErrorCache: false
+- name: preempt
+"""
+
+
+def misspelt(recording: Recording) -> Recording:
+    flags = Flags(minimum_feasible_nodes=20, scheduler_names=("volcano", "batch"), feature_gates={"CSIStorage": True})
+    chance = Chance(search_start=3, tie_seed=7)
+    return replay(replace(recording.snapshot, scheduler_conf=MISSPELT, flags=flags, chance=chance))
+
+
 CASES: list[tuple[str, str, str, View]] = [
     ("flow", BLOCKED, "victim", everything_open),
     ("flow-reclaim", RECLAIM, "victim", everything_open),
@@ -75,6 +104,8 @@ CASES: list[tuple[str, str, str, View]] = [
     ("node-page", BLOCKED, "victim", first_node),
     ("problems", BLOCKED, "victim", lambda recording, _: problems(recording)),
     ("effects", WORKS, 'statement commit if action == "preempt"', effects),
+    ("conf", WORKS, "victim", lambda recording, _: conf(recording)),
+    ("conf-misspelt", WORKS, "start", lambda recording, _: conf(misspelt(recording))),
 ]
 
 
@@ -86,6 +117,8 @@ def recording_of(name: str) -> Recording:
 
 
 def stop(recording: Recording, words: str) -> Seq:
+    if words == "start":
+        return 1
     debugger = Debugger(recording)
     debugger.breakpoints.add(words)
     stopped = debugger.continue_()

@@ -8,6 +8,7 @@ from typing import Final
 from vcdebug.debugger.commands import VERBS, CommandError
 from vcdebug.debugger.driver import Here
 from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line
+from vcdebug.views.conf import conf
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.flow import around, flow
@@ -48,6 +49,7 @@ PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {
     "breaks": _breaks,
     "problems": lambda here: problems(here.recording),
     "effects": lambda here: effects(here.recording, here.seq),
+    "conf": lambda here: conf(here.recording),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 
 from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.explain.coverage import uncovered
@@ -13,6 +13,7 @@ from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import opened
+from vcdebug.views.conf import changed_flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,7 @@ def _missing_by_effect(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _changed_flags(flags: Flags) -> dict[str, object]:
-    default = Flags()
-    names = (field.name for field in fields(Flags))
-    changed = {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(default, name)}
-    return {name: _plain(value) for name, value in changed.items()}
+    return {name: _plain(value) for name, value in changed_flags(flags).items()}
 
 
 def _plain(value: object) -> object:

@@ -2,6 +2,7 @@
 
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.panels.breakpoints import BreakpointsPanel
+from vcdebug.tui.panels.conf import ConfPanel
 from vcdebug.tui.panels.effects import EffectsPanel
 from vcdebug.tui.panels.equation import EquationPanel
 from vcdebug.tui.panels.flow import FlowPanel
@@ -23,4 +24,5 @@ PANELS: tuple[type[Panel], ...] = (
     BreakpointsPanel,
     ProblemsPanel,
     EffectsPanel,
+    ConfPanel,
 )

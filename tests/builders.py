@@ -21,6 +21,7 @@ from vcdebug.framework.cycle import open_plugins
 from vcdebug.framework.record import Record
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
+from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
@@ -180,11 +181,12 @@ def conf_of(*tiers: str, actions: str = "allocate", arguments: Mapping[str, Mapp
     return "\n".join(lines) + "\n"
 
 
-def open_session(snapshot: Snapshot, *tiers: str, **settings: Any) -> Session:
+def open_session(snapshot: Snapshot, *tiers: str, ask_extender: AskExtender | None = None, **settings: Any) -> Session:
     """A session with these plugins opened: nothing is scheduled yet."""
     conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings))
     assert not conf.built_in, conf.problems
     ssn = Session(snapshot, conf, Record())
+    ssn.ask_extender = ask_extender
     open_topology(ssn)
     open_plugins(ssn, PLUGINS)
     return ssn

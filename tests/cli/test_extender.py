@@ -15,9 +15,12 @@ from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.capture.fake_server import Reply, Request, serving
 from tests.cli.transcripts import call
 from vcdebug.cli.extender_client import MAX_BODY, ExtenderClient
+from vcdebug.debugger.cycles import Cycles
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.webhook import Response
+from vcdebug.snapshot.load import load
 from vcdebug.snapshot.save import save
+from vcdebug.trace.replay import replay
 
 Answer = Callable[[Request], Reply]
 JOB = "default/j"
@@ -187,6 +190,13 @@ def test_kept_answers_repeat_the_replay_without_the_webhook(tmp_path: Path, webh
     assert live == trace(source, tmp_path / "again.jsonl")
     assert live == trace(source, tmp_path / "asked.jsonl", "--extender-url", webhook.url)
     assert asked == len(webhook.asked)
+
+
+def test_cycles_that_follow_ask_as_well(tmp_path: Path, webhook: Webhook) -> None:
+    source = snapshot(tmp_path / "s", "onSessionOpen")
+    cycles = Cycles(replay(load(source), ask_extender=ExtenderClient(webhook.url)))
+    cycles.next()
+    assert ["onSessionOpen"] * 2 == webhook.verbs()
 
 
 def test_answers_are_kept_only_of_a_webhook(tmp_path: Path) -> None:

@@ -1,5 +1,9 @@
-"""Ask a webhook, through the answers that a snapshot holds."""
+"""Ask a webhook, through the answers that a snapshot holds, or through a port."""
 
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +22,11 @@ from vcdebug.framework.plugin import ScoreError
 from vcdebug.framework.quirks import EXTENDER_UNKNOWN
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
+from vcdebug.framework.webhook import AskExtender, Response
 from vcdebug.model.fiterror import Status
 from vcdebug.model.resource import AssertPanic
+from vcdebug.plugins.extender import Extender, bodies, http_timeout
+from vcdebug.snapshot.load import load
 
 VERBS = {
     "predicate": "predicateVerb",
@@ -33,16 +40,18 @@ VERBS = {
     "open": "onSessionOpenVerb",
 }
 TASK = "default/j-0"
+CORPUS = Path(__file__).parents[3] / "shared" / "golden"
+PAIR = CORPUS / "dumps" / "preempt-0000.dump.json.gz"
 
 
-def opened(answers: dict[str, Any], *verbs: str, **arguments: Any) -> Session:
+def opened(answers: dict[str, Any], *verbs: str, ask_extender: AskExtender | None = None, **arguments: Any) -> Session:
     """A session whose extender is asked the given verbs."""
     lines = [f"      extender.{VERBS[verb]}: {verb}\n" for verb in verbs]
     lines += [f"      extender.{key}: {text}\n" for key, text in arguments.items()]
     conf = conf_of("extender") + "    arguments:\n      extender.urlPrefix: http://x/\n" + "".join(lines)
     snapshot = cluster(pod_group("j"), node("n1"), node("n2"), pods("j", 3), conf=conf)
     snapshot.extender = answers
-    return open_session(snapshot)
+    return open_session(snapshot, ask_extender=ask_extender)
 
 
 def statuses(ssn: Session) -> list[list[Status]]:
@@ -176,3 +185,111 @@ def test_only_tasks_with_a_managed_resource_are_asked_about() -> None:
 def test_managed_resources_that_are_no_list_end_the_process() -> None:
     with pytest.raises(AssertPanic):
         opened({}, "predicate", managedResources="gpu")
+
+
+class Port:
+    """A webhook without a network: a body per verb, or an error's text."""
+
+    def __init__(self, **bodies: Any) -> None:
+        self.bodies = bodies
+        self.asked: list[tuple[str, Any]] = []
+        self.timeouts: list[float | None] = []
+
+    def __call__(self, verb: str, body: Mapping[str, object], timeout: float | None) -> Response | str:
+        self.asked.append((verb, json.loads(json.dumps(body))))
+        self.timeouts.append(timeout)
+        answer = self.bodies.get(verb, {})
+        return answer if isinstance(answer, str) else Response(200, json.dumps(answer).encode())
+
+
+def extender(ssn: Session) -> Extender:
+    plugin = ssn.plugins["extender"]
+    assert isinstance(plugin, Extender)
+    return plugin
+
+
+def test_the_port_is_asked_only_what_no_recorded_answer_says() -> None:
+    port = Port(predicate={"status": "full"})
+    ssn = opened({"predicate": {f"{TASK} n1": {}}}, "predicate", ask_extender=port)
+    assert [[], [Status(1, "full", "extender")]] == statuses(ssn)
+    assert ["n2"] == [body["node"]["Name"] for _, body in port.asked]
+    assert [] == notes(ssn)
+    assert () == ssn.plugins["extender"].problems
+    assert {"predicate": {f"{TASK} n1": {}, f"{TASK} n2": {"status": "full"}}} == extender(ssn).answered
+
+
+def test_each_question_has_upstreams_body() -> None:
+    port = Port()
+    verbs = ("open", "predicate", "prioritize", "preemptable", "reclaimable")
+    ssn = opened({}, *verbs, "enqueueable", "overused", "ready", "allocate", ask_extender=port, ignorable="true")
+    first, rows, others = task(ssn, "j-0"), ssn.all_rows(), tasks(ssn, "j-1")
+    job = ssn.jobs["default/j"]
+    ssn.ask(PREDICATE, first, rows)
+    with pytest.raises(ScoreError):
+        ssn.ask(BATCH_NODE_ORDER, first, rows)
+    ssn.ask(PREEMPTABLE, first, others)
+    ssn.ask(RECLAIMABLE, first, others)
+    ssn.ask(JOB_ENQUEUEABLE, job)
+    ssn.ask(JOB_READY, job)
+    ssn.ask(OVERUSED, ssn.queues["default"])
+    assert None is Statement(ssn).allocate(first, "n1")
+    opening = ["Jobs", "Nodes", "Queues", "NamespaceInfo", "RevocableNodes", "NodeList"]
+    fields = [["task", "node"]] * 2 + [["task", "nodes"]] + [["evictor", "evictees"]] * 2
+    fields += [["job"], ["job"], ["queue"], ["task"]]
+    assert [opening, *fields] == [list(body) for _, body in port.asked]
+    assert ["n1", "n2"] == [one["Name"] for one in port.asked[3][1]["nodes"]]
+    assert ["j-1"] == [one["Name"] for one in port.asked[4][1]["evictees"]]
+
+
+def test_victims_of_the_port_are_named_in_any_case_and_kept_by_name() -> None:
+    chosen = [{"namespace": "default", "NAME": "j-2", "Pod": None}, None]
+    ssn = opened({}, "preemptable", ask_extender=Port(preemptable={"Status": 1, "victims": chosen}))
+    found = ssn.ask(PREEMPTABLE, task(ssn, "j-0"), tasks(ssn, "j-1", "j-2"))
+    assert ["j-2"] == [victim.name for victim in found or ()]
+    assert {"status": 1, "victims": ["default/j-2"]} == extender(ssn).answered["preemptable"][TASK]
+
+
+@pytest.mark.parametrize("scores", [{"n1": "high"}, {"n1": True}, {"n1": 10**400}, [1], "n1"])
+def test_scores_that_are_no_numbers_are_an_error(scores: Any) -> None:
+    port = Port(prioritize={"nodeScore": scores})
+    ssn = opened({}, "prioritize", ask_extender=port)
+    with pytest.raises(ScoreError):
+        ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
+    ssn = opened({}, "prioritize", ask_extender=port, ignorable="true")
+    assert None is ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["extender"]
+
+
+def test_a_list_of_answers_is_used_in_order_and_its_last_one_stays() -> None:
+    ssn = opened({"ready": {"default/j": [{"status": True}, {"status": False}]}}, "ready")
+    assert [True, False, False] == [ssn.ask(JOB_READY, ssn.jobs["default/j"]) for _ in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [(None, 1.0), ("100ms", 0.1), ("soon", 1.0), (5, 1.0), ("0s", None), ("-1s", None)],
+)
+def test_the_timeout_is_a_second_where_none_can_be_read(stated: object, expected: float | None) -> None:
+    assert expected == http_timeout(stated)
+
+
+def test_the_port_is_told_the_timeout() -> None:
+    port = Port()
+    statuses(opened({}, "predicate", ask_extender=port, httpTimeout="250ms"))
+    assert [0.25, 0.25] == port.timeouts
+
+
+def without_kubernetes(value: Any) -> Any:
+    """A dump without what Kubernetes' own types write beside what the manifests state."""
+    if isinstance(value, dict):
+        hidden = ("Node", "Pod", "PodGroup")
+        return {key: without_kubernetes(item) for key, item in value.items() if key not in hidden}
+    return value
+
+
+@pytest.mark.skipif(not PAIR.exists(), reason="the corpus is not beside the checkout")
+def test_nodes_and_jobs_are_sent_as_the_real_scheduler_writes_them() -> None:
+    documents = [json.loads(line) for line in gzip.decompress(PAIR.read_bytes()).splitlines() if line.strip()]
+    ssn = open_session(load(CORPUS / "random" / "preempt-0000"))
+    sent = json.loads(json.dumps(bodies.opening(ssn)))
+    assert without_kubernetes(documents[0]) == without_kubernetes(sent["Nodes"])
+    assert without_kubernetes(documents[5]) == without_kubernetes(sent["Jobs"])

@@ -172,6 +172,11 @@ def test_a_reader_that_leaves_early_ends_it_quietly() -> None:
     assert "" == err
 
 
+def test_closed_standard_streams_are_no_fault() -> None:
+    command = f"exec {sys.executable} -m vcdebug explain {BLOCKED} llm-finetune >&- 2>&-"
+    assert 2 == subprocess.run(command, shell=True, cwd=ROOT, timeout=60, check=False).returncode
+
+
 def test_text_that_the_terminal_cannot_show_is_escaped() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "vcdebug", "explain", BLOCKED, "llm-finetune"]

@@ -280,3 +280,10 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     (folder / "link.json").symlink_to(outside)
     (folder / "loop").symlink_to(folder)
     assert ["link.json"] == [problem.file for problem in load(folder).problems]
+
+
+def test_files_put_together_without_a_separator_are_not_mixed_up(tmp_path: Path) -> None:
+    one, two = (f"apiVersion: v1\nkind: Node\nmetadata: {{name: n{number}}}\n" for number in (1, 2))
+    (tmp_path / "nodes.yaml").write_text(f"{one}---\n{one}{two}", encoding="utf-8")
+    problem = load(tmp_path).problems[0]
+    assert "line 9: kind is there twice in one document: is a line with --- missing above?" in problem.line()

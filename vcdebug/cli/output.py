@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from io import StringIO
 from typing import TextIO
 
 PREFIX = "vcdebug: "
@@ -13,11 +14,11 @@ LONGEST = 1200
 
 
 class Output:
-    """stdout carries data, stderr what happens meanwhile."""
+    """stdout carries data, stderr what happens meanwhile; one that is closed swallows what it is given."""
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
-        self.out = sys.stdout if out is None else out
-        self.err = sys.stderr if err is None else err
+        self.out = out or sys.stdout or StringIO()
+        self.err = err or sys.stderr or StringIO()
 
     @property
     def is_terminal(self) -> bool:

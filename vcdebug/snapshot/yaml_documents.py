@@ -70,6 +70,7 @@ def yaml_documents(text: str) -> Iterator[Any]:
         try:
             while loader.check_node():
                 node = loader.get_node()
+                _refuse_glued(node)
                 yield _construct(loader, node, aliases=aliases)
         finally:
             loader.dispose()
@@ -79,6 +80,15 @@ def yaml_documents(text: str) -> Iterator[Any]:
         raise DocumentError(_explained(error)) from error
     except (ValueError, TypeError, OverflowError, RecursionError, AttributeError) as error:
         raise DocumentError(f"is not YAML: {error}") from error
+
+
+def _refuse_glued(document: yaml.Node) -> None:
+    """Files put together without a separator: one document that says twice what it is."""
+    if not isinstance(document, yaml.MappingNode):
+        return
+    kinds = [key for key, _ in document.value if key.value == "kind"]
+    if len(kinds) > 1:
+        raise DocumentError(f"{_place(kinds[1])}kind is there twice in one document: is a line with --- missing above?")
 
 
 def may_be_deep(text: str) -> bool:

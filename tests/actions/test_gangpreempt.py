@@ -1,11 +1,11 @@
-"""gangpreempt and gangreclaim: bundles, and one plan for the whole gang."""
+"""gangpreempt: bundles, and one plan for the whole gang."""
 
 from typing import Any
 
 import pytest
 
 from tests.actions.outcome import ops, ran, statements
-from tests.builders import cluster, node, open_session, pod_group, pods, priority_class, queue, tasks
+from tests.builders import cluster, node, open_session, pod_group, pods, priority_class, tasks
 from vcdebug.framework.bundles import Bundle, BundleType, create_job_bundles
 
 TIERS = ("priority gang", "predicates nodeorder")
@@ -68,13 +68,3 @@ def test_whole_bundles_can_be_forbidden(allowed: str, evictions: int) -> None:
     recording = gangpreempt(node("n1", cpu="2"), low(2, min_member=2), high(2), extra=extra)
     last = [op for op in ops(recording) if op.startswith("evict")][-2:]
     assert evictions == len(last)
-
-
-def test_gangreclaim_takes_running_tasks_of_other_reclaimable_queues() -> None:
-    rich = [queue("rich"), pod_group("r", queue="rich", min_member=0), *pods("r", 2, on="n1")]
-    poor = [queue("poor"), pod_group("p", queue="poor", min_member=1), *pods("p", 1)]
-    recording = ran(
-        node("n1", cpu="2"), rich, poor, actions="gangreclaim", tiers=("gang", "predicates proportion nodeorder")
-    )
-    assert "pipeline p-0@n1" == ops(recording)[-1]
-    assert "commit 3" == statements(recording)[-1]

@@ -4,6 +4,7 @@ import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.tui.panels import PANELS
+from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.lists import LISTS
 from vcdebug.tui.widgets.tabs import Tabs
 
@@ -48,3 +49,39 @@ async def test_p_shows_the_configuration_in_force(size: tuple[int, int]) -> None
         assert "p Conf" in desk.screen()
         assert "enqueue" in desk.screen()
         assert "tier 1" in desk.text("conf")
+
+
+@SIZES
+async def test_l_shows_the_log_at_a_level_with_the_present_event_marked(size: tuple[int, int]) -> None:
+    async with opened("preempt-works", size) as desk:
+        await desk.command("break statement pipeline")
+        await desk.press("c", "l")
+        assert desk.main.focused is desk.panel("log")
+        assert "l Log" in desk.screen()
+        assert "-v=3" in desk.text("log")
+        panel = desk.panel("log")
+        lines = len(panel.shown_rows)
+        assert panel.cursor_row is not None
+        assert panel.cursor_row.seq <= desk.seq
+        await desk.press("space")
+        assert "-v=4" in desk.text("log")
+        assert lines < len(panel.shown_rows)
+        await desk.command("log 5")
+        assert "-v=5" in desk.text("log")
+        await desk.press("home", "enter")
+        assert 1 == desk.seq
+        assert "●" == panel.shown_rows[0].cells[0].text
+        await desk.command("log 9")
+        assert "no level" in desk.status()
+
+
+async def test_a_long_log_is_written_while_keys_go_on_working(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_panel, "AT_ONCE", 2)
+    monkeypatch.setattr(log_panel, "PART", 3)
+    async with opened("preempt-works") as desk:
+        await desk.press("l")
+        assert "still being written" in desk.text("log")
+        await desk.press("s")
+        assert 2 == desk.seq
+        await desk.until(lambda: "still" not in desk.text("log"), "the log is written")
+        assert 98 == desk.panel("log").shown_rows[-1].seq

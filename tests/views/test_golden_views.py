@@ -26,6 +26,7 @@ from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.flow import flow
 from vcdebug.views.jobs import jobs
+from vcdebug.views.log import log
 from vcdebug.views.moment import moment
 from vcdebug.views.nodes import node_detail, nodes
 from vcdebug.views.problems import problems
@@ -106,6 +107,8 @@ CASES: list[tuple[str, str, str, View]] = [
     ("effects", WORKS, 'statement commit if action == "preempt"', effects),
     ("conf", WORKS, "victim", lambda recording, _: conf(recording)),
     ("conf-misspelt", WORKS, "start", lambda recording, _: conf(misspelt(recording))),
+    ("log", WORKS, "statement pipeline", log),
+    ("log-5", WORKS, "statement pipeline", lambda recording, seq: log(recording, seq, 5)),
 ]
 
 
@@ -141,7 +144,7 @@ def test_the_view_says_what_it_always_said(name: str, snapshot: str, words: str,
 def test_every_event_of_a_cycle_can_be_shown(name: str) -> None:
     recording = recording_of(name)
     for seq in range(1, len(recording) + 1):
-        for view in (moment, equation, statement, jobs, nodes, queues, effects):
+        for view in (moment, equation, statement, jobs, nodes, queues, effects, log):
             table = view(recording, seq)
             assert table.title
             assert all(len(table.columns) == len(row.cells) for row in table.rows)

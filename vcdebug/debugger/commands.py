@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from vcdebug.debugger.driver import Driver, Here
 from vcdebug.errors import VcdebugError
 
-Opens = Literal["", "help", "explain", "quit", "filter", "open", "panel"]
+Opens = Literal["", "help", "explain", "quit", "filter", "open", "panel", "log"]
 
 
 class CommandError(VcdebugError):
@@ -65,6 +65,12 @@ def _break(driver: Driver, argument: str) -> Reply:
     return Reply(driver.moment(), text)
 
 
+def _log(_: Driver, argument: str) -> Reply:
+    if argument not in ("", "3", "4", "5"):
+        raise CommandError(f"{argument!r} is no level of the log", hint="3, 4 or 5")
+    return Reply(opens="log", argument=argument)
+
+
 def _number(argument: str) -> int:
     if not argument.isdigit():
         raise CommandError(f"{argument!r} is no breakpoint's number")
@@ -118,6 +124,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(("delete", "clear"), "N | all", "remove a breakpoint", _delete),
     Verb(("filter", "/"), "TEXT", "filter the table that has the focus", _opens("filter")),
     Verb(("explain", "e"), "[JOB]", "why a job waits", _opens("explain")),
+    Verb(("log",), "[3 | 4 | 5]", "what the real scheduler would print, at a -v level", _log),
     Verb(("panel",), "NAME", "go to a panel", _opens("panel")),
     Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot", _opens("open")),
     Verb(("help", "h", "?"), "", "keys and commands", _opens("help")),

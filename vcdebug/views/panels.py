@@ -13,6 +13,7 @@ from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.flow import around, flow
 from vcdebug.views.jobs import jobs
+from vcdebug.views.log import log
 from vcdebug.views.moment import moment
 from vcdebug.views.nodes import nodes
 from vcdebug.views.problems import problems
@@ -50,6 +51,7 @@ PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {
     "problems": lambda here: problems(here.recording),
     "effects": lambda here: effects(here.recording, here.seq),
     "conf": lambda here: conf(here.recording),
+    "log": lambda here: log(here.recording, here.seq),
 }
 
 

@@ -14,6 +14,7 @@ from vcdebug.explain.pending import explain
 from vcdebug.trace.codec import event_json
 from vcdebug.views.base import plain
 from vcdebug.views.headline import headline
+from vcdebug.views.log import USUAL, log
 from vcdebug.views.panels import panel, verbs
 from vcdebug.views.path import path_words
 from vcdebug.views.pending import job_at
@@ -37,6 +38,8 @@ class Shown:
             self.table = plain(verbs())
         elif answer.opens == "panel":
             self.table = plain(panel(here, answer.argument))
+        elif answer.opens == "log":
+            self.table = plain(log(here.recording, here.seq, int(answer.argument or USUAL)))
         elif answer.opens == "explain":
             job = answer.argument or job_at(here.recording, "", "", here.job)
             if not job:

@@ -7,6 +7,7 @@ from vcdebug.tui.panels.effects import EffectsPanel
 from vcdebug.tui.panels.equation import EquationPanel
 from vcdebug.tui.panels.flow import FlowPanel
 from vcdebug.tui.panels.jobs import JobsPanel
+from vcdebug.tui.panels.log import LogPanel
 from vcdebug.tui.panels.moment import MomentPanel
 from vcdebug.tui.panels.nodes import NodesPanel
 from vcdebug.tui.panels.problems import ProblemsPanel
@@ -25,4 +26,5 @@ PANELS: tuple[type[Panel], ...] = (
     ProblemsPanel,
     EffectsPanel,
     ConfPanel,
+    LogPanel,
 )

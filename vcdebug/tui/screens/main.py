@@ -15,6 +15,7 @@ from vcdebug.tui.completion import completions
 from vcdebug.tui.copying import copy_text
 from vcdebug.tui.messages import Goto, RemoveBreakpoint, ToggleBreakpoint
 from vcdebug.tui.panels import PANELS
+from vcdebug.tui.panels.log import LogPanel
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.screens.desk import Desk
 from vcdebug.tui.screens.detail import DetailScreen
@@ -181,6 +182,8 @@ class MainScreen(Desk):
                 self.grid.set_filter(reply.argument)
             case "panel":
                 self.show_panel(reply.argument)
+            case "log":
+                self._show_log(reply.argument)
             case "open":
                 self.dismiss(reply.argument)
 
@@ -191,6 +194,11 @@ class MainScreen(Desk):
         panel = next((panel for panel in PANELS if key == panel.KEY), None)
         if panel is not None:
             self.show_panel(panel.TITLE.lower())
+
+    def _show_log(self, level: str) -> None:
+        self.show_panel("log")
+        if level:
+            self.query_one(LogPanel).set_level(int(level))
 
     def action_help(self) -> None:
         """Keys, commands and kinds of breakpoints."""

@@ -1,0 +1,86 @@
+"""The lines that the real scheduler would print at a -v level, with those of the present event marked."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
+
+from vcdebug.explain.logs import LogLine, narrate
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import HERE, Column, OnDemand, Piece, Row, Style, Table, count, line, muted
+
+LEVELS: Final = (3, 4, 5)
+USUAL: Final = 3
+MOST_LINES: Final = 200_000
+"""Lines read from a cycle at most: a longer log would take longer to write than anybody waits."""
+COLUMNS = (Column(""), Column("event", right=True), Column("-v", right=True), Column("line", flexible=True, least=20))
+
+
+class Written(NamedTuple):
+    """The log of a recording at one level."""
+
+    lines: Sequence[LogLine]
+    seqs: Sequence[Seq]
+    keys: Sequence[str]
+    whole: bool
+
+
+class Narration:
+    """A recording's log while it is being written, loudest level; a front end may write a part at a time."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._source = islice(narrate(recording, LEVELS[-1]), MOST_LINES)
+        self.lines: list[LogLine] = []
+        self.done = False
+
+    def write(self, most: int = MOST_LINES) -> bool:
+        """At most so many lines more; whether that was the last of them."""
+        before = len(self.lines)
+        self.lines += islice(self._source, most)
+        self.done = self.done or len(self.lines) - before < most or len(self.lines) == MOST_LINES
+        return self.done
+
+
+@lru_cache(maxsize=2)
+def narration(recording: Recording) -> Narration:
+    """The one narration of a recording."""
+    return Narration(recording)
+
+
+@lru_cache(maxsize=6)
+def _written(told: Narration, level: int, size: int) -> Written:
+    lines = [one for one in told.lines[:size] if one.level <= level]
+    keys = tuple(map(str, range(len(lines))))
+    return Written(lines, [one.seq for one in lines], keys, size < MOST_LINES)
+
+
+def log(recording: Recording, seq: Seq, level: int = USUAL) -> Table:
+    """The whole log; the first line of the event is the current one, later lines step back."""
+    narration(recording).write()
+    return log_so_far(recording, seq, level)
+
+
+def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
+    """As much of the log as is written."""
+    told = narration(recording)
+    found = _written(told, level, len(told.lines))
+    first, behind = bisect_left(found.seqs, seq), bisect_right(found.seqs, seq)
+    current = found.keys[first] if first < behind else ""
+    sought = found.keys[max(first - 1, 0)] if found.keys else ""
+    head = [line(f"-v={level}: {count(behind - first, 'line')} of this event", muted(f", {len(found.lines)} in all"))]
+    if not found.whole:
+        head.append(line(Piece(f"! only the first {count(MOST_LINES, 'line')} of the cycle are written", "warn")))
+    if not told.done:
+        head.append(line(muted("still being written")))
+    rows = OnDemand(found.keys, lambda i: _row(found.keys[i], found.lines[i], seq))
+    return Table(f"Log at -v={level}", COLUMNS, rows, tuple(head), current=current, sought=sought)
+
+
+def _row(key: str, said: LogLine, seq: Seq) -> Row:
+    style: Style = "here" if said.seq == seq else "muted" if said.seq > seq else ""
+    mark = Piece(HERE if said.seq == seq else "", "here")
+    return Row(key, (mark, *(Piece(text, style) for text in (str(said.seq), str(said.level), said.text))), said.seq)

@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.message import Message
 
+from tests.cli.test_hand_written import HAND_WRITTEN
 from tests.tui.driving import NARROW, opened
-from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui import worker
 from vcdebug.tui.screens.chooser import ChooserScreen
@@ -66,7 +67,7 @@ async def test_keys_answer_while_the_replay_runs(monkeypatch: pytest.MonkeyPatch
     go = threading.Event()
     run = worker.run
 
-    def waiting(source: worker.Source, post: Callable[[Message], object], *more: AskExtender | None) -> None:
+    def waiting(source: worker.Source, post: Callable[[Message], object], *more: Any) -> None:
         go.wait(30)
         run(source, post, *more)
 
@@ -115,3 +116,11 @@ async def test_a_fault_of_the_replay_is_one_line_too(monkeypatch: pytest.MonkeyP
     async with opened("preempt-works", wait=False) as desk:
         await desk.until_failed()
         assert "✗ the replay failed: ZeroDivisionError: division by zero" == desk.status()
+
+
+async def test_hand_written_manifests_are_completed_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "manifests.yaml"
+    path.write_text(HAND_WRITTEN)
+    async with opened(str(path), complete=True) as desk:
+        assert desk.main.driver is not None
+        assert ["default/pg"] == list(desk.main.driver.debugger.recording.session.jobs)

@@ -67,19 +67,22 @@ def run_tui(
     breaks: list[str] | None = None,
     job: str | None = None,
     ask_extender: AskExtender | None = None,
+    complete: bool | None = None,
 ) -> int:
     """Run the terminal debugger until somebody leaves it."""
     start = None
-    if source == STDIN:
-        start = Start(BytesIO(sys.stdin.buffer.read()), "standard input", goto, tuple(breaks or ()), job, ask_extender)
+    if source is not None:
+        piped = source == STDIN
+        origin = BytesIO(sys.stdin.buffer.read()) if piped else source
+        name = "standard input" if piped else Path(source).name
+        start = Start(origin, name, goto, tuple(breaks or ()), job, ask_extender, complete)
+    if not sys.stdin.isatty():
         _keys_from_terminal()
-    elif source is not None:
-        start = Start(source, Path(source).name, goto, tuple(breaks or ()), job, ask_extender)
     return VcdebugApp(start).run() or 0
 
 
 def _keys_from_terminal() -> None:
-    """Standard input was the snapshot; keys come from the terminal itself."""
+    """Standard input is something else, such as the snapshot; keys come from the terminal itself."""
     terminal = os.open("/dev/tty", os.O_RDWR)
     os.dup2(terminal, 0)
     os.close(terminal)

@@ -22,6 +22,8 @@ class Start:
     job: str | None = None
     ask_extender: AskExtender | None = None
     """The extender's webhook, where the replay may call it."""
+    complete: bool | None = None
+    """Whether hand-written manifests are completed; None goes by the snapshot's own setting."""
 
     def apply(self, driver: Driver) -> Moment:
         """Set the breakpoints, then go to the event, else to the job's first one."""

@@ -18,13 +18,22 @@ from vcdebug.views.path import marks
 Source = str | BinaryIO
 
 
-def run(source: Source, post: Callable[[Message], object], ask_extender: AskExtender | None = None) -> None:
+def run(
+    source: Source,
+    post: Callable[[Message], object],
+    ask_extender: AskExtender | None = None,
+    complete: bool | None = None,
+) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import replay
 
     try:
-        snapshot = load(_origin(source), progress=lambda done, total, name: _tell(post, done, total, name))
+        snapshot = load(
+            _origin(source),
+            complete=complete,
+            progress=lambda done, total, name: _tell(post, done, total, name),
+        )
         post(Progress(f"replaying {snapshot.name}"))
         recording = replay(snapshot, ask_extender=ask_extender)
         _prepare(recording)

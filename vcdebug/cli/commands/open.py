@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_extender
+from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_complete, add_extender
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -21,6 +21,7 @@ class Open(Command):
 
     def configure(self, parser: ArgumentParser) -> None:
         parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
+        add_complete(parser)
         parser.add_argument("--goto", metavar="N", type=int, help="begin at this event")
         parser.add_argument("--job", metavar="JOB", help="begin at the first event about this job")
         parser.add_argument(
@@ -37,12 +38,12 @@ class Open(Command):
         from vcdebug.cli.sources import source
 
         word = source(args.snapshot) if getattr(args, "snapshot", None) else None
-        if not output.is_terminal:
+        if not output.is_terminal or not output.err.isatty():
             raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
         ask_extender = _client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import run_tui
 
-        place = {name: getattr(args, name, None) for name in ("goto", "job", "breaks")}
+        place = {name: getattr(args, name, None) for name in ("goto", "job", "breaks", "complete")}
         run_tui(None if word is None else str(word), ask_extender=ask_extender, **place)
         return Outcome.DONE
 

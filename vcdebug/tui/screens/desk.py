@@ -68,7 +68,7 @@ class Desk(Screen[str]):
     @work(thread=True, exclusive=True)
     def replay(self) -> None:
         """Load and replay in a thread."""
-        worker.run(self.start.source, self.post_message, self.start.ask_extender)
+        worker.run(self.start.source, self.post_message, self.start.ask_extender, self.start.complete)
 
     @on(Progress)
     def progressed(self, event: Progress) -> None:

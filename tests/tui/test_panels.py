@@ -1,5 +1,7 @@
 """The lists beside the flow: each key shows its panel, no tab is cut off, and rows lead to their events."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
@@ -8,6 +10,7 @@ from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.lists import LISTS
 from vcdebug.tui.widgets.tabs import Tabs
 
+TOPOLOGY = Path(__file__).parents[1] / "golden" / "random" / "hypernode-0005"
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 
 
@@ -85,3 +88,17 @@ async def test_a_long_log_is_written_while_keys_go_on_working(monkeypatch: pytes
         assert 2 == desk.seq
         await desk.until(lambda: "still" not in desk.text("log"), "the log is written")
         assert 98 == desk.panel("log").shown_rows[-1].seq
+
+
+@SIZES
+async def test_h_shows_the_topology_or_says_that_there_is_none(size: tuple[int, int]) -> None:
+    async with opened("preempt-works", size) as desk:
+        await desk.press("h")
+        assert "no HyperNodes in the snapshot" in desk.screen()
+    async with opened(str(TOPOLOGY), size) as desk:
+        await desk.press("h")
+        assert desk.main.focused is desk.panel("hypernodes")
+        assert "p0" in desk.screen()
+        assert ["<cluster-top-hypernode>", "p0", "s0", "node-000"] == [
+            row.cells[0].text.strip() for row in desk.panel("hypernodes").shown_rows[:4]
+        ]

@@ -16,7 +16,7 @@ from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.load import load
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import Flags, Manifest
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import Table, plain
@@ -25,6 +25,7 @@ from vcdebug.views.detail import job_detail
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.flow import flow
+from vcdebug.views.hypernodes import hypernodes
 from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
 from vcdebug.views.moment import moment
@@ -77,6 +78,25 @@ def misspelt(recording: Recording) -> Recording:
     return replay(replace(recording.snapshot, scheduler_conf=MISSPELT, flags=flags, chance=chance))
 
 
+def racks(recording: Recording) -> Recording:
+    """The same cluster in two racks below one spine; a node is missing, and one is in no rack."""
+    racks = [
+        hyper_node("rack-a", 1, "Node", "gpu-l40s-01", "gpu-l40s-02"),
+        hyper_node("rack-b", 1, "Node", "gpu-l40s-03", "gone"),
+    ]
+    objects = {
+        **recording.snapshot.objects,
+        "HyperNode": [*racks, hyper_node("spine", 2, "HyperNode", "rack-a", "rack-b")],
+    }
+    return replay(replace(recording.snapshot, objects=objects))
+
+
+def hyper_node(name: str, tier: int, kind: str, *members: str) -> Manifest:
+    selectors = [{"type": kind, "selector": {"exactMatch": {"name": member}}} for member in members]
+    spec = {"tier": tier, "members": selectors}
+    return {"apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode", "metadata": {"name": name}, "spec": spec}
+
+
 CASES: list[tuple[str, str, str, View]] = [
     ("flow", BLOCKED, "victim", everything_open),
     ("flow-reclaim", RECLAIM, "victim", everything_open),
@@ -109,6 +129,8 @@ CASES: list[tuple[str, str, str, View]] = [
     ("conf-misspelt", WORKS, "start", lambda recording, _: conf(misspelt(recording))),
     ("log", WORKS, "statement pipeline", log),
     ("log-5", WORKS, "statement pipeline", lambda recording, seq: log(recording, seq, 5)),
+    ("hypernodes", WORKS, "start", lambda recording, _: hypernodes(racks(recording), "gpu-l40s-03")),
+    ("hypernodes-none", WORKS, "start", lambda recording, _: hypernodes(recording)),
 ]
 
 

@@ -12,6 +12,7 @@ from vcdebug.views.conf import conf
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.flow import around, flow
+from vcdebug.views.hypernodes import hypernodes
 from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
 from vcdebug.views.moment import moment
@@ -51,6 +52,7 @@ PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {
     "problems": lambda here: problems(here.recording),
     "effects": lambda here: effects(here.recording, here.seq),
     "conf": lambda here: conf(here.recording),
+    "hypernodes": lambda here: hypernodes(here.recording, here.node),
     "log": lambda here: log(here.recording, here.seq),
 }
 

@@ -6,6 +6,7 @@ from vcdebug.tui.panels.conf import ConfPanel
 from vcdebug.tui.panels.effects import EffectsPanel
 from vcdebug.tui.panels.equation import EquationPanel
 from vcdebug.tui.panels.flow import FlowPanel
+from vcdebug.tui.panels.hypernodes import HyperNodesPanel
 from vcdebug.tui.panels.jobs import JobsPanel
 from vcdebug.tui.panels.log import LogPanel
 from vcdebug.tui.panels.moment import MomentPanel
@@ -27,4 +28,5 @@ PANELS: tuple[type[Panel], ...] = (
     EffectsPanel,
     ConfPanel,
     LogPanel,
+    HyperNodesPanel,
 )

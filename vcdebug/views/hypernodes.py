@@ -1,0 +1,82 @@
+"""The network topology: HyperNodes as a tree, with their tiers and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from vcdebug.model.hypernode import TOP_HYPER_NODE, HyperNodes
+from vcdebug.model.names import NodeName
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import Column, Line, OnDemand, Piece, Row, Table, line, muted
+
+COLUMNS = (Column("hypernode", flexible=True, least=20), Column("tier"), Column("nodes", right=True))
+
+
+class Place(NamedTuple):
+    """One line of the tree: a HyperNode, or a node directly in one."""
+
+    depth: int
+    hyper_node: str
+    node: NodeName = ""
+
+    @property
+    def key(self) -> str:
+        """What stays the same while one moves."""
+        return f"{self.hyper_node} {self.node}".rstrip()
+
+
+@lru_cache(maxsize=4)
+def _tree(recording: Recording) -> tuple[Place, ...]:
+    found = recording.session.hyper_nodes
+    roots = [name for name, info in found.by_name.items() if info.parent not in found.by_name]
+    seen: dict[str, None] = {}
+    return tuple(place for name in sorted(roots) for place in _below(found, name, 0, seen))
+
+
+def _below(found: HyperNodes, name: str, depth: int, seen: dict[str, None]) -> Iterator[Place]:
+    """The HyperNode, its children, and the nodes that are in none of them."""
+    if name in seen:
+        return
+    seen[name] = None
+    yield Place(depth, name)
+    info = found.by_name[name]
+    held: dict[NodeName, None] = {}
+    for child in sorted(info.children):
+        held.update(found.real_nodes.get(child, {}))
+        yield from _below(found, child, depth + 1, seen)
+    for node in found.real_nodes.get(name, {}):
+        if node not in held:
+            yield Place(depth + 1, name, node)
+
+
+def hypernodes(recording: Recording, node: NodeName = "") -> Table:
+    """The whole tree; the present node's row is the current one."""
+    found = recording.session.hyper_nodes
+    if all(name == TOP_HYPER_NODE for name in found.by_name):
+        foot = (line(muted("no HyperNodes in the snapshot: all nodes are equally near to each other")),)
+        return Table("HyperNodes", COLUMNS, foot=foot)
+    places = _tree(recording)
+    keys = tuple(place.key for place in places)
+    current = next((place.key for place in places if node and place.node == node), "")
+    rows = OnDemand(keys, lambda i: _row(recording, places[i]))
+    return Table("HyperNodes", COLUMNS, rows, tuple(_trouble(found)), current=current)
+
+
+def _trouble(found: HyperNodes) -> Iterator[Line]:
+    if not found.ready:
+        yield line(Piece(f"! the topology is not ready: {found.problem}", "warn"))
+
+
+def _row(recording: Recording, place: Place) -> Row:
+    indent = "  " * place.depth
+    found = recording.session.hyper_nodes
+    if place.node:
+        known = place.node in recording.session.nodes
+        name = Piece(f"{indent}{place.node}") if known else Piece(f"{indent}! {place.node} does not exist", "warn")
+        return Row(place.key, (name, Piece(""), Piece("")), subject=("node", place.node if known else ""))
+    info = found.by_name[place.hyper_node]
+    tier = f"{info.tier} {info.tier_name}".rstrip()
+    nodes = len(found.real_nodes.get(place.hyper_node, {}))
+    return Row(place.key, (Piece(f"{indent}{place.hyper_node}", "strong"), Piece(tier), Piece(str(nodes))))

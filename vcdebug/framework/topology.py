@@ -59,10 +59,10 @@ def _recover(ssn: Session, job: JobInfo) -> None:
 
 
 def _lowest_common(ssn: Session, sub_job: SubJobInfo) -> str:
-    """The hypernode of the lowest tier that holds all placed tasks of the sub job."""
+    """The hypernode of the lowest tier that holds all placed tasks of the sub job, on nodes of the session."""
     tree = ssn.hyper_nodes
     nodes = [t.node_name for t in sub_job.tasks.values() if allocated_status(t.status) and t.node_name]
-    if not nodes:
+    if not nodes or any(node not in ssn.nodes for node in nodes):
         return ""
     common = [name for name in sorted(tree.by_name) if all(node in tree.real_nodes.get(name, {}) for node in nodes)]
     return min(common, key=lambda name: tree.by_name[name].tier) if common else ""
@@ -70,8 +70,9 @@ def _lowest_common(ssn: Session, sub_job: SubJobInfo) -> str:
 
 def _lca_of_sub_jobs(ssn: Session, job: JobInfo) -> str:
     result = ""
-    for index, sub_job in enumerate(job.sub_jobs_in_order()):
-        result = ssn.hyper_nodes.lca(result, sub_job.allocated_hyper_node)
-        if not result and index:
-            return ""
+    for sub_job in job.sub_jobs_in_order():
+        if sub_job.allocated_hyper_node:
+            result = ssn.hyper_nodes.lca(result, sub_job.allocated_hyper_node)
+            if not result:
+                break
     return result

@@ -7,7 +7,7 @@ from functools import lru_cache
 from vcdebug.explain.writes import Write, writes
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, SKIPPED, YES, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.base import SKIPPED, YES, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
 
 COLUMNS = (
     Column(""),
@@ -44,7 +44,7 @@ def _summary(found: tuple[Write, ...], done: int) -> Line:
 
 def _row(key: str, write: Write, seq: Seq) -> Row:
     later = write.seq > seq
-    mark = Piece(SKIPPED, "muted") if later else Piece(HERE if write.seq == seq else YES, "here")
+    mark = Piece(SKIPPED, "muted") if later else Piece(YES, "here" if write.seq == seq else "")
     cells = (
         mark,
         Piece(str(write.seq), "muted" if later else ""),

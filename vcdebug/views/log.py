@@ -11,10 +11,12 @@ from typing import Final, NamedTuple
 from vcdebug.explain.logs import LogLine, narrate
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, Column, OnDemand, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.base import Column, OnDemand, Piece, Row, Style, Table, count, line, muted
 
 LEVELS: Final = (3, 4, 5)
 USUAL: Final = 3
+OF_EVENT: Final = "▸"
+"""Marks each line of the present event."""
 MOST_LINES: Final = 200_000
 """Lines read from a cycle at most: a longer log would take longer to write than anybody waits."""
 COLUMNS = (Column(""), Column("event", right=True), Column("-v", right=True), Column("line", flexible=True, least=20))
@@ -82,5 +84,5 @@ def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
 
 def _row(key: str, said: LogLine, seq: Seq) -> Row:
     style: Style = "here" if said.seq == seq else "muted" if said.seq > seq else ""
-    mark = Piece(HERE if said.seq == seq else "", "here")
+    mark = Piece(OF_EVENT if said.seq == seq else "", "here")
     return Row(key, (mark, *(Piece(text, style) for text in (str(said.seq), str(said.level), said.text))), said.seq)

@@ -5,6 +5,7 @@ Upstream: framework/interface (Action), actions.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from vcdebug.model.queue import QueueInfo
 ERROR_CACHE = "predicateErrorCacheEnable"
 
 
-class Action:
+class Action(ABC):
     """Base of all actions."""
 
     name: ClassVar[str]
@@ -32,9 +33,9 @@ class Action:
         self.arguments = arguments
         self.error_cache = arguments.get_bool(ERROR_CACHE, default=True)
 
+    @abstractmethod
     def execute(self, ssn: Session) -> None:
         """Run the action on the session."""
-        raise NotImplementedError
 
 
 def queue_heap(ssn: Session) -> PriorityQueue[QueueInfo]:

@@ -5,6 +5,7 @@ Upstream: actions/gangpreempt, actions/gangreclaim.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 from vcdebug.framework.action import ERROR_CACHE, Action, collect_starving
@@ -51,13 +52,13 @@ class GangEviction(Action):
             self.max_domains = DEFAULT_MAX_DOMAINS
         self.allow_whole_bundle = arguments.get_bool("allowWholeBundle", default=True)
 
+    @abstractmethod
     def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
         """The action's own filter, for a task of a job in the session that may be evicted at all."""
-        raise NotImplementedError
 
+    @abstractmethod
     def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
         """Whether bundles of `left` are taken before bundles of `right`."""
-        raise NotImplementedError
 
     def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
         """Whether the queue may ask for room at all."""

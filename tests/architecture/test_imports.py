@@ -3,11 +3,10 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.architecture.source_tree import PACKAGE, ROOT, rooms_present
+from tests.architecture.source_tree import ROOT, rooms_present
 
 HEAVY = ("textual", "rich", "kubernetes")
 FIXTURE = "preempt-blocked-by-gang"
@@ -47,15 +46,10 @@ def test_an_engine_room_loads_no_screen_and_no_client(room: str) -> None:
     assert [] == loaded(modules_after(IMPORT_ROOM, f"vcdebug.{room}"), HEAVY)
 
 
-needs_cli = pytest.mark.skipif(not Path(PACKAGE / "cli" / "main.py").exists(), reason="no command line yet")
-
-
-@needs_cli
 def test_help_loads_neither_the_screen_nor_the_engine() -> None:
     assert [] == loaded(modules_after(RUN_COMMAND, "--help"), ("textual", "kubernetes", "numpy"))
 
 
-@needs_cli
 @pytest.mark.parametrize("command", [["run", FIXTURE], ["explain", FIXTURE, JOB], ["inspect", FIXTURE]])
 def test_a_headless_command_loads_neither_the_screen_nor_the_client(command: list[str]) -> None:
     assert [] == loaded(modules_after(RUN_COMMAND, *command), ("textual", "kubernetes"))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from vcdebug.explain.amounts import count, plural
+from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
 from vcdebug.explain.gates import entitlement, filtering, gang, quota, veto
 from vcdebug.explain.gates.nodes import search_evidence
 from vcdebug.explain.room import Room
 from vcdebug.explain.visits import NodeTry, TaskTry, Visit
-from vcdebug.framework.record import HookEvent
+from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
@@ -173,11 +173,17 @@ def _after(case: Case, attempt: TaskTry, nodes: list[NodeTry], room: Room) -> Fi
         objections = [(s, e) for s, e in node.hooks("Predicate", "SimulatePredicate") if e.result is not None]
         refused = asked and not asked[-1][1].result and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
-            after = f"{attempt.action} would make room for {task.name} on {node.node}, but "
+            after = f"{attempt.action} would make room for {task.name} on {node.node}{_cost(node)}, but "
             return quota.not_allocatable(case, task, _at(case, task, room), *asked[-1], after=after)
         if objections:
             return _predicate_after(case, attempt, node, *objections[-1])
     return _predicate_after(case, attempt, nodes[0], *nodes[0].hooks(*AFTER)[-1])
+
+
+def _cost(node: NodeTry) -> str:
+    """Whom the plan evicts there."""
+    gone = [e.task for _, e in node.events if isinstance(e, OpEvent) and e.op == "evict"]
+    return f" by evicting {listed(dict.fromkeys(gone))}" if gone else ""
 
 
 def _at(case: Case, task: TaskInfo, room: Room) -> Room:

@@ -73,11 +73,12 @@ def not_allocatable(case: Case, task: TaskInfo, room: Room, seq: Seq, event: Hoo
         "nodes.free": amounts.count(len(room.free), "nodes"),
     }
     evidence = (Evidence(seq, f"{event.plugin}: queue {case.queue.name} may not allocate {task.key}"),)
-    sentence = _sentence(case, task, free, event.plugin, limit)
+    holds = "then holds" if after and not room.free else "holds"
+    sentence = _sentence(case, task, free, event.plugin, limit, holds)
     return Finding(NOT_ALLOCATABLE, sentence, numbers, evidence, more_share(case, event.plugin, limit), limit.lines())
 
 
-def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit) -> str:
+def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit, holds: str) -> str:
     where = f"{but}q" if but else "Q"
     if not limit.exceeded:
         state = case.queue.state or "without a state"
@@ -87,7 +88,7 @@ def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit) -
     kind = "capability" if limit.hard else "deserved amount" if limit.figure == "deserved" else "real capability"
     above = "" if limit.queue == case.queue.name else f": its ancestor {limit.queue}"
     return (
-        f"{where}ueue {case.queue.name} may not allocate {task.name}{above or ': it'} holds "
+        f"{where}ueue {case.queue.name} may not allocate {task.name}{above or ': it'} {holds} "
         f"{amounts.amount(name, limit.taken.get(name))} of {amounts.named(name, limit.limit.get(name))} ({kind}), and "
         f"{amounts.amount(name, task.resreq.get(name))} more is {amounts.amount(name, limit.over(name))} over."
     )

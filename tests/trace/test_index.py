@@ -3,8 +3,9 @@ from itertools import pairwise
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.framework.record import HookEvent, Level, OpEvent, Span, StatementEvent
-from vcdebug.trace.index import after, before, subjects
+from tests.trace.scan import subjects
+from vcdebug.framework.record import HookEvent, Level, OpEvent, Record, Span, StatementEvent
+from vcdebug.trace.index import JOB, NODE, PLUGIN, QUEUE, TASK, Index, after, before
 from vcdebug.trace.spans import SpanTree
 
 
@@ -20,9 +21,40 @@ def test_the_index_lists_the_events_that_a_scan_would_find(name: str) -> None:
     assert [s for s, e in events if isinstance(e, HookEvent) and e.plugin == "gang"] == list(
         index.about("plugin", "gang")
     )
-    for job in list(recording.session.jobs)[:3]:
-        scanned = [seq for seq, e in events if ("job", job) in subjects(e, recording.owners)]
-        assert scanned == list(index.about("job", job))
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_every_subject_has_the_events_that_speak_of_it(name: str) -> None:
+    recording = golden(name)
+    scanned: dict[tuple[str, str], dict[int, None]] = {}
+    for seq, event in enumerate(recording.events, start=1):
+        for key in subjects(event, recording.owners):
+            scanned.setdefault(key, {})[seq] = None
+    index = recording.index
+    assert {key: list(seqs) for key, seqs in scanned.items()} == {key: list(index.about(*key)) for key in scanned}
+    for kind in (TASK, JOB, NODE, QUEUE, PLUGIN):
+        assert sorted(known for of, known in scanned if of == kind) == sorted(index.names(kind))
+
+
+def test_names_come_in_order_of_their_first_event() -> None:
+    index = bundled().index
+    firsts = [index.about("job", job)[0] for job in index.names("job")]
+    assert sorted(firsts) == firsts
+
+
+def test_an_index_prepared_ahead_answers_the_same() -> None:
+    recording = bundled()
+    ahead = Index(recording.record, recording.owners)
+    ahead.prepare()
+    for kind in (TASK, JOB, NODE, QUEUE, PLUGIN):
+        assert recording.index.names(kind) == ahead.names(kind)
+
+
+def test_a_recording_without_events_has_an_empty_index() -> None:
+    index = Index(Record(), bundled().owners)
+    index.prepare()
+    assert [] == list(index.about("job", "ns/a"))
+    assert [] == index.names("task")
 
 
 def test_a_statement_concerns_its_tasks_their_jobs_and_nodes() -> None:

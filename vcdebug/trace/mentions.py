@@ -1,0 +1,131 @@
+"""What events speak of: jobs, tasks, nodes, queues, plugins and hooks, gathered over whole columns of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, compress
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vcdebug.framework.hooks import VICTIM_TASKS
+from vcdebug.framework.record import (
+    BestEvent,
+    Event,
+    HookEvent,
+    OpEvent,
+    PopEvent,
+    PredicateEvent,
+    ScoreEvent,
+    StatementEvent,
+)
+from vcdebug.framework.session import Session
+from vcdebug.model.names import IntArray, JobId, QueueName, SubJobId, TaskKey
+from vcdebug.trace.postings import Mentions, Numbers
+
+TASK, JOB, NODE, QUEUE, PLUGIN = "task", "job", "node", "queue", "plugin"
+SUB_JOB, POINT = "subjob", "point"
+CANDIDATES = "candidates"
+FIELDS = {TASK: TASK, "other": TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, SUB_JOB: SUB_JOB}
+"""Field of a hook call's subject → what it names."""
+
+
+class Owners(NamedTuple):
+    """What belongs to what; none of it changes during a cycle."""
+
+    jobs: Mapping[TaskKey, JobId]
+    sub_jobs: Mapping[SubJobId, JobId]
+    queues: Mapping[JobId, QueueName]
+
+    @classmethod
+    def of(cls, session: Session) -> Owners:
+        """From the jobs of a session."""
+        jobs = session.jobs.values()
+        return cls(
+            {task.key: job.uid for job in jobs for task in job.tasks.values()},
+            {uid: job.uid for job in jobs for uid in job.sub_jobs},
+            {job.uid: job.queue for job in jobs},
+        )
+
+
+class EventColumns:
+    """The events of a recording by type."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = events
+        numbers = Numbers()
+        types = numbers.of(map(type, events), len(events))
+        self.seqs: dict[type[Event], IntArray] = {
+            kind: np.flatnonzero(types == number) + 1 for kind, number in numbers.items()
+        }
+        """Event numbers by type."""
+
+    def of(self, *kinds: type[Any]) -> Iterator[tuple[IntArray, list[Any]]]:
+        """Numbers and events of each of these types that occurs."""
+        for kind in kinds:
+            if kind in self.seqs:
+                seqs = self.seqs[kind]
+                yield seqs, list(map(self._events.__getitem__, (seqs - 1).tolist()))
+
+
+class _Kinds(dict[str, Mentions]):
+    def __missing__(self, kind: str) -> Mentions:
+        mentions = self[kind] = Mentions()
+        return mentions
+
+
+def gather(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
+    """Everything that events speak of, by kind; which nodes a pass visited, its rows say."""
+    found = _Kinds()
+    for seqs, hooks in columns.of(HookEvent):
+        _add_hooks(found, seqs, hooks)
+    for seqs, events in columns.of(PopEvent, BestEvent):
+        _add_by_kind(found, seqs, events)
+    for seqs, events in columns.of(PredicateEvent, ScoreEvent, OpEvent):
+        found[TASK].add(seqs, map(attrgetter("task"), events))
+    for seqs, operations in columns.of(OpEvent):
+        found[NODE].add(seqs, map(attrgetter("node"), operations))
+    for seqs, statements in columns.of(StatementEvent):
+        done = [event.ops for event in statements]
+        found[TASK].add_lists(seqs, [[task for _, task, _ in ops] for ops in done])
+        found[NODE].add_lists(seqs, [[node for _, _, node in ops] for ops in done])
+    found[JOB].add_owners(found[TASK], owners.jobs)
+    found[JOB].add_owners(found[SUB_JOB], owners.sub_jobs)
+    return found
+
+
+def _add_hooks(found: _Kinds, seqs: IntArray, hooks: Sequence[HookEvent]) -> None:
+    found[PLUGIN].add(seqs, map(attrgetter("plugin"), hooks))
+    found[POINT].add(seqs, map(attrgetter("point"), hooks))
+    subjects = list(map(attrgetter("subject"), hooks))
+    lengths = np.fromiter(map(len, subjects), dtype=np.int64, count=len(subjects))
+    _add_subjects(found, np.repeat(seqs, lengths), list(chain.from_iterable(subjects)))
+    victims = [(seq, hook.result) for seq, hook in zip(seqs.tolist(), hooks, strict=True) if _names_victims(hook)]
+    found[TASK].add_lists(np.array([seq for seq, _ in victims], dtype=np.int64), [result for _, result in victims])
+
+
+def _names_victims(hook: HookEvent) -> bool:
+    return hook.point == VICTIM_TASKS.upstream
+
+
+def _add_subjects(found: _Kinds, seqs: IntArray, pairs: Sequence[tuple[str, Any]]) -> None:
+    """(field, value) pairs with the event of each."""
+    for field, chosen in _groups(map(itemgetter(0), pairs), len(pairs)):
+        values = map(itemgetter(1), compress(pairs, chosen.tolist()))
+        if field == CANDIDATES:
+            found[TASK].add_lists(seqs[chosen], list(values))
+        elif field in FIELDS:
+            found[FIELDS[field]].add(seqs[chosen], values)
+
+
+def _add_by_kind(found: _Kinds, seqs: IntArray, events: Sequence[PopEvent | BestEvent]) -> None:
+    for kind, chosen in _groups(map(attrgetter("kind"), events), len(events)):
+        found[kind].add(seqs[chosen], map(attrgetter("name"), compress(events, chosen.tolist())))
+
+
+def _groups(words: Iterator[str], count: int) -> list[tuple[str, Any]]:
+    """(word, a mask of where it stands) for each word of a column."""
+    numbers = Numbers()
+    column = numbers.of(words, count)
+    return [(word, column == number) for word, number in numbers.items()]

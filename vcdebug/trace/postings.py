@@ -1,0 +1,91 @@
+"""Columns of names with the events that state them, and the lists of event numbers by name that they make.
+
+Everything runs over whole columns: a recording has millions of events, and nobody may wait for its index.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from vcdebug.model.names import IntArray, Seq
+
+Seqs = Sequence[Seq]
+"""Ascending event numbers."""
+EMPTY: Seqs = array("I")
+_SEQ_BITS = 32
+_SEQ_MASK = (1 << _SEQ_BITS) - 1
+
+
+class Numbers(dict[Any, int]):
+    """Things numbered in order of appearance: looking up a new one adds it."""
+
+    def __missing__(self, thing: object) -> int:
+        number = self[thing] = len(self)
+        return number
+
+    def of(self, things: Iterable[object], count: int) -> IntArray:
+        """The numbers of a whole column."""
+        return np.fromiter(map(self.__getitem__, things), dtype=np.int64, count=count)
+
+
+class Mentions:
+    """(event, name) pairs about one kind of thing, gathered column by column."""
+
+    def __init__(self) -> None:
+        self._numbers = Numbers()
+        self._seqs: list[IntArray] = []
+        self._names: list[IntArray] = []
+
+    def add(self, seqs: IntArray, names: Iterable[str]) -> None:
+        """Events, and the name that each states."""
+        self._seqs.append(seqs)
+        self._names.append(self._numbers.of(names, len(seqs)))
+
+    def add_lists(self, seqs: IntArray, lists: Sequence[Sequence[str]]) -> None:
+        """Events, and the names that each states."""
+        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        self.add(np.repeat(seqs, lengths), chain.from_iterable(lists))
+
+    def add_owners(self, owned: Mentions, owners: Mapping[str, str]) -> None:
+        """What states a thing of another kind states its owner; some things have none."""
+        found = (owners.get(name) for name in owned._numbers)
+        table = np.array([-1 if name is None else self._numbers[name] for name in found], dtype=np.int64)
+        for seqs, names in zip(owned._seqs, owned._names, strict=True):
+            numbers = table[names]
+            self._seqs.append(seqs[numbers >= 0])
+            self._names.append(numbers[numbers >= 0])
+
+    def postings(self) -> Postings:
+        """The lists by name."""
+        pairs = [names << _SEQ_BITS | seqs for seqs, names in zip(self._seqs, self._names, strict=True)]
+        return Postings(self._numbers, np.unique(np.concatenate(pairs)) if pairs else np.empty(0, dtype=np.int64))
+
+
+class Postings:
+    """Ascending event numbers by name, each once."""
+
+    def __init__(self, numbers: Mapping[str, int], pairs: IntArray) -> None:
+        """`pairs`: ascending, the name's number above 32 bits of event number."""
+        self._numbers = numbers
+        self._seqs = as_seqs(pairs & _SEQ_MASK)
+        self._starts = np.searchsorted(pairs >> _SEQ_BITS, np.arange(len(numbers) + 1)).tolist()
+
+    def of(self, name: str) -> Seqs:
+        """Events that state the name."""
+        number = self._numbers.get(name)
+        return EMPTY if number is None else self._seqs[self._starts[number] : self._starts[number + 1]]
+
+    def names(self) -> list[str]:
+        """Every name, in order of its first event."""
+        firsts = sorted((self._seqs[self._starts[number]], number, name) for name, number in self._numbers.items())
+        return [name for _, _, name in firsts]
+
+
+def as_seqs(numbers: IntArray) -> array[int]:
+    """A column as an array of plain integers."""
+    return array("I", numbers.astype(np.uint32).tobytes())

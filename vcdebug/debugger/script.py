@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from vcdebug.debugger.breakpoint_list import LogLine
-from vcdebug.debugger.commands import CommandError, Opens, execute
+from vcdebug.debugger.commands import CommandError, Reply, execute
 from vcdebug.debugger.driver import Driver, Here
 from vcdebug.errors import VcdebugError
 
-SCREEN_ONLY: tuple[Opens, ...] = ("filter", "open")
+SCREEN_ONLY: tuple[str, ...] = ("filter", "open")
 """What commands open that means nothing without a screen."""
 
 
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
     text: str
     log: tuple[LogLine, ...]
     """What breakpoints with a log text said on the way."""
-    opens: Opens
+    opens: str
     """Something that the front end shows: help, an explanation, a panel."""
     argument: str
 
@@ -55,7 +55,7 @@ def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[Answer]:
 def _run(driver: Driver, number: int, command: str) -> Answer:
     spoken = len(driver.debugger.log)
     try:
-        reply = execute(driver, command)
+        reply = _done(execute(driver, command))
         if reply.opens in SCREEN_ONLY:
             raise CommandError(f"{command.split()[0].lstrip(':')} needs the screen")
     except VcdebugError as error:
@@ -64,3 +64,10 @@ def _run(driver: Driver, number: int, command: str) -> Answer:
     log = tuple(driver.debugger.log[spoken:])
     moved = reply.moment is not None and not reply.text
     return Answer(number, command, here, moved, reply.text, log, reply.opens, reply.argument)
+
+
+def _done(reply: Reply) -> Reply:
+    """A script waits for work."""
+    while reply.work is not None:
+        reply = reply.work()
+    return reply

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from vcdebug.debugger.commands import Reply
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
@@ -50,3 +51,11 @@ class Progress(Message):
     """How far loading is."""
 
     text: str
+
+
+@dataclass
+class WorkDone(Message):
+    """A command's long work has ended: with its reply, or with one line of error."""
+
+    reply: Reply | None
+    error: str = ""

@@ -9,10 +9,11 @@ from typing import BinaryIO
 
 from textual.message import Message
 
+from vcdebug.debugger.commands import Reply
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.trace.recording import Recording
-from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
+from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 from vcdebug.views.path import marks
 
 Source = str | BinaryIO
@@ -28,7 +29,7 @@ def run(
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import replay
 
-    try:
+    def cycle() -> Message:
         snapshot = load(
             _origin(source),
             complete=complete,
@@ -37,11 +38,24 @@ def run(
         post(Progress(f"replaying {snapshot.name}"))
         recording = replay(snapshot, ask_extender=ask_extender)
         _prepare(recording)
-        post(CycleReady(recording))
+        return CycleReady(recording)
+
+    post(attempt(cycle, CycleFailed))
+
+
+def work(task: Callable[[], Reply]) -> Message:
+    """Do a command's long work, such as another cycle; called in a thread of its own."""
+    return attempt(lambda: WorkDone(task()), lambda line: WorkDone(None, line))
+
+
+def attempt(task: Callable[[], Message], failed: Callable[[str], Message]) -> Message:
+    """What the task answers, or the message of its failure in one line."""
+    try:
+        return task()
     except VcdebugError as error:
-        post(CycleFailed(error.line()))
+        return failed(error.line())
     except Exception as error:  # noqa: BLE001 - boundary: whatever a replay raises is one line on the screen
-        post(CycleFailed(f"the replay failed: {type(error).__name__}: {error}"))
+        return failed(f"the replay failed: {type(error).__name__}: {error}")
 
 
 def _prepare(recording: Recording) -> None:

@@ -1,0 +1,37 @@
+"""The commands of `:` and of scripts. A group of them is one file with VERBS, and one line here."""
+
+from __future__ import annotations
+
+from vcdebug.debugger.commands import breaking, movement, pages
+from vcdebug.debugger.commands.base import CommandError, Reply, Verb
+from vcdebug.debugger.driver import Driver
+
+__all__ = ["VERBS", "CommandError", "Reply", "Verb", "execute", "find"]
+
+VERBS: tuple[Verb, ...] = (
+    *movement.VERBS,
+    *breaking.VERBS,
+    *pages.VERBS,
+)
+
+
+def find(name: str) -> Verb | None:
+    """The verb of this name, or the only one that begins so."""
+    exact = next((verb for verb in VERBS if name in verb.names), None)
+    if exact is not None or not name:
+        return exact
+    close = [verb for verb in VERBS if any(known.startswith(name) for known in verb.names)]
+    return close[0] if len(close) == 1 else None
+
+
+def execute(driver: Driver, line: str) -> Reply:
+    """Run one line; an error says what is wrong with it."""
+    name, _, argument = line.strip().removeprefix(":").partition(" ")
+    if not name:
+        return Reply()
+    if name.isdigit():
+        return movement.goto(driver, name)
+    verb = find(name)
+    if verb is None:
+        raise CommandError(f"no command {name!r}", hint="? lists them")
+    return verb.run(driver, argument.strip())

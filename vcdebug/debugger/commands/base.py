@@ -1,0 +1,44 @@
+"""What a command is, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from vcdebug.debugger.driver import Driver, Here
+from vcdebug.errors import VcdebugError
+
+
+class CommandError(VcdebugError):
+    """A line that is no command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a command came to: a new moment, words for the status line, something to open, or work to be done first."""
+
+    moment: Here | None = None
+    text: str = ""
+    opens: str = ""
+    """What the front end shows: help, explain, panel, log, filter, open, quit."""
+    argument: str = ""
+    """Of what is opened: a job, a panel's name, a level, a snapshot."""
+    work: Callable[[], Reply] | None = None
+    """Gives the reply proper after a cycle or more; a screen does it away from the keys and shows `text` meanwhile."""
+
+
+class Verb(NamedTuple):
+    """One command."""
+
+    names: tuple[str, ...]
+    usage: str
+    help: str
+    run: Callable[[Driver, str], Reply]
+
+
+def number(argument: str, what: str) -> int:
+    """A whole number, or an error that says which one is missing."""
+    if not argument.isdigit():
+        raise CommandError(f"{argument!r} is no {what}")
+    return int(argument)

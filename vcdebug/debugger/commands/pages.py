@@ -1,0 +1,33 @@
+"""Commands that open something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from vcdebug.debugger.commands.base import CommandError, Reply, Verb
+from vcdebug.debugger.driver import Driver
+
+
+def _opens(what: str) -> Callable[[Driver, str], Reply]:
+    def run(_: Driver, argument: str) -> Reply:
+        return Reply(opens=what, argument=argument)
+
+    return run
+
+
+def _log(_: Driver, argument: str) -> Reply:
+    if argument not in ("", "3", "4", "5"):
+        raise CommandError(f"{argument!r} is no level of the log", hint="3, 4 or 5")
+    return Reply(opens="log", argument=argument)
+
+
+VERBS: Final = (
+    Verb(("filter", "/"), "TEXT", "filter the table that has the focus", _opens("filter")),
+    Verb(("explain", "e"), "[JOB]", "why a job waits", _opens("explain")),
+    Verb(("log",), "[3 | 4 | 5]", "what the real scheduler would print, at a -v level", _log),
+    Verb(("panel",), "NAME", "go to a panel", _opens("panel")),
+    Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot", _opens("open")),
+    Verb(("help", "h", "?"), "", "keys and commands", _opens("help")),
+    Verb(("quit", "q", "exit"), "", "leave", _opens("quit")),
+)

@@ -1,0 +1,150 @@
+"""Typed lines, and what commands answer; long work is done away from the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual import on, work
+
+from vcdebug.debugger.commands import Reply, execute
+from vcdebug.errors import VcdebugError
+from vcdebug.tui import worker
+from vcdebug.tui.completion import completions
+from vcdebug.tui.messages import RemoveBreakpoint, ToggleBreakpoint, WorkDone
+from vcdebug.tui.screens.breakpoint import BreakpointScreen
+from vcdebug.tui.screens.opens import OPENS
+from vcdebug.tui.screens.reading import Reading
+from vcdebug.tui.start import Start
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.header import Header
+from vcdebug.tui.widgets.prompt import Mode, Prompt
+from vcdebug.tui.widgets.status import Status
+from vcdebug.views.breaking import fitting_kind
+
+
+class Commanding(Reading):
+    """The command line, and keys that are short for a command."""
+
+    def __init__(self, start: Start) -> None:
+        super().__init__(start)
+        self._filtered: Grid | None = None
+        """The table that a filter being typed acts on."""
+        self._working = ""
+        """What long work is about while it runs."""
+
+    def action_command(self) -> None:
+        """Type a command."""
+        self._open_prompt("command")
+
+    def action_goto(self) -> None:
+        """Type an event number."""
+        self._open_prompt("goto")
+
+    def action_filter(self) -> None:
+        """Type a filter for the table that has the focus."""
+        self._open_prompt("filter")
+
+    def _open_prompt(self, mode: Mode) -> None:
+        self._filtered = self.grid
+        words = completions(self.moment) if mode == "command" else ()
+        text = self._filtered.filter_text if mode == "filter" else ""
+        self.query_one(Prompt).open(mode, text, words)
+        self.query_one(Status).display = False
+
+    def _filter(self, text: str) -> int:
+        return self._filtered.set_filter(text) if self._filtered is not None else 0
+
+    @on(Prompt.Edited)
+    def edited(self, event: Prompt.Edited) -> None:
+        """A filter acts with every key."""
+        if event.mode == "filter":
+            self._filter(event.text)
+
+    @on(Prompt.Closed)
+    def closed(self, event: Prompt.Closed) -> None:
+        """Without a filter all rows are back."""
+        if event.mode == "filter":
+            self._filter("")
+        self._prompt_done()
+
+    @on(Prompt.Entered)
+    def entered(self, event: Prompt.Entered) -> None:
+        """Run the line."""
+        self._prompt_done()
+        if event.mode == "filter":
+            shown = self._filter(event.text)
+            self.say(f"{shown} rows; Esc shows all" if event.text else "")
+        elif event.text.strip():
+            self.run_command(f"goto {event.text}" if event.mode == "goto" else event.text)
+
+    def _prompt_done(self) -> None:
+        self.query_one(Status).display = True
+        if self._filtered is not None:
+            self._filtered.focus()
+
+    def run_command(self, text: str) -> None:
+        """Run a command line and show what it came to."""
+        driver = self.ready_driver()
+        if driver is None:
+            return
+        try:
+            self._show(execute(driver, text))
+        except VcdebugError as error:
+            self.say(error.line(), error=True)
+
+    def _show(self, reply: Reply) -> None:
+        if reply.moment is not None:
+            self.moment = reply.moment
+        self.say(reply.text)
+        if reply.work is not None:
+            self._begin(reply)
+        elif reply.opens:
+            OPENS[reply.opens](self, reply.argument)
+
+    # Long work
+
+    def _begin(self, reply: Reply) -> None:
+        """Keys answer meanwhile; one piece of work at a time."""
+        if self._working:
+            self.say(f"still {self._working}: this works when it is done", error=True)
+            return
+        self._working = reply.text or "working"
+        self.query_one(Header).progress = self._working
+        assert reply.work is not None
+        self._do(reply.work)
+
+    @work(thread=True)
+    def _do(self, task: Callable[[], Reply]) -> None:
+        self.post_message(worker.work(task))
+
+    @on(WorkDone)
+    def done(self, event: WorkDone) -> None:
+        """Show what the work came to."""
+        self._working = ""
+        self.query_one(Header).progress = ""
+        if event.reply is not None:
+            self._show(event.reply)
+        else:
+            self.say(event.error, error=True)
+
+    # Breakpoints
+
+    def action_breakpoint(self) -> None:
+        """Open the dialog."""
+        if self.ready_driver() is not None and self.moment is not None:
+            kind = fitting_kind(self.moment.recording, self.moment.seq)
+            self.app.push_screen(BreakpointScreen(self.moment, kind), self._breakpoint_chosen)
+
+    def _breakpoint_chosen(self, words: str | None) -> None:
+        if words:
+            self.run_command(f"break {words}")
+
+    @on(ToggleBreakpoint)
+    def toggle_asked(self, event: ToggleBreakpoint) -> None:
+        """The list of breakpoints asks."""
+        self.run_command(f"toggle {event.number}")
+
+    @on(RemoveBreakpoint)
+    def remove_asked(self, event: RemoveBreakpoint) -> None:
+        """The list of breakpoints asks."""
+        self.run_command(f"delete {event.number}")

@@ -1,0 +1,28 @@
+"""What commands can open, by name: one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from vcdebug.tui.panels.log import LogPanel
+
+if TYPE_CHECKING:
+    from vcdebug.tui.screens.reading import Reading
+
+
+def _log(screen: Reading, level: str) -> None:
+    screen.show_panel("log")
+    if level:
+        screen.query_one(LogPanel).set_level(int(level))
+
+
+OPENS: Final[Mapping[str, Callable[[Reading, str], object]]] = {
+    "help": lambda screen, _: screen.action_help(),
+    "explain": lambda screen, job: screen.action_explain(job),
+    "panel": lambda screen, name: screen.show_panel(name),
+    "log": _log,
+    "filter": lambda screen, text: screen.grid.set_filter(text),
+    "open": lambda screen, snapshot: screen.dismiss(snapshot),
+    "quit": lambda screen, _: screen.app.exit(0),
+}

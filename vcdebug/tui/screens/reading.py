@@ -1,0 +1,89 @@
+"""Pages over the screen, the focused panel alone, copying."""
+
+from __future__ import annotations
+
+from textual import on
+
+from vcdebug.errors import VcdebugError
+from vcdebug.model.names import Seq
+from vcdebug.tui.copying import copy_text
+from vcdebug.tui.panels import PANELS
+from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.tui.screens.help import help_table
+from vcdebug.tui.screens.keys import KEYS
+from vcdebug.tui.screens.moving import Moving
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.status import Status
+from vcdebug.views.base import Table, plain
+from vcdebug.views.detail import cell_detail, subject_detail
+from vcdebug.views.pending import explanation, job_at
+
+
+class Reading(Moving):
+    """What is read: panels, pages about one thing, explanations."""
+
+    def action_panel(self, key: str) -> None:
+        """The panel with this digit."""
+        panel = next((panel for panel in PANELS if key == panel.KEY), None)
+        if panel is not None:
+            self.show_panel(panel.TITLE.lower())
+
+    def action_help(self) -> None:
+        """Keys, commands and kinds of breakpoints."""
+        self.open_detail(help_table(KEYS))
+
+    def open_detail(self, table: Table) -> None:
+        """Show a table over the screen; it closes with an event to go to."""
+        self.app.push_screen(DetailScreen(table), self.go_if)
+
+    def go_if(self, seq: Seq | None) -> None:
+        """Go to an event, if one was chosen."""
+        if seq:
+            self.go(seq)
+
+    @on(Grid.Opened)
+    def opened(self, event: Grid.Opened) -> None:
+        """The page of a node or job, else the whole row."""
+        moment, (kind, name) = self.moment, event.row.subject
+        found = subject_detail(moment.recording, moment.seq, kind, name) if moment is not None and name else None
+        own = cell_detail(event.table, event.row, event.column)
+        self.open_detail(found if found is not None and event.column == 0 else own)
+
+    def action_explain(self, name: str = "") -> None:
+        """Why a job waits: the one named, the one under the cursor, the present one."""
+        driver = self.ready_driver()
+        if driver is None or self.moment is None:
+            return
+        recording, row = self.moment.recording, self.grid.cursor_row
+        if not name:
+            name = job_at(recording, *(row.subject if row is not None else ("", "")), self.moment.job)
+        try:
+            self.open_detail(explanation(recording, name))
+        except VcdebugError as error:
+            self.say(error.line(), error=True)
+
+    def action_copy(self, whole: bool = False) -> None:
+        """Copy the cell under the cursor, or the whole panel."""
+        grid = self.grid
+        row = grid.cursor_row
+        if whole or row is None:
+            text, what = plain(grid.table), "the panel"
+        else:
+            text, what = row.cells[min(grid.cursor_column, len(row.cells) - 1)].text.strip(), "the cell"
+        self.say(f"copied {what} {copy_text(self.app, text)}")
+
+    def action_zoom(self) -> None:
+        """The focused panel alone, or all of them again."""
+        if self.maximized is None:
+            self.maximize(self.grid, container=False)
+        else:
+            self.minimize()
+
+    def action_back(self) -> None:
+        """One step back: the message, the zoom, the filter."""
+        if self.query_one(Status).message:
+            self.say("")
+        elif self.maximized is not None:
+            self.minimize()
+        elif self.grid.filter_text:
+            self.grid.set_filter("")

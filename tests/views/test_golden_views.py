@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from vcdebug.debugger.debugger import Debugger
+from vcdebug.framework.record import PopEvent
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find
 from vcdebug.snapshot.chance import Chance
@@ -30,6 +31,7 @@ from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
 from vcdebug.views.moment import moment
 from vcdebug.views.nodes import node_detail, nodes
+from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
 from vcdebug.views.queues import queues
 from vcdebug.views.statement import statement
@@ -51,6 +53,15 @@ def first_job(recording: Recording, seq: Seq) -> Table:
 
 def first_node(recording: Recording, seq: Seq) -> Table:
     return node_detail(recording, seq, recording.node_names[0])
+
+
+def last_pop(view: View) -> View:
+    """A view of the last pop up to the stop."""
+
+    def at_pop(recording: Recording, seq: Seq) -> Table:
+        return view(recording, max(each for each in recording.index.of_type(PopEvent) if each <= seq))
+
+    return at_pop
 
 
 MISSPELT = """
@@ -117,6 +128,16 @@ CASES: list[tuple[str, str, str, View]] = [
     ("statement-discarded", BLOCKED, "statement discard if ops > 0", statement),
     ("statement-committed", WORKS, 'statement commit if action == "preempt"', statement),
     ("discard", BLOCKED, "statement discard if ops > 0", moment),
+    ("order", BLOCKED, "start", lambda recording, _: moment(recording, recording.index.of_type(PopEvent)[0])),
+    ("order-victims", WORKS, "statement evict", last_pop(moment)),
+    (
+        "order-equation",
+        BLOCKED,
+        "start",
+        lambda recording, _: equation(recording, recording.index.of_type(PopEvent)[0]),
+    ),
+    ("orders", WORKS, "statement pipeline", orders),
+    ("orders-between-actions", BLOCKED, "start", orders),
     ("action", BLOCKED, 'action if action == "preempt"', moment),
     ("jobs", BLOCKED, "statement pipeline", jobs),
     ("nodes", BLOCKED, "statement pipeline", nodes),
@@ -166,7 +187,7 @@ def test_the_view_says_what_it_always_said(name: str, snapshot: str, words: str,
 def test_every_event_of_a_cycle_can_be_shown(name: str) -> None:
     recording = recording_of(name)
     for seq in range(1, len(recording) + 1):
-        for view in (moment, equation, statement, jobs, nodes, queues, effects, log):
+        for view in (moment, equation, statement, jobs, nodes, queues, effects, log, orders):
             table = view(recording, seq)
             assert table.title
             assert all(len(table.columns) == len(row.cells) for row in table.rows)

@@ -1,4 +1,4 @@
-"""NodeInfo, JobInfo and HyperNodes under the names that the scheduler's cache dump gives their fields.
+"""NodeInfo, JobInfo and HyperNodes as the scheduler's cache dump has them, as far as a replay knows them.
 
 Upstream: cache/dumper.
 """
@@ -8,130 +8,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vcdebug.model import gofields
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
-from vcdebug.model.node import REVOCABLE_ZONE_LABEL, NodeInfo
-from vcdebug.model.podgroup import NetworkTopology
-from vcdebug.model.resource import Resource
-from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
 
 Fields = dict[str, Any]
 
 
-def resource_fields(resource: Resource) -> Fields:
-    """A Resource."""
-    return {
-        "MilliCPU": resource.milli_cpu,
-        "Memory": resource.memory,
-        "ScalarResources": dict(resource.scalars or {}),
-        "MaxTaskNum": resource.max_task_num,
-    }
-
-
 def node_fields(node: NodeInfo) -> Fields:
     """A NodeInfo with its tasks, and what scheduling reads of its Node."""
-    return {
-        "Name": node.name,
-        "Node": {
-            "metadata": {"labels": dict(node.labels)},
-            "spec": {"taints": list(node.spec.get("taints") or ()), "unschedulable": node.unschedulable},
-        },
-        "Releasing": resource_fields(node.releasing),
-        "Pipelined": resource_fields(node.pipelined),
-        "Idle": resource_fields(node.idle),
-        "Used": resource_fields(node.used),
-        "Allocatable": resource_fields(node.allocatable),
-        "Capacity": resource_fields(node.capability),
-        "RevocableZone": node.labels.get(REVOCABLE_ZONE_LABEL, ""),
-        "OversubscriptionNode": node.oversubscription_node,
-        "OfflineJobEvicting": node.offline_job_evicting,
-        "Tasks": {key: task_fields(task) for key, task in node.tasks.items()},
+    manifest = {
+        "metadata": {"labels": dict(node.labels)},
+        "spec": {"taints": list(node.spec.get("taints") or ()), "unschedulable": node.unschedulable},
     }
-
-
-def task_fields(task: TaskInfo) -> Fields:
-    """A TaskInfo without its pod."""
-    return {
-        "UID": task.uid,
-        "Job": task.job,
-        "Name": task.name,
-        "Namespace": task.namespace,
-        "TaskRole": task.task_role,
-        "Resreq": resource_fields(task.resreq),
-        "InitResreq": resource_fields(task.init_resreq),
-        "NodeName": task.node_name,
-        "EvictionOccurred": task.eviction_occurred,
-        "JobAllocatedHyperNode": task.job_allocated_hyper_node,
-        "Status": int(task.status),
-        "Priority": task.priority,
-        "Preemptable": task.preemptable,
-        "BestEffort": task.best_effort,
-        "HasRestartableInitContainer": task.has_restartable_init_container,
-        "SchGated": task.sch_gated,
-        "RevocableZone": task.revocable_zone,
-    }
+    return {**gofields.node_fields(node), "Node": manifest}
 
 
 def job_fields(job: JobInfo) -> Fields:
-    """A JobInfo with its tasks and sub jobs."""
+    """A JobInfo with its tasks and sub jobs; an index by status says which tasks, their fields stand in Tasks."""
     group = job.pod_group
-    return {
-        "UID": job.uid,
-        "PgUID": group.uid,
-        "Name": job.name,
-        "Namespace": job.namespace,
-        "Queue": job.queue,
-        "Priority": job.priority,
-        "MinAvailable": job.min_available,
-        "AllocatedHyperNode": job.allocated_hyper_node,
-        "NetworkTopology": _topology(job.network_topology),
-        "SubJobs": {uid: _sub_job_fields(sub_job) for uid, sub_job in job.sub_jobs.items()},
-        "TaskToSubJob": dict(job.task_to_sub_job),
-        "MinSubJobs": dict(job.min_sub_jobs),
-        "TaskStatusIndex": _index(job),
-        "Tasks": {uid: task_fields(task) for uid, task in job.tasks.items()},
-        "TaskMinAvailable": dict(job.task_min_available),
-        "TaskMinAvailableTotal": job.task_min_available_total,
-        "Allocated": resource_fields(job.allocated),
-        "TotalRequest": resource_fields(job.total_request),
-        "CreationTimestamp": job.creation_timestamp,
-        "PodGroup": {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}},
-        "Preemptable": job.preemptable,
-        "RevocableZone": job.revocable_zone,
-    }
+    fields = gofields.job_fields(job, show_indexed=_uid)
+    stated = {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}}
+    index = {status: tasks for status, tasks in fields["TaskStatusIndex"].items() if tasks}  # type: ignore[attr-defined]
+    return {**fields, "PodGroup": stated, "TaskStatusIndex": index}
 
 
-def _index(tasks: JobInfo | SubJobInfo) -> Fields:
-    """Which tasks have which status: their fields stand in Tasks."""
-    index = tasks.task_status_index
-    return {str(int(status)): {uid: {"UID": uid} for uid in entries} for status, entries in index.items() if entries}
-
-
-def _sub_job_fields(sub_job: SubJobInfo) -> Fields:
-    return {
-        "GID": sub_job.gid,
-        "UID": sub_job.uid,
-        "Job": sub_job.job,
-        "MinAvailable": sub_job.min_available,
-        "Priority": sub_job.priority,
-        "MatchIndex": sub_job.match_index,
-        "Tasks": {uid: {"UID": uid} for uid in sub_job.tasks},
-        "TaskStatusIndex": _index(sub_job),
-        "AllocatedHyperNode": sub_job.allocated_hyper_node,
-        "NominatedHyperNode": sub_job.nominated_hyper_node,
-        "NetworkTopology": _topology(sub_job.network_topology),
-    }
-
-
-def _topology(topology: NetworkTopology | None) -> Fields | None:
-    if topology is None:
-        return None
-    return {
-        "mode": topology.mode,
-        "highestTierAllowed": topology.highest_tier_allowed,
-        "highestTierName": topology.highest_tier_name,
-    }
+def _uid(task: TaskInfo) -> gofields.GoFields:
+    return {"UID": task.uid}
 
 
 def tier_fields(tree: HyperNodes) -> Fields:

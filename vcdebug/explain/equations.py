@@ -9,8 +9,9 @@ from typing import Final
 from vcdebug.explain import equations_gang, equations_queues, equations_victims
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations_nodes import operation, search
+from vcdebug.explain.equations_orders import pop
 from vcdebug.explain.equations_statements import gate, unfinished_trial
-from vcdebug.framework.record import HookEvent, OpEvent, PredicateEvent, StatementEvent
+from vcdebug.framework.record import HookEvent, OpEvent, PopEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
 
@@ -30,6 +31,8 @@ def equation(recording: Recording, seq: Seq, node: NodeName | None = None) -> Eq
         return None if compute is None else compute(recording, seq, event)
     if isinstance(event, PredicateEvent):
         return search(recording, seq, event, node)
+    if isinstance(event, PopEvent):
+        return pop(recording, seq, event)
     if isinstance(event, OpEvent):
         return operation(recording, seq, event)
     if isinstance(event, StatementEvent):

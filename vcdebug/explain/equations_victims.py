@@ -7,14 +7,14 @@ from typing import Final
 
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.equations_queues import PROPORTION, at_most
-from vcdebug.explain.past import before, job_at, job_of, task_of
+from vcdebug.explain.past import before, job_at, job_of, task_of, tree_of_shares
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.conformance import is_critical
 from vcdebug.plugins.drf import SHARE_DELTA
-from vcdebug.plugins.drf.hierarchy import Hierarchy, compare
+from vcdebug.plugins.drf.hierarchy import compare
 from vcdebug.plugins.drf.share import Share, Totals
 from vcdebug.trace.recording import Recording
 
@@ -155,7 +155,7 @@ def hierarchy_reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> E
 def _behind(recording: Recording, seq: Seq, reclaimer: TaskKey, job: JobInfo, key: TaskKey, owner: JobInfo) -> Term:
     """One exchange tried on a tree built anew."""
     queues, resreq = recording.session.queues, task_of(recording, reclaimer).resreq
-    tree = _tree(recording, seq)
+    tree = tree_of_shares(recording, seq)
     tree.allocated.add(resreq)
     tree.place(tree.root, job, Share(tree.totals, tree.shares[job.uid].allocated.clone().add(resreq)))
     gone = task_of(recording, key).resreq
@@ -165,13 +165,6 @@ def _behind(recording: Recording, seq: Seq, reclaimer: TaskKey, job: JobInfo, ke
     difference = compare(tree.root, queues[job.queue], queues[owner.queue])
     note = "" if difference < 0 else f"queue {owner.queue} would not be behind"
     return Term(key, (owner.queue, difference), difference < 0, note)
-
-
-def _tree(recording: Recording, seq: Seq) -> Hierarchy:
-    session, state = recording.session, before(recording, seq)
-    totals = Totals(state.amount(DRF, "", "total"))
-    shares = {uid: Share(totals, state.amount(DRF, uid, "allocated").clone()) for uid in session.jobs}
-    return Hierarchy(totals, session.jobs, session.queues, shares)
 
 
 def gang_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

@@ -8,6 +8,8 @@ from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.resource import Resource
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.drf.hierarchy import Hierarchy
+from vcdebug.plugins.drf.share import Share, Totals
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
@@ -49,3 +51,11 @@ def future_idle(state: ClusterState, node: str) -> Resource:
     """Idle + Releasing - Pipelined."""
     amounts = state.nodes[node]
     return amounts.idle.clone().add(amounts.releasing).sub_without_assert(amounts.pipelined)
+
+
+def tree_of_shares(recording: Recording, seq: Seq) -> Hierarchy:
+    """drf's hierarchy as it was before an event, its interior shares not yet brought up to date."""
+    session, state = recording.session, before(recording, seq)
+    totals = Totals(state.amount("drf", "", "total"))
+    shares = {uid: Share(totals, state.amount("drf", uid, "allocated").clone()) for uid in session.jobs}
+    return Hierarchy(totals, session.jobs, session.queues, shares)

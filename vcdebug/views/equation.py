@@ -62,7 +62,7 @@ def _row(found: Equation, term: Term) -> Row:
     cells = (
         mark,
         Piece(f"{_name(found, term)} {DECIDES if decides else ''}".rstrip(), style),
-        *(Piece(figure_text(found, term, figure), style) for figure in term.figures),
+        *(Piece(text, style) for text in _figure_texts(found, term)),
         muted("" if decides else term.note),
     )
     kind = found.kind if found.kind in ("task", "queue") else ""
@@ -74,6 +74,17 @@ def _name(found: Equation, term: Term) -> str:
         *words, dimension = term.name.split(" ")
         return " ".join([*words, short_name(dimension)])
     return bare(term.name) if found.kind == "task" else term.name
+
+
+def _figure_texts(found: Equation, term: Term) -> list[str]:
+    """Few digits, unless two figures that differ would then look alike."""
+    texts = [figure_text(found, term, figure) for figure in term.figures]
+    floats = [figure for figure in term.figures if isinstance(figure, float)]
+    if found.kind != "check" or len(dict.fromkeys(floats)) == len(dict.fromkeys(map(number, floats))):
+        return texts
+    return [
+        repr(figure) if isinstance(figure, float) else text for figure, text in zip(term.figures, texts, strict=True)
+    ]
 
 
 def figure_text(found: Equation, term: Term, figure: Figure) -> str:

@@ -17,6 +17,7 @@ from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
 from vcdebug.views.moment import moment
 from vcdebug.views.nodes import nodes
+from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
 from vcdebug.views.queues import queues
 from vcdebug.views.statement import statement
@@ -54,6 +55,7 @@ PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {
     "conf": lambda here: conf(here.recording),
     "hypernodes": lambda here: hypernodes(here.recording, here.node),
     "log": lambda here: log(here.recording, here.seq),
+    "order": lambda here: orders(here.recording, here.seq),
 }
 
 

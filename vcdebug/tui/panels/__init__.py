@@ -11,6 +11,7 @@ from vcdebug.tui.panels.jobs import JobsPanel
 from vcdebug.tui.panels.log import LogPanel
 from vcdebug.tui.panels.moment import MomentPanel
 from vcdebug.tui.panels.nodes import NodesPanel
+from vcdebug.tui.panels.order import OrderPanel
 from vcdebug.tui.panels.problems import ProblemsPanel
 from vcdebug.tui.panels.queues import QueuesPanel
 from vcdebug.tui.panels.statement import StatementPanel
@@ -29,4 +30,5 @@ PANELS: tuple[type[Panel], ...] = (
     ConfPanel,
     LogPanel,
     HyperNodesPanel,
+    OrderPanel,
 )

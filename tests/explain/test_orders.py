@@ -1,0 +1,214 @@
+"""The comparisons that a replay really made, against what is told about them afterwards."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.recorded import GOLDEN, ROOT, bundled
+from vcdebug.explain.equations import equation
+from vcdebug.explain.orders import Kind, Order, kind_of, order_at, order_of, rival
+from vcdebug.framework import order
+from vcdebug.framework.record import PopEvent
+from vcdebug.framework.session import Session
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+
+class Asked(NamedTuple):
+    """One comparison of the replay: whether the left one went first."""
+
+    seq: int
+    kind: Kind
+    left: str
+    right: str
+    asker: str
+    less: bool
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
+    """Every comparison of the heaps, written down while a cycle runs."""
+    found: list[Asked] = []
+    kinds: dict[str, tuple[Kind, str]] = {
+        "job_order_less": ("job", "uid"),
+        "queue_order_less": ("queue", "name"),
+        "task_order_less": ("task", "key"),
+    }
+    for method, (kind, name) in kinds.items():
+        monkeypatch.setattr(Session, method, spied(found, getattr(Session, method), kind, name))
+    plain = order.evict_before
+
+    def evict_before(ssn: Session, left: Any, right: Any, preemptor: Any) -> bool:
+        before = len(found)
+        less = plain(ssn, left, right, preemptor)
+        del found[before:]
+        if not ssn.record.silent:
+            found.append(Asked(ssn.record.next_seq, "victim", left.key, right.key, preemptor.key, less))
+        return less
+
+    monkeypatch.setattr(order, "evict_before", evict_before)
+    return found
+
+
+def spied(found: list[Asked], plain: Any, kind: Kind, name: str) -> Any:
+    def less(ssn: Session, left: Any, right: Any) -> bool:
+        answer: bool = plain(ssn, left, right)
+        if not ssn.record.silent:
+            found.append(Asked(ssn.record.next_seq, kind, getattr(left, name), getattr(right, name), "", answer))
+        return answer
+
+    return less
+
+
+def mistaken(recording: Recording, asked: list[Asked]) -> Iterator[str]:
+    """Comparisons that are told otherwise than they were made."""
+    for one in dict.fromkeys(asked):
+        told = order_of(recording, one.seq, one.kind, one.left, one.right, one.asker)
+        if told.certain and (told.sign < 0) != one.less:
+            yield f"{one} is told as {told}"
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_each_comparison_is_told_as_it_was_made(name: str, asked: list[Asked]) -> None:
+    recording = replay(load(ROOT / "tests" / "golden" / "random" / name))
+    assert [] == list(mistaken(recording, asked))
+
+
+def told(recording: Recording, kind: Kind, number: int = 0) -> Order:
+    """What decided between the n-th pop of a kind and its rival."""
+    pops = [seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == kind]
+    other = rival(recording, pops[number])
+    assert other is not None
+    found = order_at(recording, pops[number], other.name)
+    assert found is not None
+    return found
+
+
+def deciding(found: Order) -> tuple[str, int, str, object, object]:
+    step = found.deciding
+    assert step is not None
+    return step.point, step.tier, step.plugin, step.difference.left, step.difference.right
+
+
+def two_jobs(conf: str, **second: Any) -> Snapshot:
+    """Two jobs of one queue, of which the second has what is stated."""
+    return cluster(
+        node("n1", cpu="10"),
+        [priority_class("high", 100), priority_class("low", 10)],
+        pod_group("one", priority_class="low"),
+        pods("one", 1),
+        pod_group("two", priority_class="high", **second),
+        pods("two", 1),
+        conf=conf,
+    )
+
+
+def test_the_plugin_its_tier_and_both_figures_are_named(asked: list[Asked]) -> None:
+    recording = replay(two_jobs(conf_of("gang", "priority drf")))
+    assert ("JobOrder", 2, "priority", 100, 10) == deciding(told(recording, "job"))
+    assert [] == list(mistaken(recording, asked))
+
+
+def test_without_a_plugin_the_tie_break_decides(asked: list[Asked]) -> None:
+    recording = replay(two_jobs(conf_of("gang drf predicates")))
+    found = told(recording, "job")
+    assert ["gang ready", "drf share", "created", "uid"] == [step.difference.what for step in found.steps]
+    assert ("", 0, "", "default/one", "default/two") == deciding(found)
+
+
+TREE_CONF = conf_of("capacity gang", arguments={"capacity": {"enableHierarchy": "true"}})
+
+
+def tree() -> Snapshot:
+    """Two departments; the share of the first is larger than that of the second."""
+    deserved = {"cpu": "4"}
+    return cluster(
+        node("n1", cpu="10"),
+        [queue("root"), queue("a", deserved=deserved), queue("b", deserved=deserved)],
+        [queue(f"{name}-team", parent=name, deserved={"cpu": "2"}) for name in ("a", "b")],
+        pod_group("held", queue="a-team", phase="Running"),
+        pods("held", 1, on="n1"),
+        pod_group("wants-a", queue="a-team"),
+        pods("wants-a", 1),
+        pod_group("wants-b", queue="b-team"),
+        pods("wants-b", 1),
+        conf=TREE_CONF,
+    )
+
+
+def test_queues_of_a_tree_are_compared_where_their_branches_part(asked: list[Asked]) -> None:
+    recording = replay(tree())
+    found = told(recording, "queue")
+    assert ("b-team", "a-team") == (found.left, found.right)
+    assert "capacity share of b and a" == (found.deciding and found.deciding.difference.what)
+    assert ("QueueOrder", 1, "capacity", 0.0, 0.25) == deciding(found)
+    assert [] == list(mistaken(recording, asked))
+
+
+def hierarchy() -> Snapshot:
+    """Two queues in drf's tree, of which one holds something."""
+    paths = {
+        name: {"volcano.sh/hierarchy": f"root/{name}", "volcano.sh/hierarchy-weights": "1/2"} for name in ("a", "b")
+    }
+    return cluster(
+        node("n1", cpu="4"),
+        [queue(name, annotations=paths[name]) for name in ("a", "b")],
+        pod_group("holder", queue="a", phase="Running"),
+        pods("holder", 2, on="n1"),
+        pod_group("more", queue="a"),
+        pods("more", 1),
+        pod_group("waiter", queue="b"),
+        pods("waiter", 2),
+        conf=conf_of("gang drf predicates", arguments={"drf": {"enableHierarchy": "true"}}),
+    )
+
+
+def test_drfs_hierarchy_shows_the_level_and_the_weighted_shares(asked: list[Asked]) -> None:
+    recording = replay(hierarchy())
+    found = told(recording, "queue")
+    assert "weighted share of b and a" == (found.deciding and found.deciding.difference.what)
+    assert ("QueueOrder", 1, "drf", 0.0, 0.25) == deciding(found)
+    assert [] == list(mistaken(recording, asked))
+
+
+def test_deadlines_and_preemptable_jobs_are_compared_as_sla_and_tdm_do(asked: list[Asked]) -> None:
+    conf = conf_of("sla tdm gang")
+    snapshot = two_jobs(conf)
+    snapshot.objects["PodGroup"][0]["metadata"]["annotations"] = {
+        "sla-waiting-time": "1h",
+        "volcano.sh/preemptable": "true",
+    }
+    recording = replay(snapshot)
+    assert "sla deadline" == (found := told(recording, "job")).steps[0].difference.what
+    assert ("JobOrder", 1, "sla") == deciding(found)[:3]
+    snapshot.objects["PodGroup"][0]["metadata"]["annotations"].pop("sla-waiting-time")
+    asked.clear()
+    recording = replay(snapshot)
+    assert ("JobOrder", 1, "tdm", False, True) == deciding(told(recording, "job"))
+    assert [] == list(mistaken(recording, asked))
+
+
+def test_victims_leave_in_the_reverse_order_of_tasks() -> None:
+    recording = bundled("preempt-works")
+    seq = next(seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == "victim")
+    event = recording.event(seq)
+    assert isinstance(event, PopEvent)
+    found = order_at(recording, seq, "search/embedding-backfill-worker-0")
+    assert found is not None
+    step = found.deciding
+    assert step is not None
+    assert ("index in the name", 2, 0, True) == (*step.difference[:3], step.reverse)
+    assert -1 == found.sign
+
+
+def test_the_equation_of_a_pop_lists_what_was_equal_before_the_difference() -> None:
+    recording = replay(two_jobs(conf_of("gang drf priority")))
+    seq = next(seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == "job")
+    found = equation(recording, seq)
+    assert found is not None
+    assert ("priority", -1) == (found.deciding, found.verdict)
+    assert [None, None, True] == [term.holds for term in found.terms]

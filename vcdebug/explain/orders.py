@@ -1,0 +1,228 @@
+"""Which of two elements of a priority queue goes first, and what decided: every comparison up to the first difference.
+
+Upstream: framework/session (JobOrderFn and its like), framework/session (BuildVictimsPriorityQueue).
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final, Literal, NamedTuple
+
+from vcdebug.explain.comparators import (
+    COMPARATORS,
+    Comparator,
+    Difference,
+    Then,
+    capacity_victim_queue,
+    job_ties,
+    queue_ties,
+    sub_job_ties,
+    task_ties,
+)
+from vcdebug.explain.past import before, task_of
+from vcdebug.framework.combine import Tiers
+from vcdebug.framework.record import Level, PopEvent
+from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.queue import QueueInfo
+from vcdebug.trace.recording import Recording
+
+Kind = Literal["queue", "job", "task", "subjob", "victim"]
+HOOKS = {"queue": "queue_order", "job": "job_order", "task": "task_order", "subjob": "sub_job_order"}
+POINTS = {
+    "queue_order": "QueueOrder",
+    "job_order": "JobOrder",
+    "task_order": "TaskOrder",
+    "sub_job_order": "SubJobOrder",
+    "victim_queue_order": "VictimQueueOrder",
+}
+TIES: Final[Mapping[Kind, Comparator]] = {
+    "queue": queue_ties,
+    "job": job_ties,
+    "task": task_ties,
+    "subjob": sub_job_ties,
+}
+EVICTING = ("preempt", "reclaim")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One thing that was compared, and on whose behalf."""
+
+    difference: Difference
+    point: str = ""
+    """The hook by upstream's name; empty for what decides where no plugin does."""
+    tier: int = 0
+    plugin: str = ""
+    reverse: bool = False
+    """Victims of one job leave in reverse task order: the one that would go first stays longest."""
+
+    @property
+    def sign(self) -> int:
+        """-1 puts the left one first."""
+        return -self.difference.sign if self.reverse else self.difference.sign
+
+
+class Order(NamedTuple):
+    """Two elements compared: everything up to the first difference."""
+
+    kind: Kind
+    left: str
+    right: str
+    steps: tuple[Compared, ...]
+
+    @property
+    def deciding(self) -> Compared | None:
+        """The first difference; None where everything is equal."""
+        return next((step for step in self.steps if step.sign), None)
+
+    @property
+    def sign(self) -> int:
+        """-1 where the left one goes first."""
+        decided = self.deciding
+        return 0 if decided is None else decided.sign
+
+    @property
+    def certain(self) -> bool:
+        """False where a plugin had a say of which a recording keeps nothing."""
+        return all(step.difference.known for step in self.steps)
+
+
+def kind_of(recording: Recording, seq: Seq) -> Kind | None:
+    """What kind of queue a pop left: tasks that leave one inside a node's turn are victims."""
+    event = recording.event(seq)
+    if not isinstance(event, PopEvent) or event.kind not in HOOKS:
+        return None
+    if event.kind == "task" and _eviction(recording, seq):
+        return "victim"
+    return event.kind  # type: ignore[return-value]
+
+
+def _eviction(recording: Recording, seq: Seq) -> bool:
+    span, action = recording.tree.innermost(seq), recording.tree.around(seq, Level.ACTION)
+    return span is not None and span.level is Level.NODE and action is not None and action.name in EVICTING
+
+
+@lru_cache(maxsize=64)
+def pops_in(recording: Recording, index: int, kind: str) -> Sequence[Seq]:
+    """Pops of one kind directly in a span, by the span's index; -1 for what lies in none."""
+    span = recording.spans[index] if index >= 0 else None
+    pops = recording.index.of_type(PopEvent)
+    first, last = (span.first, span.last) if span is not None else (1, len(recording))
+    inside = pops[bisect_left(pops, first) : bisect_right(pops, last)]
+    return array("I", [seq for seq in inside if _is_pop(recording, seq, kind) and recording.tree.owner(seq) is span])
+
+
+def _is_pop(recording: Recording, seq: Seq, kind: str) -> bool:
+    event = recording.event(seq)
+    return isinstance(event, PopEvent) and event.kind == kind
+
+
+def siblings(recording: Recording, seq: Seq) -> Sequence[Seq]:
+    """The pops of the same queue: those of the same kind directly in the same span."""
+    event, span = recording.event(seq), recording.tree.owner(seq)
+    return pops_in(recording, -1 if span is None else span.index, event.kind) if isinstance(event, PopEvent) else ()
+
+
+def rival(recording: Recording, seq: Seq) -> PopEvent | None:
+    """What left the same queue next, the same element that came back passed over."""
+    event, pops = recording.event(seq), siblings(recording, seq)
+    for later in pops[bisect_right(pops, seq) :]:
+        other = recording.event(later)
+        if isinstance(other, PopEvent) and isinstance(event, PopEvent) and other.name != event.name:
+            return other
+    return None
+
+
+def order_at(recording: Recording, seq: Seq, other: str) -> Order | None:
+    """The element that was popped at an event against another one, as they stood just before."""
+    event, kind = recording.event(seq), kind_of(recording, seq)
+    if not isinstance(event, PopEvent) or kind is None:
+        return None
+    asker = recording.tree.around(seq, Level.TASK)
+    return order_of(recording, seq, kind, event.name, other, "" if asker is None else asker.name)
+
+
+def order_of(recording: Recording, seq: Seq, kind: Kind, left: str, right: str, asker: TaskKey = "") -> Order:
+    """Two elements by name before an event; `asker` is the preemptor where they are victims."""
+    then = Then(recording, seq - 1, before(recording, seq))
+    if kind == "victim":
+        steps = _victims(then, left, right, asker)
+    else:
+        one, two = (_element(recording, kind, name) for name in (left, right))
+        steps = _asked(then, kind, one, two)
+    return Order(kind, left, right, tuple(_until_difference(steps)))
+
+
+def _until_difference(steps: Iterator[Compared]) -> Iterator[Compared]:
+    for step in steps:
+        yield step
+        if step.sign:
+            return
+
+
+def _element(recording: Recording, kind: Kind, name: str) -> Any:
+    session = recording.session
+    if kind == "job":
+        return session.jobs[name]
+    if kind == "queue":
+        return session.queues[name]
+    if kind == "subjob":
+        return session.jobs[recording.owners.sub_jobs[name]].sub_jobs[name]
+    return task_of(recording, name)
+
+
+def _asked(then: Then, kind: Kind, left: Any, right: Any) -> Iterator[Compared]:
+    """Plugins tier by tier, then what decides without them."""
+    yield from _plugins(then, HOOKS[kind], left, right)
+    yield from map(Compared, TIES[kind](then, left, right))
+
+
+def _plugins(then: Then, hook: str, left: Any, right: Any) -> Iterator[Compared]:
+    tiers = then.recording.session.ballots.get(hook, Tiers())
+    for tier, ballots in enumerate(tiers, start=1):
+        for ballot in ballots:
+            comparator = COMPARATORS.get((hook, ballot.plugin))
+            if comparator is None:
+                unknown = Difference(f"{ballot.plugin}'s own order", None, None, 0, known=False)
+                yield Compared(unknown, POINTS[hook], tier, ballot.plugin)
+                continue
+            for difference in comparator(then, left, right):
+                yield Compared(difference, POINTS[hook], tier, ballot.plugin)
+
+
+# Victims
+
+
+def _victims(then: Then, left: TaskKey, right: TaskKey, asker: TaskKey) -> Iterator[Compared]:
+    """Orphans first, then by queue, by reverse job order, by reverse task order."""
+    recording = then.recording
+    one, two = task_of(recording, left), task_of(recording, right)
+    jobs = recording.session.jobs
+    mine, other = jobs.get(one.job), jobs.get(two.job)
+    if one.job != two.job and (mine is None or other is None):
+        absent = Difference("has a job", mine is not None, other is not None, (other is None) - (mine is None))
+        yield Compared(absent)
+    elif one.job != two.job and mine is not None and other is not None:
+        preemptor = jobs.get(task_of(recording, asker).job) if asker else None
+        if preemptor is not None and mine.queue != other.queue:
+            queues = recording.session.queues
+            yield from _victim_queues(then, queues[mine.queue], queues[other.queue], queues[preemptor.queue])
+            return
+        for step in _plugins(then, "job_order", mine, other):
+            yield replace(step, reverse=True)
+    for step in _asked(then, "task", one, two):
+        yield replace(step, reverse=True)
+
+
+def _victim_queues(then: Then, left: QueueInfo, right: QueueInfo, asking: QueueInfo) -> Iterator[Compared]:
+    tiers = then.recording.session.ballots.get("victim_queue_order", Tiers())
+    for tier, ballots in enumerate(tiers, start=1):
+        for ballot in ballots:
+            for difference in capacity_victim_queue(then, left, right, asking):
+                yield Compared(difference, POINTS["victim_queue_order"], tier, ballot.plugin)
+    for step in _asked(then, "queue", left, right):
+        yield replace(step, reverse=True)

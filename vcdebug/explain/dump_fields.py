@@ -29,10 +29,8 @@ def node_fields(node: NodeInfo) -> Fields:
 def job_fields(job: JobInfo) -> Fields:
     """A JobInfo with its tasks and sub jobs; an index by status says which tasks, their fields stand in Tasks."""
     group = job.pod_group
-    fields = gofields.job_fields(job, show_indexed=_uid)
     stated = {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}}
-    index = {status: tasks for status, tasks in fields["TaskStatusIndex"].items() if tasks}  # type: ignore[attr-defined]
-    return {**fields, "PodGroup": stated, "TaskStatusIndex": index}
+    return {**gofields.job_fields(job, show_indexed=_uid), "PodGroup": stated}
 
 
 def _uid(task: TaskInfo) -> gofields.GoFields:

@@ -10,13 +10,11 @@ from collections.abc import Iterable, Mapping
 
 from vcdebug.framework.session import Session
 from vcdebug.gotime import parse_duration
+from vcdebug.model.gofields import job_fields, node_fields, resource_fields, task_fields, transaction_fields
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import TaskId
 from vcdebug.model.node import NodeInfo, oversubscription
-from vcdebug.model.podgroup import NetworkTopology, PodGroup
+from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.resource import Resource
-from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 
 Body = dict[str, object]
@@ -80,40 +78,16 @@ def about_task(task: TaskInfo) -> Body:
 # Structs
 
 
-def resource(amount: Resource) -> Body:
-    """A Resource."""
-    scalars = amount.scalars
-    return {
-        "MilliCPU": _number(amount.milli_cpu),
-        "Memory": _number(amount.memory),
-        "ScalarResources": None if scalars is None else {name: _number(scalars[name]) for name in sorted(scalars)},
-        "MaxTaskNum": amount.max_task_num,
-    }
-
-
 def task_info(task: TaskInfo) -> Body:
     """A TaskInfo with its pod."""
     last = task.last_transaction
     return {
-        "UID": task.uid,
-        "Job": task.job,
-        "Name": task.name,
-        "Namespace": task.namespace,
-        "TaskRole": task.task_role,
-        "Resreq": resource(task.resreq),
-        "InitResreq": resource(task.init_resreq),
+        **task_fields(task),
         "DRAResreq": None,
         "ResourceClaimKeys": None,
         "ResourceClaimDRAResreq": None,
-        **_transaction(*task.transaction()),
-        "LastTransaction": None if last is None else _transaction(*last),
-        "Priority": task.priority,
+        "LastTransaction": None if last is None else transaction_fields(*last),
         "VolumeReady": False,
-        "Preemptable": task.preemptable,
-        "BestEffort": task.best_effort,
-        "HasRestartableInitContainer": task.has_restartable_init_container,
-        "SchGated": task.sch_gated,
-        "RevocableZone": task.revocable_zone,
         "NumaInfo": {"Policy": task.pod.annotations.get(NUMA_POLICY, ""), "ResMap": {}},
         "Pod": _pod(task),
         "PodAnnotations": dict(task.pod.annotations) or None,
@@ -124,25 +98,15 @@ def task_info(task: TaskInfo) -> Body:
 def node_info(node: NodeInfo) -> Body:
     """A NodeInfo with its node and its tasks."""
     return {
-        "Name": node.name,
+        **node_fields(node, task_info),
         "Node": _parts(node.manifest),
         "State": READY,
-        "Releasing": resource(node.releasing),
-        "Pipelined": resource(node.pipelined),
-        "Idle": resource(node.idle),
-        "Used": resource(node.used),
-        "Allocatable": resource(node.allocatable),
-        "Capacity": resource(node.capability),
         "ResourceUsage": NO_USAGE,
-        "Tasks": {task.key: task_info(task) for task in node.tasks_in_order()},
         "NumaInfo": None,
         "UnassignedNumaPods": None,
         "NumaSchedulerInfo": None,
-        "RevocableZone": node.revocable_zone,
         "Others": {},
-        "OversubscriptionNode": node.oversubscription_node,
-        "OfflineJobEvicting": node.offline_job_evicting,
-        "OversubscriptionResource": resource(oversubscription(node.annotations)),
+        "OversubscriptionResource": resource_fields(oversubscription(node.annotations)),
         "ImageStates": {},
         "Generation": 0,
         "BindGeneration": 0,
@@ -155,32 +119,12 @@ def job_info(job: JobInfo) -> Body:
     least = annotations.get(MIN_AVAILABLE)
     most = annotations.get(MAX_UNAVAILABLE, "") if least is None else ""
     return {
-        "UID": job.uid,
-        "PgUID": job.pod_group.uid,
-        "Name": job.name,
-        "Namespace": job.namespace,
-        "Queue": job.queue,
-        "Priority": job.priority,
-        "MinAvailable": job.min_available,
+        **job_fields(job, task_info, task_info),
         "WaitingTime": _waiting_time(annotations),
         "JobFitErrors": job.job_fit_errors,
         "NodesFitErrors": {uid: {} for uid in job.nodes_fit_errors},
-        "AllocatedHyperNode": job.allocated_hyper_node,
-        "NetworkTopology": _topology(job.network_topology),
-        "SubJobs": {uid: _sub_job(sub_job) for uid, sub_job in job.sub_jobs.items()},
-        "TaskToSubJob": dict(job.task_to_sub_job),
-        "MinSubJobs": dict(job.min_sub_jobs),
-        "TaskStatusIndex": _index(job),
-        "Tasks": _tasks(job.tasks),
-        "TaskMinAvailable": dict(job.task_min_available),
-        "TaskMinAvailableTotal": job.task_min_available_total,
-        "Allocated": resource(job.allocated),
-        "TotalRequest": resource(job.total_request),
-        "CreationTimestamp": job.creation_timestamp or None,
         "PodGroup": _pod_group(job.pod_group),
         "ScheduleStartTimestamp": None,
-        "Preemptable": job.preemptable,
-        "RevocableZone": job.revocable_zone,
         "Budget": {"MinAvailable": least or "", "MaxUnavailable": most},
     }
 
@@ -198,11 +142,6 @@ def queue_info(queue: QueueInfo) -> Body:
 
 
 # Parts
-
-
-def _number(amount: float) -> float | int:
-    """Go writes whole floats without a point."""
-    return int(amount) if amount.is_integer() and abs(amount) < 1e21 else amount
 
 
 def _parts(manifest: Mapping[str, object]) -> Body:
@@ -232,50 +171,6 @@ def _pod_group(group: PodGroup) -> Body:
             for c in group.conditions
         ]
     return {**_parts(group.manifest), "status": status, "Version": POD_GROUP_VERSION}
-
-
-def _transaction(node: str, evicted: bool, hyper_node: str, status: int) -> Body:
-    return {
-        "NodeName": node,
-        "EvictionOccurred": evicted,
-        "JobAllocatedHyperNode": hyper_node,
-        "Status": int(status),
-    }
-
-
-def _tasks(tasks: Mapping[TaskId, TaskInfo]) -> Body:
-    return {uid: task_info(task) for uid, task in tasks.items()}
-
-
-def _index(tasks: JobInfo | SubJobInfo) -> Body:
-    return {str(int(status)): _tasks(entries) for status, entries in tasks.task_status_index.items()}
-
-
-def _sub_job(sub_job: SubJobInfo) -> Body:
-    return {
-        "GID": sub_job.gid,
-        "UID": sub_job.uid,
-        "Job": sub_job.job,
-        "MinAvailable": sub_job.min_available,
-        "Priority": sub_job.priority,
-        "MatchIndex": sub_job.match_index,
-        "Tasks": _tasks(sub_job.tasks),
-        "TaskStatusIndex": _index(sub_job),
-        "AllocatedHyperNode": sub_job.allocated_hyper_node,
-        "NominatedHyperNode": sub_job.nominated_hyper_node,
-        "NetworkTopology": _topology(sub_job.network_topology),
-    }
-
-
-def _topology(topology: NetworkTopology | None) -> Body | None:
-    if topology is None:
-        return None
-    stated = {
-        "mode": topology.mode or None,
-        "highestTierAllowed": topology.highest_tier_allowed,
-        "highestTierName": topology.highest_tier_name or None,
-    }
-    return {name: value for name, value in stated.items() if value is not None}
 
 
 def _waiting_time(annotations: Mapping[str, str]) -> int | None:

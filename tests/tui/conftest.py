@@ -1,0 +1,17 @@
+"""No test of the screen reads or writes what belongs to the person who runs it."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Configuration and state lie in a folder of the test's own."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    for name, folder in (("XDG_CONFIG_HOME", "config"), ("XDG_STATE_HOME", "state")):
+        monkeypatch.setenv(name, str(home / folder))
+    for name in ("NO_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    return home

@@ -5,8 +5,9 @@ Upstream: plugins/proportion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.persistence import counted, removable
@@ -278,8 +279,35 @@ def within(allocated: Resource, request: Resource, limit: Resource) -> bool:
     return allocated.clone().add(request).less_equal_with_dimension_and_resources_name(limit, request)[0]
 
 
+class Dealt(NamedTuple):
+    """What one queue got in a round."""
+
+    attr: QueueAttr
+    before: Resource
+    """What it deserved until then."""
+    deserved: Resource
+    satisfied: bool
+    """It takes no more, and sits out the following rounds."""
+
+
+class Round(NamedTuple):
+    """One round of dealing."""
+
+    weight: int
+    """Of all queues that still take something."""
+    remaining: Resource
+    """What is dealt, by weight."""
+    dealt: tuple[Dealt, ...]
+
+
 def divide(total: Resource, attrs: list[QueueAttr]) -> None:
     """Deal out the cluster by weight in rounds; what a queue cannot use is dealt to the others in the next round."""
+    for _ in rounds(total, attrs):
+        pass
+
+
+def rounds(total: Resource, attrs: list[QueueAttr]) -> Iterator[Round]:
+    """The rounds of dealing, one after the other; each has been dealt when it is yielded."""
     remaining = total.clone()
     hungry = attrs
     while True:
@@ -288,7 +316,10 @@ def divide(total: Resource, attrs: list[QueueAttr]) -> None:
             return
         before = remaining.clone()
         given, returned = Resource(), Resource()
+        had = [attr.deserved for attr in hungry]
         satisfied = [deal(attr, remaining, weight, given, returned) for attr in hungry]
+        now = [attr.deserved for attr in hungry]
+        yield Round(weight, before, tuple(map(Dealt, hungry, had, now, satisfied)))
         hungry = [attr for attr, done in zip(hungry, satisfied, strict=True) if not done]
         remaining = exceeded_part(remaining.add(returned), given)
         if remaining.is_empty() or deep_equal(remaining, before):

@@ -52,6 +52,7 @@ def advance(recording: Recording, *, seconds: float = PERIOD, recreate: bool = F
         snapshot,
         objects=objects,
         now=now,
+        answers=(),
         chance=replace(snapshot.chance, search_start=recording.session.node_search_start if closed else 0),
         process=replace(snapshot.process, started=started),
     )

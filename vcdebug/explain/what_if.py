@@ -10,6 +10,7 @@ import yaml
 from vcdebug.explain.effects import effects
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
+from vcdebug.snapshot.edit_path import EditError
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -42,8 +43,11 @@ def _inserted(actions: tuple[str, ...], action: str) -> list[str]:
 
 
 def try_action(recording: Recording, job: JobId, action: str) -> Trial | None:
-    """None when the job would stay unplaced all the same."""
-    done = effects(with_action(recording, action))
+    """None when the job would stay unplaced all the same, or a forced answer has no place in such a cycle."""
+    try:
+        done = effects(with_action(recording, action))
+    except EditError:
+        return None
     placed = tuple((e.task, e.node) for e in (*done.bound, *done.pipelined) if e.job == job)
     summary = next((one for one in done.jobs if one.job == job), None)
     if not placed or summary is None or summary.ready + summary.waiting < summary.min_available:

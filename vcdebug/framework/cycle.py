@@ -13,6 +13,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.ballots import build_ballots, register
 from vcdebug.framework.closing import close_session
 from vcdebug.framework.conf import SchedulerConf
+from vcdebug.framework.forced import ForcedAnswers, with_forced
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
 from vcdebug.framework.record import ActionEvent, JobState, Level, NodeAmounts, PanicEvent, Record, StateEvent
@@ -60,9 +61,10 @@ def run_cycle(
     ssn = Session(snapshot, conf, record)
     ssn.ask_extender = ask_extender
     record.node_names = ssn.node_table.names
+    forced = ForcedAnswers(snapshot.answers, record)
     with record.scope(Level.CYCLE, "cycle"):
         try:
-            _open(ssn, plugins)
+            _open(ssn, plugins, forced)
             tick("open")
             for name in conf.actions:
                 if name in actions:
@@ -73,12 +75,15 @@ def run_cycle(
         except (AssertPanic, SchedulerPanic) as panic:
             record.silent = 0
             record.append(PanicEvent(panic.message if isinstance(panic, AssertPanic) else str(panic)))
+    forced.check()
     return ssn
 
 
-def _open(ssn: Session, plugins: Registry) -> None:
+def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
     open_topology(ssn)
     open_plugins(ssn, plugins)
+    if ssn.snapshot.answers:
+        ssn.ballots = with_forced(ssn.ballots, forced, ssn.record)
     for job in ssn.jobs.values():
         ssn.ask(hooks.JOB_VALID, job)
     record_state(ssn, "open")

@@ -3,7 +3,8 @@
 `Queue/research:spec.weight=4` sets a field to a YAML value, `Pod/team/web-0:spec.nodeSelector-` removes one,
 `Node/n1:-` removes an object, `Node/n9:+=n1` adds one like another. `conf:actions=...`,
 `conf:plugins.gang.enablePreemptable=false`, `flag:minimum_feasible_nodes=50`, `chance:tie_seed=3` and
-`clock:now=2026-11-01T00:05:00Z` change what stands beside the objects.
+`clock:now=2026-11-01T00:05:00Z` change what stands beside the objects, and `answer:103.Preemptable.gang=offer a-0`
+forces the answer that a plugin gives at an event.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from vcdebug.snapshot.edit_path import Change, EditError, PathReader, PathStep, 
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
 
-CONF, FLAG, CHANCE, CLOCK = "conf", "flag", "chance", "clock"
-SETTINGS: Final = (CONF, FLAG, CHANCE, CLOCK)
-FORMS: Final = "KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE or chance:NAME=VALUE"
+CONF, FLAG, CHANCE, CLOCK, ANSWER = "conf", "flag", "chance", "clock", "answer"
+SETTINGS: Final = (CONF, FLAG, CHANCE, CLOCK, ANSWER)
+FORMS: Final = (
+    "KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE, chance:NAME=VALUE or answer:EVENT=VALUE"
+)
 _KINDS: Final[Mapping[str, str]] = {
     word.lower(): kind.name for kind in KINDS if not kind.settings for word in (kind.name, kind.plural)
 }
@@ -32,7 +35,7 @@ class Edit:
     text: str
     """As written."""
     kind: str
-    """A kind's name, or conf, flag, chance or clock."""
+    """A kind's name, or conf, flag, chance, clock or answer."""
     name: str
     """The object, with its namespace where one was given; empty for settings."""
     path: tuple[PathStep, ...]

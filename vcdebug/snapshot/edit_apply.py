@@ -7,8 +7,9 @@ from dataclasses import asdict, fields, replace
 from difflib import get_close_matches
 from typing import Any, Final
 
+from vcdebug.snapshot.answers import checked_answer
 from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.edit import CHANCE, CLOCK, CONF, FLAG, Edit
+from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, Edit
 from vcdebug.snapshot.edit_conf import edited_conf
 from vcdebug.snapshot.edit_path import Walk
 from vcdebug.snapshot.gather import object_name
@@ -167,6 +168,20 @@ def _with_clock(snapshot: Snapshot, edit: Edit) -> Snapshot:
     return replace(snapshot, now=meta.now)
 
 
+def _with_answer(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    """One answer per event: a later one takes the place of an earlier one."""
+    if len(edit.path) > len(("event", "hook", "plugin")):
+        raise edit.error("an answer has no parts", edit.path[3].position, "write answer:EVENT.HOOK.PLUGIN=VALUE")
+    seq, hook, plugin = (*(step.text for step in edit.path), "", "")[:3]
+    answer = checked_answer(seq, hook, plugin, edit.value if edit.change == "set" else "none", edit.text)
+    others = tuple(one for one in snapshot.answers if one.seq != answer.seq)
+    if edit.change == "set":
+        return replace(snapshot, answers=(*others, answer))
+    if len(others) == len(snapshot.answers):
+        raise edit.error(f"no answer is forced at event {seq}", edit.path[0].position)
+    return replace(snapshot, answers=others)
+
+
 def _setting_name(edit: Edit, names: list[str], deep: str = "") -> str:
     """The first step, if it is one of the names; only a `deep` one may have a further step."""
     step = edit.path[0]
@@ -190,4 +205,5 @@ _SETTINGS: Final[Mapping[str, Callable[[Snapshot, Edit], Snapshot]]] = {
     FLAG: _with_flag,
     CHANCE: _with_chance,
     CLOCK: _with_clock,
+    ANSWER: _with_answer,
 }

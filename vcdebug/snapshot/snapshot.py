@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from vcdebug.errors import EngineError
+from vcdebug.snapshot.answers import ForcedAnswer
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Persistence, Process
@@ -110,6 +111,8 @@ class Snapshot:
     flags: Flags = field(default_factory=Flags)
     chance: Chance = field(default_factory=Chance)
     """What the real scheduler would have drawn."""
+    answers: tuple[ForcedAnswer, ...] = ()
+    """What plugins are made to say."""
     usage: Mapping[str, Any] = field(default_factory=dict)
     """Measured node usage: node name -> time, cpu {period: percent}, mem {period: percent}."""
     extender: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,192 @@
+"""Forced answers: given at their event, named there, and the run without them is untouched."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+
+import pytest
+
+from tests.actions.outcome import ran
+from tests.builders import node, pod_group, pods
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.debugger.what_if import edited
+from vcdebug.explain.effects import effects
+from vcdebug.framework.combine import Tiers
+from vcdebug.framework.forced import FORCED
+from vcdebug.framework.forced_values import CHOICES, READERS
+from vcdebug.framework.hooks import HOOKS
+from vcdebug.framework.record import HookEvent
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_path import EditError
+from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+VICTIMS = 103
+"""In the bundled snapshot: gang is asked whom worker-0 may preempt."""
+A, B = "research/bert-pretrain-worker-0", "research/resnet-sweep-worker-0"
+
+
+@cache
+def forced(edit: str, name: str = "preempt-blocked-by-gang") -> Recording:
+    return replay(edited(bundled(name).snapshot, [parse_edit(edit)]))
+
+
+def hook(recording: Recording, seq: int) -> HookEvent:
+    event = recording.event(seq)
+    assert isinstance(event, HookEvent)
+    return event
+
+
+def find(recording: Recording, point: str, result: object) -> int:
+    """The first call of a hook with this answer."""
+    return next(
+        seq
+        for seq, event in enumerate(recording.events, start=1)
+        if isinstance(event, HookEvent) and (event.point, event.result) == (point, result)
+    )
+
+
+def lines(recording: Recording) -> list[str]:
+    file = io.StringIO()
+    write_jsonl(recording, file)
+    return file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("value", "result", "vote"),
+    [
+        (f"offer {A} {B}", (A, B), 1),
+        ("bert-pretrain-worker-0", (A,), 1),
+        (f"{B}, {A}", (B, A), 1),
+        ("nobody", (), 1),
+        ("abstain", (), 0),
+    ],
+)
+def test_victims_are_offered_as_told(value: str, result: tuple[str, ...], vote: int) -> None:
+    event = hook(forced(f"answer:{VICTIMS}.Preemptable.gang={value}"), VICTIMS)
+    assert (result, vote) == (event.result, dict(event.subject)["vote"])
+
+
+def test_everything_before_the_event_is_as_it_was() -> None:
+    branch = forced(f"answer:{VICTIMS}=nobody")
+    assert lines(bundled())[: VICTIMS - 1] == lines(branch)[: VICTIMS - 1]
+    assert lines(bundled())[VICTIMS - 1] != lines(branch)[VICTIMS - 1]
+
+
+def test_a_forced_answer_is_named_at_its_event_with_the_plugins_own() -> None:
+    (note,) = forced(f"answer:{VICTIMS}=nobody").notes_at(VICTIMS)
+    assert (FORCED, f"gang was made to say nobody; by itself it says {B}") == (note.code, note.text)
+
+
+def test_a_forced_answer_has_consequences() -> None:
+    base = bundled("preempt-works")
+    seq = find(base, "JobPipelined", 1)
+    branch = forced(f"answer:{seq}=reject", "preempt-works")
+    assert effects(base).evicted
+    assert not effects(branch).evicted
+
+
+@pytest.mark.parametrize("word", ["yes", "no"])
+def test_a_truth_is_said_as_told(word: str) -> None:
+    base = bundled()
+    seq = find(base, "JobStarving", word == "no")
+    assert (word == "yes") is hook(forced(f"answer:{seq}={word}"), seq).result
+
+
+def test_a_job_can_be_made_invalid() -> None:
+    seq = find(bundled(), "JobValid", None)
+    event = hook(forced(f"answer:{seq}=no I say so"), seq)
+    assert {"pass": False, "reason": "I say so", "message": "I say so"} == event.result
+
+
+def test_a_check_before_predicates_can_fail() -> None:
+    seq = find(bundled(), "PrePredicate", None)
+    assert {"error": "full"} == hook(forced(f"answer:{seq}=no full"), seq).result
+
+
+def test_a_single_nodes_predicate_can_fail() -> None:
+    seq = find(bundled(), "Predicate", None)
+    event = hook(forced(f"answer:{seq}.Predicate.predicates=no"), seq)
+    assert [{"code": 2, "reason": "forced", "plugin": "predicates"}] == event.result
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        ("answer:103.Preemptable.drf=nobody", "event 103 is Preemptable of gang, not Preemptable of drf"),
+        ("answer:103.JobReady=yes", "event 103 is Preemptable of gang, not JobReady"),
+        ("answer:100=yes", "event 100 is no hook call"),
+        ("answer:9999=yes", "the run ends at event 166"),
+        ("answer:103=offer nobody-i-know", "nobody-i-know is no candidate there"),
+        ("answer:95=perhaps", "'perhaps' is no answer to this hook; yes or no"),
+        ("answer:136=perhaps", "'perhaps' is no vote; permit, reject or abstain"),
+        ("answer:here=yes", "'here' is no event number"),
+        ("answer:103.a.b.c=yes", "an answer has no parts"),
+        ("answer:103=", "the answer is missing"),
+        ("answer:103-", "no answer is forced at event 103"),
+    ],
+)
+def test_an_answer_that_cannot_be_given_is_one_clear_error(edit: str, says: str) -> None:
+    with pytest.raises(EditError) as caught:
+        replay(edited(bundled().snapshot, [parse_edit(edit)]))
+    assert says in caught.value.line()
+    assert edit in caught.value.line()
+
+
+def test_an_answer_is_taken_back_by_its_event() -> None:
+    edits = [parse_edit("answer:103=nobody"), parse_edit("answer:103-")]
+    assert () == edited(bundled().snapshot, edits).answers
+
+
+def test_the_later_of_two_answers_at_one_event_counts() -> None:
+    edits = [parse_edit("answer:103=nobody"), parse_edit("answer:103=abstain")]
+    assert ["abstain"] == [answer.value for answer in edited(bundled().snapshot, edits).answers]
+
+
+def test_two_answers_count_events_of_the_run_with_those_before_them() -> None:
+    first = forced("answer:103.Preemptable.gang=nobody")
+    seq = next(
+        seq
+        for seq in range(104, len(first))
+        if isinstance(event := first.event(seq), HookEvent) and event.point == "JobStarving"
+    )
+    word = "no" if hook(first, seq).result else "yes"
+    edits = [parse_edit("answer:103.Preemptable.gang=nobody"), parse_edit(f"answer:{seq}={word}")]
+    both = replay(edited(bundled().snapshot, edits))
+    assert lines(first)[: seq - 1] == lines(both)[: seq - 1]
+    assert [103, seq] == [note.seq for note in both.notes if note.code == FORCED]
+
+
+@pytest.mark.parametrize("name", GOLDEN[::6])
+def test_an_answer_that_is_the_plugins_own_changes_nothing(name: str) -> None:
+    recording = golden(name)
+    seqs = [
+        seq
+        for seq, event in enumerate(recording.events, start=1)
+        if isinstance(event, HookEvent) and isinstance(event.result, bool)
+    ]
+    seq = seqs[len(seqs) // 2]
+    word = "yes" if hook(recording, seq).result else "no"
+    again = replay(edited(recording.snapshot, [parse_edit(f"answer:{seq}={word}")]))
+    assert lines(recording) == lines(again)
+
+
+def test_a_hook_that_only_tells_has_no_answer() -> None:
+    base = ran(node("n1"), pod_group("j", phase="Pending"), pods("j", 1), actions="enqueue", tiers=("overcommit",))
+    seq = find(base, "JobEnqueued", None)
+    with pytest.raises(EditError, match="only told"):
+        replay(edited(base.snapshot, [parse_edit(f"answer:{seq}=yes")]))
+
+
+def test_every_rule_but_telling_and_comparing_has_a_reader_and_words() -> None:
+    recorded = {hook.rule for hook in HOOKS if hook.show is not None or hook.method == "predicate"}
+    assert {"call_all"} == {rule.__name__ for rule in recorded if rule not in READERS}
+    assert list(READERS) == list(CHOICES)
+
+
+def test_without_forced_answers_the_calls_are_the_usual_ones() -> None:
+    tiers = bundled().session.ballots["preemptable"]
+    assert isinstance(tiers, Tiers)
+    assert {"RecordedCall"} == {type(ballot.call).__name__ for tier in tiers for ballot in tier}

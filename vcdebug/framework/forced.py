@@ -1,0 +1,139 @@
+"""Answers that a person forces on plugins: given in place of the plugin's own, with a note at the event.
+
+Upstream: none; without forced answers nothing here takes part in a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from vcdebug.framework import combine, shown
+from vcdebug.framework.ballots import RecordedCall
+from vcdebug.framework.combine import Ballot, Tiers
+from vcdebug.framework.forced_values import forced_value
+from vcdebug.framework.hooks import HOOKS, PREDICATE, Hook
+from vcdebug.framework.record import HookEvent, Record
+from vcdebug.model.names import Codes, Seq
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.answers import ForcedAnswer
+
+FORCED: Final = "forced-answer"
+"""The code of the note at an event whose answer was forced; no quirk of upstream."""
+
+
+class ForcedAnswers:
+    """The forced answers of one run: each is given once, at its event."""
+
+    def __init__(self, answers: Sequence[ForcedAnswer], record: Record) -> None:
+        self._waiting: dict[Seq, ForcedAnswer] = {answer.seq: answer for answer in answers}
+        self._record = record
+        self._given: list[ForcedAnswer] = []
+
+    def take(self, hook: str, plugin: str) -> ForcedAnswer | None:
+        """The answer for the next event, if it is for this plugin and hook."""
+        answer = self._waiting.get(self._record.next_seq)
+        if answer is None or answer.hook not in ("", hook) or answer.plugin not in ("", plugin):
+            return None
+        self._given.append(answer)
+        return self._waiting.pop(answer.seq)
+
+    def mark(self, plugin: str, own: object, result: object) -> None:
+        """Say at the next event that this is not the plugin's own answer."""
+        self._record.note(FORCED, f"{plugin} was made to say {_words(result)}; by itself it says {_words(own)}")
+
+    def check(self) -> None:
+        """Raises EditError for an answer that nobody was there to give."""
+        events = self._record.events
+        for answer in sorted([*self._waiting.values(), *self._given]):
+            if answer.seq > len(events):
+                raise answer.error(f"the run ends at event {len(events)}: there is no event {answer.seq}")
+            event = events[answer.seq - 1]
+            if not isinstance(event, HookEvent):
+                name = type(event).__name__.removesuffix("Event").lower()
+                raise answer.error(f"event {answer.seq} is no hook call: it is a {name}")
+            if answer.hook not in ("", event.point) or answer.plugin not in ("", event.plugin):
+                meant = " of ".join(word for word in (answer.hook, answer.plugin) if word)
+                raise answer.error(f"event {answer.seq} is {event.point} of {event.plugin}, not {meant}")
+
+
+class ForcedCall(RecordedCall):
+    """A recorded call that may have to answer something else."""
+
+    __slots__ = ("_answers", "_rule")
+
+    def __init__(self, call: RecordedCall, hook: Hook[Any, Any], answers: ForcedAnswers) -> None:
+        super().__init__(call._function, call._plugin, call._point, call._show, call._record)
+        self._rule = hook.rule
+        self._answers = answers
+
+    def __call__(self, *args: Any) -> Any:
+        record = self._record
+        forced = None if record.silent else self._answers.take(self._point, self._plugin)
+        if forced is None:
+            return super().__call__(*args)
+        record.silent = 1
+        try:
+            own = self._function(*args)
+        finally:
+            record.silent = 0
+        answer = forced_value(self._rule, forced, args)
+        subject, result = self._show(args, answer)
+        self._answers.mark(self._plugin, self._show(args, own)[1], result)
+        record.append(HookEvent(self._point, self._plugin, subject, result))
+        return answer
+
+
+class ForcedPredicate:
+    """PredicateFn, where a single node is asked about outside a search, which is an event of its own."""
+
+    __slots__ = ("_answers", "_ballot", "_record")
+
+    def __init__(self, ballot: Ballot, answers: ForcedAnswers, record: Record) -> None:
+        self._ballot = ballot
+        self._answers = answers
+        self._record = record
+
+    def __call__(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes: Codes = self._ballot.call(task, nodes)
+        plugin = self._ballot.plugin
+        alone = self._record.silent == 1 and len(nodes) == 1
+        forced = self._answers.take(PREDICATE.upstream, plugin) if alone else None
+        if forced is None:
+            return codes
+        statuses = forced_value(combine.each_answer, forced, (task, nodes))
+        reasons = self._record.reasons
+        own, code = reasons.statuses(int(codes[0])), reasons.code(statuses) if statuses else 0
+        self._answers.mark(plugin, shown.statuses(own) or None, shown.statuses(statuses) or None)
+        return np.array([code], dtype=np.uint16)
+
+
+def with_forced(ballots: dict[str, Tiers], answers: ForcedAnswers, record: Record) -> dict[str, Tiers]:
+    """The ballots with every recorded call ready to be told what to say."""
+    return {hook.method: _tiers(hook, ballots[hook.method], answers, record) for hook in HOOKS}
+
+
+def _tiers(hook: Hook[Any, Any], tiers: Tiers, answers: ForcedAnswers, record: Record) -> Tiers:
+    return Tiers([[_forced(hook, ballot, answers, record) for ballot in tier] for tier in tiers], tiers.note)
+
+
+def _forced(hook: Hook[Any, Any], ballot: Ballot, answers: ForcedAnswers, record: Record) -> Ballot:
+    if isinstance(ballot.call, RecordedCall):
+        return ballot._replace(call=ForcedCall(ballot.call, hook, answers))
+    if hook is PREDICATE:
+        return ballot._replace(call=ForcedPredicate(ballot, answers, record))
+    return ballot
+
+
+def _words(result: object) -> str:
+    """An answer as a trace shows it, in few words."""
+    if isinstance(result, bool):
+        return "yes" if result else "no"
+    if isinstance(result, tuple | list) and all(isinstance(item, str) for item in result):
+        return ", ".join(map(str, result)) or "nobody"
+    if isinstance(result, list):
+        return "; ".join(str(item.get("reason", item)) if isinstance(item, dict) else str(item) for item in result)
+    return "nothing against it" if result is None else str(result)

@@ -1,0 +1,173 @@
+"""Forced answers read: words of a person into what a hook's rule takes.
+
+Upstream: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+from vcdebug.framework import combine
+from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, PluginError, ValidateResult, Victims
+from vcdebug.model.fiterror import UNSCHEDULABLE, Status
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.answers import ForcedAnswer
+
+YES, NO = ("yes", "true", "permit", "pass", "1"), ("no", "false", "reject", "fail", "-1")
+_ABSTAIN: Final = ("abstain", "0")
+NOBODY, NONE = "nobody", "none"
+OFFER, ORDER = "offer", "order"
+REASON: Final = "forced"
+"""What a refusal says where nobody gave a reason."""
+
+Args = tuple[Any, ...]
+Read = Callable[[ForcedAnswer, Args], Any]
+
+
+def forced_value(rule: Callable[..., Any], answer: ForcedAnswer, args: Args) -> Any:
+    """The answer in the form in which the rule combines it; raises EditError for one that the hook cannot give."""
+    read = READERS.get(rule)
+    if read is None:
+        raise answer.error(f"{answer.plugin or 'the plugin'} is only told there: it answers nothing")
+    return read(answer, args)
+
+
+def choices(rule: Callable[..., Any]) -> str:
+    """What can be forced, in words; empty where nothing can."""
+    return CHOICES.get(rule, "")
+
+
+def _truth(answer: ForcedAnswer, _: Args) -> bool:
+    word = answer.value.lower()
+    if word not in (*YES, *NO):
+        raise answer.error(f"{answer.value!r} is no answer to this hook", "yes or no")
+    return word in YES
+
+
+def _vote(answer: ForcedAnswer, _: Args) -> int:
+    word = answer.value.lower()
+    if word not in (*YES, *NO, *_ABSTAIN):
+        raise answer.error(f"{answer.value!r} is no vote", "permit, reject or abstain")
+    return ABSTAIN if word in _ABSTAIN else PERMIT if word in YES else REJECT
+
+
+def _victims(answer: ForcedAnswer, args: Args) -> Victims:
+    """Candidates by name, nobody, or no vote at all."""
+    if answer.value.lower() in _ABSTAIN:
+        return [], ABSTAIN
+    return _tasks(answer, args[1]), PERMIT
+
+
+def _named(answer: ForcedAnswer, args: Args) -> list[TaskInfo]:
+    return _tasks(answer, args[0])
+
+
+def _tasks(answer: ForcedAnswer, candidates: Sequence[TaskInfo]) -> list[TaskInfo]:
+    words = answer.value.replace(",", " ").split()
+    words = words[1:] if words and words[0].lower() == OFFER else words
+    if not words or words == [NOBODY]:
+        return []
+    return [_task(answer, word, candidates) for word in words]
+
+
+def _task(answer: ForcedAnswer, word: str, candidates: Sequence[TaskInfo]) -> TaskInfo:
+    found = [task for task in candidates if word in (task.key, task.name)]
+    if len(found) == 1:
+        return found[0]
+    names = [task.key for task in candidates]
+    if found:
+        raise answer.error(f"several candidates are called {word}", f"they are {', '.join(t.key for t in found)}")
+    close = get_close_matches(word, [*names, *(task.name for task in candidates)], 1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
+    raise answer.error(f"{word} is no candidate there", hint)
+
+
+def _refusal(answer: ForcedAnswer) -> str | None:
+    """The reason of a no; None for a yes."""
+    word, _, reason = answer.value.partition(" ")
+    if word.lower() not in (*YES, *NO):
+        raise answer.error(f"{answer.value!r} is no answer to this hook", "yes, or no and a reason")
+    return None if word.lower() in YES else reason.strip() or REASON
+
+
+def _validity(answer: ForcedAnswer, _: Args) -> ValidateResult | None:
+    reason = _refusal(answer)
+    return None if reason is None else ValidateResult(False, reason, reason)
+
+
+def _plugin_error(answer: ForcedAnswer, _: Args) -> PluginError | None:
+    reason = _refusal(answer)
+    return None if reason is None else PluginError(reason)
+
+
+def _text(answer: ForcedAnswer, _: Args) -> str | None:
+    return _refusal(answer)
+
+
+def _node(answer: ForcedAnswer, args: Args) -> Any:
+    """BestNode: one of the nodes asked about, or no opinion."""
+    if answer.value.lower() == NONE:
+        return None
+    nodes = args[1].nodes
+    found = next((node for node in nodes if node.name == answer.value), None)
+    if found is None:
+        raise answer.error(f"{answer.value} is no node there", f"there are {', '.join(n.name for n in nodes[:8])}")
+    return found
+
+
+def _rows(answer: ForcedAnswer, args: Args) -> list[list[str]]:
+    """Gradients: `order a b, c`, rows of hypernodes from the best one on."""
+    words = answer.value.removeprefix(ORDER).strip()
+    return [] if words == NONE else [row.split() for row in words.split(",") if row.strip()]
+
+
+def _verdict_or_scores(answer: ForcedAnswer, args: Args) -> Any:
+    """A predicate's statuses for one node, or scores of hypernodes."""
+    if len(args) == 2 and isinstance(args[1], NodeRows):
+        reason = _refusal(answer)
+        return () if reason is None else (Status(UNSCHEDULABLE, reason, answer.plugin),)
+    return {name: _score(answer, number) for name, _, number in (word.partition("=") for word in answer.value.split())}
+
+
+def _score(answer: ForcedAnswer, number: str) -> float:
+    try:
+        return float(number)
+    except ValueError:
+        raise answer.error(f"{number!r} is no score", "write HYPERNODE=SCORE") from None
+
+
+READERS: Final[Mapping[Callable[..., Any], Read]] = {
+    combine.all_true: _truth,
+    combine.any_true: _truth,
+    combine.first_tier_all: _truth,
+    combine.vote: _vote,
+    combine.tier_intersection: _victims,
+    combine.first_union: _named,
+    combine.first_failure: _validity,
+    combine.first_error: _plugin_error,
+    combine.first_text: _text,
+    combine.first_not_none: _node,
+    combine.first_answer: _rows,
+    combine.each_answer: _verdict_or_scores,
+}
+"""How the answer to a hook is read, by the rule that combines it; a hook that only tells has no answer."""
+
+_REASONED: Final = "yes, or no and a reason"
+CHOICES: Final[Mapping[Callable[..., Any], str]] = {
+    combine.all_true: "yes or no",
+    combine.any_true: "yes or no",
+    combine.first_tier_all: "yes or no",
+    combine.vote: "permit, reject or abstain",
+    combine.tier_intersection: "offer and candidates, nobody, or abstain",
+    combine.first_union: "offer and tasks, or nobody",
+    combine.first_failure: _REASONED,
+    combine.first_error: _REASONED,
+    combine.first_text: _REASONED,
+    combine.first_not_none: "a node, or none",
+    combine.first_answer: "order and hypernodes, rows divided by commas, or none",
+    combine.each_answer: "yes, or no and a reason; for scores HYPERNODE=SCORE",
+}
+"""What can be forced, in words."""

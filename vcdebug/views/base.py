@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, overload
 
+from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
 
 Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent", "here"]
@@ -34,6 +35,15 @@ class Row(NamedTuple):
     """(kind, name) of the job, task, node or queue in this row."""
 
 
+FigureAt = Callable[[Row, int], Figure | None]
+"""Which figure of the state a cell shows: by row and column."""
+
+
+def no_figure(row: Row, column: int) -> Figure | None:
+    """For tables whose numbers are no figures of the state."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column's head; numbers stand right, text that may be long wraps or is shortened first."""
@@ -60,6 +70,8 @@ class Table:
     """The key of the row to bring into sight where no row is current."""
     wraps: bool = True
     """Whether long text takes further lines; otherwise it is shortened."""
+    figures: FigureAt = field(default=no_figure, compare=False)
+    """Which figure a cell shows: looked up for the cell under the cursor only."""
 
 
 class OnDemand(Sequence[Row]):

@@ -1,0 +1,108 @@
+"""Figures by name: parsed from words, looked up at an event, followed through the events that changed them."""
+
+import pytest
+
+from tests.recorded import BLOCKED, GOLDEN, bundled, golden
+from vcdebug.debugger import figures
+from vcdebug.debugger.figure_history import history
+from vcdebug.debugger.figure_words import FigureError, completions, figure_of
+from vcdebug.debugger.figures import KINDS, Figure
+from vcdebug.trace.recording import Recording
+
+JOB, TASK = "research/llm-finetune", "research/llm-finetune-worker-0"
+
+
+def told(line: str) -> list[tuple[int, str, str]]:
+    """Events that change a figure, with the values in words."""
+    figure = figure_of(bundled(), line)
+    return [(c.seq, figures.shown(figure, c.old), figures.shown(figure, c.new)) for c in history(bundled(), figure)[1]]
+
+
+@pytest.mark.parametrize(
+    ("line", "canonical"),
+    [
+        ("node gpu-a100-01 idle gpu", "node gpu-a100-01 idle nvidia.com/gpu"),
+        ("node gpu-a100-01.idle.nvidia.com/gpu", "node gpu-a100-01 idle nvidia.com/gpu"),
+        ("node gpu-a100-01.idle", "node gpu-a100-01 idle"),
+        ("queue research allocated mem", "queue research proportion/allocated memory"),
+        ("queue research.proportion/allocated", "queue research proportion/allocated"),
+        ("queue research weight", "queue research weight"),
+        ("job llm-finetune ready", f"job {JOB} ready"),
+        (f"job {JOB}.phase", f"job {JOB} phase"),
+        (f"job {JOB} allocated gpu", f"job {JOB} drf/allocated nvidia.com/gpu"),
+        ("task llm-finetune-worker-0 status", f"task {TASK} status"),
+        ("plugin overcommit idle cpu", "plugin overcommit idle cpu"),
+    ],
+)
+def test_words_name_a_figure_and_a_figure_names_itself_so(line: str, canonical: str) -> None:
+    assert canonical == str(figure_of(bundled(), line))
+    assert figure_of(bundled(), line) == figure_of(bundled(), canonical)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", "say which figure"),
+        ("pod a idle", "no kind of figure 'pod'"),
+        ("node", "say which node"),
+        ("node gpu-a100-91", "no node 'gpu-a100-91'; there is gpu-a100-0"),
+        ("node gpu-a100-01", "it has idle, used, releasing, pipelined, allocatable"),
+        ("node gpu-a100-01 free", "has no figure 'free'"),
+        ("node gpu-a100-01 idle fpga", "has no dimension 'fpga'; it has cpu, memory, nvidia.com/gpu, pods"),
+        ("node gpu-a100-01 idle cpu cpu", "unexpected 'cpu' after"),
+        ("job llm-finetune ready cpu", "one value, without dimensions"),
+        ("queue research drf/share", "no figure 'drf/share'"),
+    ],
+)
+def test_words_that_name_none_say_what_there_is(line: str, words: str) -> None:
+    with pytest.raises(FigureError) as error:
+        figure_of(bundled(), line)
+    assert words in error.value.line()
+
+
+def test_a_history_has_every_change_with_old_and_new() -> None:
+    assert [(107, "144", "136"), (110, "136", "152"), (138, "152", "136"), (139, "136", "144")] == told(
+        "queue research allocated cpu"
+    )
+    assert [(110, "Pending", "Pipelined"), (138, "Pipelined", "Pending")] == told(f"task {TASK} status")
+    assert [(110, "0", "1"), (138, "1", "0")] == told(f"job {JOB} waiting")
+    assert [(22, "Pending", "Inqueue")] == told(f"job {JOB} phase")
+    room = "8 cpu, 60Gi memory, 2 nvidia.com/gpu"
+    assert [(107, "nothing", room), (139, room, "nothing")] == told("node gpu-a100-01 releasing")
+
+
+def test_what_never_changes_has_no_history() -> None:
+    for line in ("node cpu-01 allocatable", "queue research weight", f"job {JOB} minimum", f"task {TASK} request"):
+        assert [] == told(line)
+
+
+def every(recording: Recording) -> list[Figure]:
+    return [
+        figure_of(recording, words)
+        for kind in KINDS
+        for name in figures.names(recording, kind)
+        for words in completions(recording, kind, name)
+    ]
+
+
+@pytest.mark.parametrize("case", [BLOCKED, GOLDEN[0], GOLDEN[len(GOLDEN) // 2], GOLDEN[-1]])
+def test_a_history_agrees_with_the_state_at_every_event(case: str) -> None:
+    recording = bundled(case) if case == BLOCKED else golden(case)
+    stops = range(0, len(recording) + 1, max(1, len(recording) // 60))
+    for figure in every(recording)[:: 1 if case == BLOCKED else 7]:
+        followed = history(recording, figure)
+        opening = figures.value(recording, figure, 0)
+        for seq in stops:
+            last = followed.last(seq)
+            expected = figures.value(recording, figure, seq)
+            assert str(expected) == str(opening if last is None else last.new), (figure, seq)
+
+
+def test_a_change_is_found_at_its_event_only() -> None:
+    followed = history(bundled(), figure_of(bundled(), f"job {JOB} waiting"))
+    change = followed.at(110)
+    assert change is not None
+    assert (110, 0, 1) == change
+    assert None is followed.at(111)
+    assert None is followed.last(109)
+    assert [110, 138] == list(followed.seqs)

@@ -1,0 +1,123 @@
+"""When a figure changed: its events with the value before and after, by index."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from vcdebug.debugger import figures
+from vcdebug.debugger.figures import COUNTS, JOB, NODE, PLUGIN, TASK, Figure
+from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.trace import timeline
+from vcdebug.trace.history import JobCounts
+from vcdebug.trace.index import Seqs
+from vcdebug.trace.recording import Recording
+
+
+class Written(NamedTuple):
+    """An event that changed a figure."""
+
+    seq: Seq
+    old: Any
+    new: Any
+
+
+class FigureHistory(NamedTuple):
+    """All changes of one figure."""
+
+    figure: Figure
+    changes: tuple[Written, ...]
+
+    @property
+    def seqs(self) -> Seqs:
+        """The events, ascending."""
+        return [change.seq for change in self.changes]
+
+    def last(self, seq: Seq) -> Written | None:
+        """The last change at or before an event; None where the value is the opening one."""
+        position = bisect_right(self.changes, seq, key=lambda change: change.seq)
+        return self.changes[position - 1] if position else None
+
+    def at(self, seq: Seq) -> Written | None:
+        """The change that an event made, if it made one."""
+        found = self.last(seq)
+        return found if found is not None and found.seq == seq else None
+
+
+@lru_cache(maxsize=512)
+def history(recording: Recording, figure: Figure) -> FigureHistory:
+    """Every event at which the figure changed; a write of the same value is none."""
+    values = _counts(recording, figure) if _is_count(figure) else _values(recording, figure)
+    last, changes = figures.value(recording, figure, 0), []
+    for seq, found in values:
+        if 0 < seq <= len(recording) and not _same(last, found):
+            changes.append(Written(seq, last, found))
+            last = found
+    return FigureHistory(figure, tuple(changes))
+
+
+def _values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Any]]:
+    for seq in dict.fromkeys(_written(recording, figure)):
+        yield seq, figures.value(recording, figure, seq)
+
+
+def _written(recording: Recording, figure: Figure) -> Seqs:
+    written = recording.timeline.written
+    if figure.kind == NODE:
+        return written(timeline.NODE, figure.name) if figure.part != "allocatable" else ()
+    if figure.kind == TASK:
+        return written(timeline.TASK, figure.name) if figure.part in ("status", "node") else ()
+    if figure.kind == PLUGIN:
+        return written(timeline.BOOK, (figure.name, "", figure.part))
+    if figure.plugin:
+        return written(timeline.BOOK, (figure.plugin, figure.name, figure.part))
+    return written(timeline.PHASE, figure.name) if figure.part == "phase" else ()
+
+
+def _is_count(figure: Figure) -> bool:
+    return figure.kind == JOB and not figure.plugin and figure.part in (*COUNTS, *figures.ADDED_UP)
+
+
+def _counts(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, int]]:
+    """A job's count after each event that moved one of its tasks, kept up to date from move to move."""
+    counts = dict(recording.timeline.opening_counts[figure.name])
+    minimum = recording.session.jobs[figure.name].min_available
+    for seq, moves in groupby(_moves(recording, figure.name), key=itemgetter(0)):
+        for _, before, now in moves:
+            counts[before] -= 1
+            counts[now] = counts.get(now, 0) + 1
+        if figure.part in COUNTS:
+            yield seq, counts.get(COUNTS[figure.part], 0)
+        else:
+            yield seq, getattr(JobCounts(counts, 0, minimum), figure.part)
+
+
+def _moves(recording: Recording, job: JobId) -> list[tuple[Seq, TaskStatus, TaskStatus]]:
+    """Every change of status of a job's tasks, in order."""
+    moves: list[tuple[Seq, TaskStatus, TaskStatus]] = []
+    for key in recording.timeline.touched.get(job, ()):
+        moves += _moves_of(recording, key)
+    return sorted(moves, key=itemgetter(0))
+
+
+def _moves_of(recording: Recording, key: TaskKey) -> Iterator[tuple[Seq, TaskStatus, TaskStatus]]:
+    line = recording.timeline
+    before = line.opening_tasks[key].status
+    for seq in dict.fromkeys(line.written(timeline.TASK, key)):
+        now = line.state_at(seq).tasks[key].status
+        if now is not before:
+            yield seq, before, now
+        before = now
+
+
+def _same(old: object, new: object) -> bool:
+    if isinstance(old, Resource) and isinstance(new, Resource):
+        names = dict.fromkeys(name for amounts in (old, new) for name, _ in amounts.items())
+        return all(old.get(name) == new.get(name) for name in names)
+    return old == new

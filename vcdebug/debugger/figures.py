@@ -1,0 +1,170 @@
+"""Every figure of the state by name: `node n1 idle cpu`, `queue research allocated`, `job ml/train ready`.
+
+A figure is what a number on the screen shows. Its value at an event and the events that changed it come from the
+recording's histories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from vcdebug.explain.amounts import amount, resource
+from vcdebug.framework.record import NodeAmounts
+from vcdebug.model.names import Seq
+from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.timeline import ClusterState
+
+NODE, QUEUE, JOB, TASK, PLUGIN = "node", "queue", "job", "task", "plugin"
+KINDS: Final = (NODE, QUEUE, JOB, TASK, PLUGIN)
+COUNTS: Final[Mapping[str, TaskStatus]] = {
+    "allocated-tasks" if status is TaskStatus.ALLOCATED else status.label.lower(): status for status in TaskStatus
+}
+"""A job's tasks per status; `allocated` alone is what a plugin's book holds."""
+ADDED_UP: Final = ("ready", "waiting", "total")
+"""A job's counts over several statuses, as the gang adds them up."""
+OWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    NODE: (*NodeAmounts._fields, "allocatable"),
+    QUEUE: ("weight",),
+    JOB: (*ADDED_UP, *COUNTS, "phase", "priority", "minimum"),
+    TASK: ("status", "node", "priority", "request"),
+    PLUGIN: (),
+}
+"""What objects have without any plugin."""
+MILLI: Final = 1000.0
+
+
+class Figure(NamedTuple):
+    """A figure of one object, whole or in one dimension."""
+
+    kind: str
+    name: str
+    part: str
+    dim: str = ""
+    plugin: str = ""
+    """Whose book it stands in, for figures of queues, jobs and plugins."""
+
+    def __str__(self) -> str:
+        part = f"{self.plugin}/{self.part}" if self.plugin and self.kind != PLUGIN else self.part
+        return " ".join(word for word in (self.kind, self.name, part, self.dim) if word)
+
+
+def value(recording: Recording, figure: Figure, seq: Seq) -> Any:
+    """The figure after an event: an amount, a number, a text; None where it does not exist. 0 is the opening state."""
+    found = READERS[figure.kind](recording, recording.timeline.state_at(seq), figure)
+    return found.get(figure.dim) if figure.dim and isinstance(found, Resource) else found
+
+
+def _node(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+    if figure.part in NodeAmounts._fields:
+        return getattr(state.nodes[figure.name], figure.part)
+    return recording.session.nodes[figure.name].allocatable
+
+
+def _queue(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+    if figure.plugin:
+        return state.figure(figure.plugin, figure.name, figure.part)
+    return recording.session.queues[figure.name].weight
+
+
+def _job(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+    if figure.plugin:
+        return state.figure(figure.plugin, figure.name, figure.part)
+    if figure.part == "phase":
+        return state.phases[figure.name]
+    job = recording.session.jobs[figure.name]
+    if figure.part in ("priority", "minimum"):
+        return job.priority if figure.part == "priority" else job.min_available
+    counts = state.job(figure.name)
+    if figure.part in COUNTS:
+        return counts.status.get(COUNTS[figure.part], 0)
+    return getattr(counts, figure.part)
+
+
+def _task(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+    if figure.part == "status":
+        return state.tasks[figure.name].status.label
+    if figure.part == "node":
+        return state.tasks[figure.name].node
+    task = recording.timeline.tasks[figure.name]
+    return task.priority if figure.part == "priority" else task.resreq
+
+
+def _plugin(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+    return state.figure(figure.name, "", figure.part)
+
+
+READERS: Final[Mapping[str, Callable[[Recording, ClusterState, Figure], Any]]] = {
+    NODE: _node,
+    QUEUE: _queue,
+    JOB: _job,
+    TASK: _task,
+    PLUGIN: _plugin,
+}
+
+
+def parts(recording: Recording, kind: str, name: str) -> tuple[str, ...]:
+    """What there is to know of an object, the plugins' books included."""
+    books = recording.timeline.figures
+    if kind in (NODE, TASK):
+        return OWN_PARTS[kind]
+    if kind == PLUGIN:
+        return books.get(name, {}).get("", ())
+    return tuple(
+        dict.fromkeys((*OWN_PARTS[kind], *(part for figures in books.values() for part in figures.get(name, ()))))
+    )
+
+
+def holder(recording: Recording, name: str, part: str) -> str:
+    """The first plugin that keeps this figure of a queue or job; empty where none does."""
+    for plugin, figures in recording.timeline.figures.items():
+        if name and part in figures.get(name, ()):
+            return plugin
+    return ""
+
+
+def names(recording: Recording, kind: str) -> Mapping[str, object]:
+    """Every object of a kind."""
+    session = recording.session
+    known: Mapping[str, Mapping[str, object]] = {
+        NODE: session.nodes,
+        QUEUE: session.queues,
+        JOB: session.jobs,
+        TASK: recording.timeline.tasks,
+        PLUGIN: {plugin: None for plugin, figures in recording.timeline.figures.items() if figures.get("")},
+    }
+    return known[kind]
+
+
+def shown(figure: Figure, found: object) -> str:
+    """A value of the figure in words: cores, Gi, whole devices."""
+    if isinstance(found, Resource):
+        return resource(found)
+    if figure.dim and isinstance(found, float | int):
+        return amount(figure.dim, found)
+    if isinstance(found, float):
+        return f"{found:.4g}"
+    if isinstance(found, list | tuple):
+        return ", ".join(map(str, found)) or "none"
+    return "none" if found is None or found == "" else str(found)
+
+
+def plain(figure: Figure, found: object) -> bool | int | float | str | None:
+    """A value as conditions compare it: cores, bytes, whole devices; several dimensions are a text."""
+    if figure.dim and isinstance(found, float | int):
+        return found if figure.dim in (MEMORY, PODS) else found / MILLI
+    return found if isinstance(found, bool | int | float | str | None) else shown(figure, found)
+
+
+def dimensions(recording: Recording, figure: Figure) -> tuple[str, ...]:
+    """The dimensions of a figure that is an amount."""
+    found = value(recording, figure._replace(dim=""), 0)
+    if not isinstance(found, Resource):
+        return ()
+    known = dict.fromkeys((CPU, MEMORY, *(name for name, _ in found.items())))
+    known.update(
+        dict.fromkeys(name for node in recording.session.nodes.values() for name, _ in node.allocatable.items())
+    )
+    return tuple(known)

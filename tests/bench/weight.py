@@ -67,7 +67,7 @@ def weights(recording: Recording) -> tuple[int, int]:
     whole, scale.others = scale.others, 0
     record = recording.record
     plain: list[Event] = [event for event in record.events if not isinstance(event, StateEvent | CloseEvent)]
-    for part in (plain, record.changes, record.spans, record.notes, record.pod_group_events):
+    for part in (plain, record.figures, record.changes, record.spans, record.notes, record.pod_group_events):
         scale.weigh(part)
     return scale.arrays + whole, scale.others
 

@@ -28,7 +28,7 @@ class Panel:
                 [Ballot(f"{t}{p}", self._voter(f"{t}{p}", answer)) for p, answer in enumerate(answers)]
                 for t, answers in enumerate(tiers)
             ),
-            lambda code, _text: self.notes.append(code),
+            lambda code, *_: self.notes.append(code),
         )
 
     def _voter(self, name: str, answer: Any) -> Callable[..., Any]:

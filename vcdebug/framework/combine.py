@@ -20,7 +20,8 @@ class Ballot(NamedTuple):
     call: Callable[..., Any]
 
 
-NoteHere = Callable[[str, str], None]
+NoteHere = Callable[..., None]
+"""Code, text, and what fills the blanks of the text."""
 
 
 class Tiers(list[list[Ballot]]):
@@ -28,7 +29,7 @@ class Tiers(list[list[Ballot]]):
 
     __slots__ = ("note",)
 
-    def __init__(self, tiers: Iterable[list[Ballot]] = (), note: NoteHere = lambda _code, _text: None) -> None:
+    def __init__(self, tiers: Iterable[list[Ballot]] = (), note: NoteHere = lambda *_: None) -> None:
         super().__init__(tiers)
         self.note = note
 
@@ -160,12 +161,12 @@ def tier_intersection(tiers: Tiers, args: Args) -> list[TaskInfo] | None:
                 victims, vetoed = None, vetoed or ballot.plugin
                 break
             if disjoint and victims is None:
-                tiers.note(INTERSECTION_RESTARTED, f"the tier had nobody left, and {ballot.plugin} starts over")
+                tiers.note(INTERSECTION_RESTARTED, "the tier had nobody left, and {} starts over", ballot.plugin)
             victims = candidates if victims is None else _intersection(victims, candidates)
             disjoint = victims is None
         if victims is not None:
             if vetoed:
-                tiers.note(TIER_VETO_UNDONE, f"{vetoed} offered nobody, and a later tier offers {len(victims)}")
+                tiers.note(TIER_VETO_UNDONE, "{} offered nobody, and a later tier offers {}", vetoed, len(victims))
             return victims
     return None
 

@@ -135,8 +135,8 @@ class PredicateHelper:
         """Once per helper: from then on nearly every search is a sample."""
         if not self._sampled:
             self._sampled = True
-            text = f"the search ended after {visited} of {nodes} nodes, beginning at node {start}"
-            self._ssn.note(SEARCH_SAMPLED, text, at_last=True)
+            text = "the search ended after {} of {} nodes, beginning at node {}"
+            self._ssn.note(SEARCH_SAMPLED, text, visited, nodes, start, at_last=True)
 
     def _search(self, task: TaskInfo, order: IntArray, want: int, judge: Judge, group: str) -> tuple[IntArray, Codes]:
         """(first `want` feasible rows, codes of all visited rows): the next feasible one stops the search."""

@@ -5,19 +5,21 @@ Upstream: none; the recorder wraps every call that the framework makes.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Mapping
-from enum import IntEnum
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from vcdebug.framework.columns import OPERATION, ChangeLog, NoteLog, SpanLog
+from vcdebug.framework.columns import Level as Level
+from vcdebug.framework.columns import Note as Note
+from vcdebug.framework.columns import Span as Span
+from vcdebug.framework.figures import Books as Books
+from vcdebug.framework.figures import FigureLog
+from vcdebug.model.amountlog import Place
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import Codes, FloatArray, IntArray, JobId, NodeName, Row, Seq, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
 from vcdebug.model.podgroup import Condition
 from vcdebug.model.status import TaskStatus
-
-Books = tuple[tuple[str, Mapping[str, Any]], ...]
-"""(plugin, its figures) in plugin name order."""
 
 
 class HookEvent(NamedTuple):
@@ -81,11 +83,31 @@ class OpEvent(NamedTuple):
     op: str
     task: TaskKey
     node: NodeName
-    after: NodeAmounts | None
-    books: Books
+    figures: FigureLog
+    place: Place
+    """Where its figures lie in the log."""
     reason: str | None = None
     eviction: bool | None = None
     via: str | None = None
+
+    @property
+    def state(self) -> tuple[TaskStatus, NodeName]:
+        """What the task has become, and the node that it names."""
+        return self.figures.task(self.place)
+
+    @property
+    def after(self) -> NodeAmounts | None:
+        """The node's amounts; None where the session has no such node."""
+        return self.figures.node(self.place)
+
+    @property
+    def books(self) -> Books:
+        """Each plugin's ledger of the task's job or queue."""
+        return self.figures.books(self.place)
+
+    def __repr__(self) -> str:
+        said = (self.op, self.task, self.node, self.state, self.after, self.books, self.reason, self.eviction, self.via)
+        return f"OpEvent{said}"
 
 
 class StatementEvent(NamedTuple):
@@ -172,76 +194,6 @@ Event = (
 )
 
 
-class Level(IntEnum):
-    """How deep a span lies; movement steps over, into and out of spans."""
-
-    CYCLE = 0
-    ACTION = 1
-    QUEUE = 2
-    JOB = 3
-    TASK = 4
-    NODE = 5
-
-
-class Span:
-    """A stretch of events that belong together: [first, last] by seq, and the span it lies in."""
-
-    __slots__ = ("first", "index", "last", "level", "name", "parent")
-
-    def __init__(self, index: int, level: Level, name: str, first: Seq, parent: int) -> None:
-        self.index = index
-        self.level = level
-        self.name = name
-        self.first = first
-        self.last = first - 1
-        self.parent = parent
-
-
-class Change(NamedTuple):
-    """One figure that changed: it holds from event `seq` on.
-
-    kind task: key → (status, node); phase: job → phase; node: name → NodeAmounts; book: (plugin, key) → figures.
-    """
-
-    seq: Seq
-    kind: str
-    key: Any
-    value: Any
-
-
-class ChangeLog:
-    """Changes in order, kept in columns: a cycle has more of them than events."""
-
-    __slots__ = ("_keys", "_kinds", "_seqs", "_values")
-
-    def __init__(self) -> None:
-        self._seqs = array("I")
-        self._kinds: list[str] = []
-        self._keys: list[Any] = []
-        self._values: list[Any] = []
-
-    def append(self, seq: Seq, kind: str, key: object, value: object) -> None:
-        """One more figure that holds from event `seq` on."""
-        self._seqs.append(seq)
-        self._kinds.append(kind)
-        self._keys.append(key)
-        self._values.append(value)
-
-    def __len__(self) -> int:
-        return len(self._seqs)
-
-    def __iter__(self) -> Iterator[Change]:
-        return map(Change, self._seqs, self._kinds, self._keys, self._values)
-
-
-class Note(NamedTuple):
-    """A known quirk of upstream that acted at an event."""
-
-    seq: Seq
-    code: str
-    text: str
-
-
 class PodGroupEvent(NamedTuple):
     """An event that the scheduler writes about a PodGroup."""
 
@@ -255,19 +207,29 @@ class PodGroupEvent(NamedTuple):
 class Record:
     """The append-only store of one cycle."""
 
-    __slots__ = ("changes", "events", "node_names", "notes", "pod_group_events", "reasons", "silent", "spans", "_open")
+    __slots__ = (
+        "changes",
+        "events",
+        "figures",
+        "node_names",
+        "notes",
+        "pod_group_events",
+        "reasons",
+        "silent",
+        "spans",
+    )
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.changes = ChangeLog()
-        self.spans: list[Span] = []
-        self.notes: list[Note] = []
+        self.spans = SpanLog()
+        self.notes = NoteLog()
+        self.figures = FigureLog()
         self.pod_group_events: list[PodGroupEvent] = []
         self.node_names: list[NodeName] = []
         self.reasons = ReasonTable()
         self.silent = 0
         """Above 0 while a recorded call runs: what happens inside it is not recorded one by one."""
-        self._open: list[int] = []
 
     @property
     def next_seq(self) -> Seq:
@@ -283,29 +245,23 @@ class Record:
         """A figure that holds from the next event on."""
         self.changes.append(len(self.events) + 1, kind, key, value)
 
-    def note(self, code: str, text: str, *, at_last: bool = False) -> None:
-        """A quirk that acts at the next event, or at the last one."""
-        self.notes.append(Note(len(self.events) if at_last else self.next_seq, code, text))
+    def operation(self, event: OpEvent) -> None:
+        """An operation that happened; its figures hold from here on."""
+        self.events.append(event)
+        self.changes.append(len(self.events), OPERATION, None, None)
 
-    def note_last(self, code: str, text: str) -> None:
+    def note(self, code: str, text: str, *about: object, at_last: bool = False) -> None:
+        """A quirk that acts at the next event, or at the last one; `about` fills the blanks of the text."""
+        self.notes.append(len(self.events) if at_last else len(self.events) + 1, code, text, about)
+
+    def note_last(self, code: str, text: str, *about: object) -> None:
         """A quirk that acted at the last event, unless a recorded call is running."""
         if not self.silent:
-            self.note(code, text, at_last=True)
+            self.notes.append(len(self.events), code, text, about)
 
     def scope(self, level: Level, name: str) -> Scope:
         """Events until the end of the block belong to one span."""
         return Scope(self, level, name)
-
-    def begin(self, level: Level, name: str) -> Span:
-        """Open a span inside the one that is open."""
-        span = Span(len(self.spans), level, name, len(self.events) + 1, self._open[-1] if self._open else -1)
-        self.spans.append(span)
-        self._open.append(span.index)
-        return span
-
-    def end(self) -> None:
-        """Close the span that was opened last."""
-        self.spans[self._open.pop()].last = len(self.events)
 
     def row_name(self, row: Row) -> NodeName:
         """The node of a row."""
@@ -322,8 +278,10 @@ class Scope:
         self._level = level
         self._name = name
 
-    def __enter__(self) -> Span:
-        return self._record.begin(self._level, self._name)
+    def __enter__(self) -> None:
+        record = self._record
+        record.spans.begin(self._level, self._name, len(record.events) + 1)
 
     def __exit__(self, *_: object) -> None:
-        self._record.end()
+        record = self._record
+        record.spans.end(len(record.events))

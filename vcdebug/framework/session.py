@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
@@ -15,9 +14,10 @@ from vcdebug.framework.ballots import Functions
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.draws import Draws
+from vcdebug.framework.figures import Ripples
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.plugin import Event, Plugin
-from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Span
+from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Scope
 from vcdebug.framework.shown import statuses
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.kube.cycle_state import CycleState
@@ -200,12 +200,12 @@ class Session:
             self._ledger_keepers = [(name, one) for name, one in named if type(one).ledger is not Plugin.ledger]
         return self._ledger_keepers
 
-    def ripplers(self) -> list[tuple[str, Plugin]]:
-        """Plugins of which an operation changes more than a ledger, by name."""
+    def ripples(self, task: TaskInfo) -> Ripples:
+        """What an operation on the task changes beside the ledgers, by plugin."""
         if self._ripplers is None:
             named = [(name, self.plugins[name]) for name in sorted(self.plugins)]
             self._ripplers = [(name, one) for name, one in named if type(one).ripple is not Plugin.ripple]
-        return self._ripplers
+        return [(name, key, figures) for name, one in self._ripplers for key, figures in one.ripple(task)]
 
     def books(self) -> Books:
         """All figures of all plugins."""
@@ -248,13 +248,16 @@ class Session:
 
     # Recording
 
-    def scope(self, level: Level, name: str) -> AbstractContextManager[Span]:
+    def scope(self, level: Level, name: str) -> Scope:
         """Events inside the block belong together, one level deeper."""
-        return self.record.scope(level, name)
+        return Scope(self.record, level, name)
 
-    def note(self, code: str, text: str, *, at_last: bool = False) -> None:
-        """A quirk of upstream (framework/quirks.py) acts at the next event, or acted at the last one."""
-        self.record.note(code, text, at_last=at_last)
+    def note(self, code: str, text: str, *about: object, at_last: bool = False) -> None:
+        """A quirk of upstream (framework/quirks.py) acts at the next event, or acted at the last one.
+
+        `about` fills the blanks of the text when somebody reads it.
+        """
+        self.record.note(code, text, *about, at_last=at_last)
 
     # Nodes
 

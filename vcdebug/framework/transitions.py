@@ -8,7 +8,7 @@ from __future__ import annotations
 from vcdebug.framework.hooks import JOB_READY
 from vcdebug.framework.persistence import bind_conflict
 from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING
-from vcdebug.framework.record import NodeAmounts, OpEvent
+from vcdebug.framework.record import OpEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
 from vcdebug.model.resource import AssertPanic
@@ -39,18 +39,8 @@ def record_op(
     record = ssn.record
     if record.silent:
         return
-    info = ssn.nodes.get(node)
-    amounts = NodeAmounts.of(info) if info is not None else None
-    ledgers = ssn.ledgers(task)
-    record.change("task", task.key, (task.status, task.node_name))
-    if amounts is not None:
-        record.change("node", node, amounts)
-    for plugin, figures in ledgers:
-        record.change("book", (plugin, figures.get("job") or figures.get("queue")), figures)
-    for plugin, rippler in ssn.ripplers():
-        for key, figures in rippler.ripple(task):
-            record.change("book", (plugin, key), figures)
-    record.append(OpEvent(op, task.key, node, amounts, ledgers, reason, eviction, via))
+    place = record.figures.write(task, ssn.nodes.get(node), ssn.ledgers(task), ssn.ripples(task))
+    record.operation(OpEvent(op, task.key, node, record.figures, place, reason, eviction, via))
 
 
 def _update_node(ssn: Session, task: TaskInfo) -> None:
@@ -73,7 +63,7 @@ def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> 
 def unevict(ssn: Session, task: TaskInfo) -> None:
     """Releasing becomes Running, even if the task was Bound before."""
     if task.pod.phase != "Running":
-        ssn.note(BOUND_BECOMES_RUNNING, f"{task.key} was Bound and is Running from here on")
+        ssn.note(BOUND_BECOMES_RUNNING, "{} was Bound and is Running from here on", task.key)
     update_status(ssn, task, TaskStatus.RUNNING)
     _update_node(ssn, task)
     ssn.allocated(task)

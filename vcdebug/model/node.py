@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vcdebug.model.amountlog import Place
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts
@@ -50,6 +51,7 @@ class NodeInfo:
         "table",
         "tasks",
         "used",
+        "written",
     )
 
     def __init__(self, manifest: Mapping[str, Any], ordering: Ordering = ASCENDING) -> None:
@@ -73,6 +75,8 @@ class NodeInfo:
         """Ledgers of shared devices by device name."""
         self.last_amounts: NodeAmounts | None = None
         """What was last shown of this node."""
+        self.written: tuple[NodeAmounts, tuple[Place, ...]] | None = None
+        """What an operation last kept of this node, and where."""
         self.ordering = ordering
         self._order: list[TaskKey] | None = None
         """Keys of `tasks` in the cycle's order, while nobody came or went."""
@@ -187,7 +191,7 @@ class NodeInfo:
         copy.releasing, copy.pipelined = Resource(), Resource()
         copy.tasks, copy.row, copy.table = {}, self.row, None
         copy.devices = {}
-        copy.last_amounts = copy._order = None
+        copy.last_amounts = copy._order = copy.written = None
         for task in self.tasks_in_order():
             copy.add_task(task)
         copy.devices = {name: ledger.clone() for name, ledger in self.devices.items()}

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from vcdebug.framework.record import NodeAmounts, Record, StateEvent
+from vcdebug.framework.columns import OPERATION
+from vcdebug.framework.record import Event, NodeAmounts, OpEvent, Record, StateEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
@@ -41,13 +42,25 @@ class Timeline:
         self._read_changes()
 
     def _read_changes(self) -> None:
+        events = self._record.events
         for seq, kind, key, value in self._record.changes:
-            if kind != BOOK:
+            if kind == OPERATION:
+                self._read_operation(seq, events[seq - 1])
+            elif kind == BOOK:
+                plugin, name = key
+                for figure, amount in value.items():
+                    self._history(BOOK, (plugin, name or "", figure)).write(seq, amount)
+            else:
                 self._history(kind, key).write(seq, value)
-                continue
-            plugin, name = key
-            for figure, amount in value.items():
-                self._history(BOOK, (plugin, name or "", figure)).write(seq, amount)
+
+    def _read_operation(self, seq: Seq, event: Event) -> None:
+        """The operation stands for the figures that it changed: they are made when they are looked up."""
+        assert isinstance(event, OpEvent)
+        self._history(TASK, event.task).write(seq, event)
+        if event.node in self._session.nodes:
+            self._history(NODE, event.node).write(seq, event)
+        for key in event.figures.changed(event.place):
+            self._history(BOOK, key).write(seq, event)
 
     def _history(self, kind: str, key: Any) -> History[Any]:
         history = self._histories.get((kind, key))
@@ -75,7 +88,8 @@ class Timeline:
     def lookup(self, kind: str, key: object, seq: Seq, opening: Any) -> Any:
         """A figure after event `seq`."""
         history = self._histories.get((kind, key))
-        return opening if history is None else history.at(seq, opening)
+        value = opening if history is None else history.at(seq, opening)
+        return _left_by(value, kind, key) if isinstance(value, OpEvent) else value
 
     # Opening values
 
@@ -241,6 +255,13 @@ class ClusterState:
             return {figure: self.figure(plugin, name, figure) for figure in names[name]}
 
         return LazyMap(names, entry)
+
+
+def _left_by(event: OpEvent, kind: str, key: Any) -> Any:
+    """A figure as an operation left it."""
+    if kind == TASK:
+        return event.state
+    return event.after if kind == NODE else event.figures.figure(event.place, *key)
 
 
 def _opening_state(task: TaskInfo) -> TaskState:

@@ -16,15 +16,16 @@ from vcdebug.framework.session import Session
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
+LOST_POD = (
+    "{} is back on {}, but missing from the Kubernetes view of the node for the rest of the session: "
+    "Reserve answered `{}`"
+)
+
 
 def not_restored(ssn: Session, task: TaskInfo, error: str) -> None:
     """An eviction was undone, but Reserve refused the pod's return."""
     if task.status is TaskStatus.RUNNING:
-        ssn.note(
-            VIEW_LOST_POD,
-            f"{task.key} is back on {task.node_name}, but missing from the Kubernetes view of the node for the rest "
-            f"of the session: Reserve answered `{error}`",
-        )
+        ssn.note(VIEW_LOST_POD, LOST_POD, task.key, task.node_name, error)
 
 
 def stays_skipped(ssn: Session, task: TaskInfo, filter_name: str) -> None:

@@ -1,0 +1,100 @@
+"""What a recording keeps in columns is read back exactly as it was when it was written."""
+
+from tests.builders import task
+from tests.framework.test_statement import session
+from vcdebug.framework.columns import Level, Note, NoteLog, SpanLog
+from vcdebug.framework.figures import FigureLog
+from vcdebug.framework.record import OpEvent
+from vcdebug.framework.statement import Statement
+from vcdebug.model.amountlog import AmountLog
+from vcdebug.model.resource import MAX_FLOAT64, Resource, deep_equal
+from vcdebug.model.status import TaskStatus
+from vcdebug.plugins.drf import Drf
+
+AMOUNTS = (
+    Resource(),
+    Resource(0.1 + 0.2, 1e15 + 1, None, 110),
+    Resource(1.0, 2.0, {}),
+    Resource(MAX_FLOAT64, -0.5, {"pods": 110.0, "nvidia.com/gpu": 8000.0}, 110),
+    Resource(1.0, 2.0, {"nvidia.com/gpu": 8000.0, "pods": 110.0}),
+)
+
+
+def test_an_amount_is_read_back_to_the_last_bit_with_the_order_of_its_scalars() -> None:
+    log = AmountLog()
+    places = [log.write(amount) for amount in AMOUNTS]
+    found = [log.read(place) for place in places]
+    assert all(deep_equal(amount, one) for amount, one in zip(AMOUNTS, found, strict=True))
+    assert [amount.scalars and [*amount.scalars] for amount in AMOUNTS] == [
+        one.scalars and [*one.scalars] for one in found
+    ]
+    assert [amount.scalars is None for amount in AMOUNTS] == [one.scalars is None for one in found]
+
+
+def test_an_amount_that_changes_later_stays_what_it_was() -> None:
+    log, amount = AmountLog(), Resource(1.0, 2.0, {"pods": 1.0})
+    place = log.write(amount)
+    amount.add(Resource(1.0, 1.0, {"pods": 1.0}))
+    assert (1.0, 2.0, {"pods": 1.0}) == (
+        log.read(place).milli_cpu,
+        log.read(place).memory,
+        log.read(place).scalars,
+    )
+
+
+def test_an_operation_without_node_and_books_keeps_its_task() -> None:
+    ssn, log = session(), FigureLog()
+    place = log.write(task(ssn, "r-0"), None, ())
+    assert ((TaskStatus.RUNNING, "n1"), None, ()) == (log.task(place), log.node(place), log.books(place))
+
+
+def test_every_figure_of_a_ledger_and_of_a_ripple_is_found_by_its_owner() -> None:
+    ssn, log = session(), FigureLog()
+    books = (("drf", {"job": "a/b", "share": 0.25, "allocated": Resource(1.0), "rank": 3, "held": None}),)
+    ripples = (("capacity", "root", {"allocated": Resource(7.0)}),)
+    place = log.write(task(ssn, "r-0"), ssn.nodes["n1"], books, ripples)
+    assert [
+        ("drf", "a/b", "job"),
+        ("drf", "a/b", "share"),
+        ("drf", "a/b", "allocated"),
+        ("drf", "a/b", "rank"),
+        ("drf", "a/b", "held"),
+        ("capacity", "root", "allocated"),
+    ] == list(log.changed(place))
+    assert (0.25, 3, None, 7.0) == (
+        log.figure(place, "drf", "a/b", "share"),
+        log.figure(place, "drf", "a/b", "rank"),
+        log.figure(place, "drf", "a/b", "held"),
+        log.figure(place, "capacity", "root", "allocated").milli_cpu,
+    )
+    assert ["drf"] == [plugin for plugin, _ in log.books(place)]
+    assert [*books[0][1]] == [*log.books(place)[0][1]]
+
+
+def test_a_note_fills_its_blanks_when_it_is_read() -> None:
+    notes = NoteLog()
+    notes.append(1, "plain", "no {blank} here")
+    notes.append(2, "filled", "{} of {}", (3, "four"))
+    assert [Note(1, "plain", "no {blank} here"), Note(2, "filled", "3 of four")] == list(notes)
+    assert [Note(2, "filled", "3 of four")] == notes[-1:]
+
+
+def test_spans_lie_in_the_one_that_was_open_and_are_the_same_object_each_time() -> None:
+    spans = SpanLog()
+    spans.begin(Level.CYCLE, "cycle", 1)
+    spans.begin(Level.ACTION, "allocate", 2)
+    spans.end(4)
+    spans.end(5)
+    assert [("cycle", 1, 5, -1), ("allocate", 2, 4, 0)] == [(s.name, s.first, s.last, s.parent) for s in spans]
+    assert spans[1] is list(spans)[1]
+
+
+def test_the_ledger_of_drf_is_read_back_as_the_plugin_had_it() -> None:
+    ssn = session()
+    drf = ssn.plugins["drf"]
+    assert isinstance(drf, Drf)
+    Statement(ssn).evict(task(ssn, "r-0"), "preempt")
+    event = ssn.record.events[-1]
+    assert isinstance(event, OpEvent)
+    now = drf.ledger(task(ssn, "r-0"))
+    assert str(now) == str(dict(event.books)["drf"])

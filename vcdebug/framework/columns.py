@@ -1,0 +1,184 @@
+"""Spans, notes and changes of a cycle, kept in columns: a record has many of them, and each is made when it is read.
+
+Upstream: none.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import Any, Generic, NamedTuple, TypeVar, overload
+
+from vcdebug.model.names import Seq
+
+T = TypeVar("T")
+
+
+class Level(IntEnum):
+    """How deep a span lies; movement steps over, into and out of spans."""
+
+    CYCLE = 0
+    ACTION = 1
+    QUEUE = 2
+    JOB = 3
+    TASK = 4
+    NODE = 5
+
+
+class Span:
+    """A stretch of events that belong together: [first, last] by seq, and the span it lies in."""
+
+    __slots__ = ("first", "index", "last", "level", "name", "parent")
+
+    def __init__(self, index: int, level: Level, name: str, first: Seq, parent: int, last: Seq | None = None) -> None:
+        self.index = index
+        self.level = level
+        self.name = name
+        self.first = first
+        self.last = first - 1 if last is None else last
+        self.parent = parent
+
+
+class Change(NamedTuple):
+    """One figure that changed: it holds from event `seq` on.
+
+    kind task: key → (status, node); phase: job → phase; book: (plugin, key) → figures; op: the operation at `seq`
+    changed its task, its node and what its figures say.
+    """
+
+    seq: Seq
+    kind: str
+    key: Any
+    value: Any
+
+
+OPERATION = "op"
+
+
+class Note(NamedTuple):
+    """A known quirk of upstream that acted at an event."""
+
+    seq: Seq
+    code: str
+    text: str
+
+
+class Column(Sequence[T], Generic[T]):
+    """What is kept in columns, read as a list; a subclass makes one element."""
+
+    __slots__ = ()
+
+    def _make(self, index: int) -> T:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        numbers = range(len(self))[index]
+        return self._make(numbers) if isinstance(numbers, int) else [self._make(number) for number in numbers]
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._make, range(len(self)))
+
+
+class ChangeLog(Column[Change]):
+    """Changes in order: a cycle may have more of them than events."""
+
+    __slots__ = ("_keys", "_kinds", "_seqs", "_values")
+
+    def __init__(self) -> None:
+        self._seqs = array("I")
+        self._kinds: list[str] = []
+        self._keys: list[Any] = []
+        self._values: list[Any] = []
+
+    def append(self, seq: Seq, kind: str, key: object, value: object) -> None:
+        """One more figure that holds from event `seq` on."""
+        self._seqs.append(seq)
+        self._kinds.append(kind)
+        self._keys.append(key)
+        self._values.append(value)
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    def __iter__(self) -> Iterator[Change]:
+        return map(Change, self._seqs, self._kinds, self._keys, self._values)
+
+    def _make(self, index: int) -> Change:
+        return Change(self._seqs[index], self._kinds[index], self._keys[index], self._values[index])
+
+
+class NoteLog(Column[Note]):
+    """Notes in order; a text with blanks is put together when it is read."""
+
+    __slots__ = ("_about", "_codes", "_seqs", "_texts")
+
+    def __init__(self) -> None:
+        self._seqs = array("I")
+        self._codes: list[str] = []
+        self._texts: list[str] = []
+        self._about: list[tuple[object, ...]] = []
+
+    def append(self, seq: Seq, code: str, text: str, about: tuple[object, ...] = ()) -> None:
+        """One more note; `about` fills the blanks of the text."""
+        self._seqs.append(seq)
+        self._codes.append(code)
+        self._texts.append(text)
+        self._about.append(about)
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    def _make(self, index: int) -> Note:
+        text, about = self._texts[index], self._about[index]
+        return Note(self._seqs[index], self._codes[index], text.format(*about) if about else text)
+
+
+class SpanLog(Column[Span]):
+    """Spans in order of their beginning; to be read once the cycle is over, and then the same object each time."""
+
+    __slots__ = ("_firsts", "_lasts", "_levels", "_made", "_names", "_open", "_parents")
+
+    def __init__(self) -> None:
+        self._levels: list[Level] = []
+        self._names: list[str] = []
+        self._firsts = array("I")
+        self._lasts = array("I")
+        self._parents = array("i")
+        self._open: list[int] = []
+        self._made: list[Span] = []
+
+    def begin(self, level: Level, name: str, first: Seq) -> None:
+        """Open a span inside the one that is open."""
+        stack = self._open
+        self._levels.append(level)
+        self._names.append(name)
+        self._parents.append(stack[-1] if stack else -1)
+        stack.append(len(self._lasts))
+        self._firsts.append(first)
+        self._lasts.append(first - 1)
+
+    def end(self, last: Seq) -> None:
+        """Close the span that was opened last."""
+        self._lasts[self._open.pop()] = last
+
+    def __len__(self) -> int:
+        return len(self._lasts)
+
+    def __iter__(self) -> Iterator[Span]:
+        return iter(self._all())
+
+    def _make(self, index: int) -> Span:
+        return self._all()[index]
+
+    def _all(self) -> list[Span]:
+        if len(self._made) < len(self):
+            columns = zip(self._levels, self._names, self._firsts, self._parents, self._lasts, strict=True)
+            self._made = [Span(index, *cells) for index, cells in enumerate(columns)]
+        return self._made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from vcdebug.explain.answer import Evidence, Explanation, Finding
 from vcdebug.explain.case import EVICTING_ACTIONS, Case
@@ -10,6 +11,7 @@ from vcdebug.explain.gates.admission import admission
 from vcdebug.explain.gates.eviction import Chance, Gate, evicting
 from vcdebug.explain.gates.gang import DISCARD, discarded
 from vcdebug.explain.gates.gang_eviction import GANG_ACTIONS, gang_evicting
+from vcdebug.explain.gates.impossible import impossible
 from vcdebug.explain.gates.missing_action import missing_action, no_allocate
 from vcdebug.explain.gates.nodes import hopeless, no_best_node, no_node
 from vcdebug.explain.gates.placed import placed
@@ -91,6 +93,9 @@ def _placement(case: Case, task: TaskInfo) -> list[Finding]:
     gates = [gate for action in _evicting_actions(case) for gate in evicting(case, action, task, room)]
     base = _base(case, task, room)
     ordered = _ordered([*gates, *_gang_gates(case, task)], base, room)
+    never = impossible(case, room.seq) if ordered[0].cause == DISCARD else None
+    if never is not None:
+        return [never, *(replace(finding, advice=()) if finding.cause == DISCARD else finding for finding in ordered)]
     helping = missing_action(case, task, room) if _may_lack_action(ordered[0], gates, room) else None
     if helping is None:
         return ordered

@@ -8,7 +8,7 @@ from enum import IntEnum
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
-from vcdebug.explain.gates import entitlement, filtering, gang, quota, veto
+from vcdebug.explain.gates import eligibility, entitlement, filtering, gang, quota, veto
 from vcdebug.explain.gates.nodes import search_evidence
 from vcdebug.explain.room import Room
 from vcdebug.explain.visits import NodeTry, TaskTry, Visit
@@ -21,6 +21,8 @@ NEVER = "Never"
 AFTER = ("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate")
 """What is asked once the victims of a node are known."""
 MIXED = "predicates-mixed"
+VETOES_SHOWN = 3
+"""Events that prove what stopped the first pod without a place, where the whole statement was discarded for it."""
 BLAMES = {
     MIXED: "the predicates object on every node left",
     quota.NOT_ALLOCATABLE: "its queue may not allocate it",
@@ -28,6 +30,7 @@ BLAMES = {
     filtering.NOT_RECLAIMABLE: "the queues there are not reclaimable",
     entitlement.POLICY_NEVER: "its preemptionPolicy is Never",
     entitlement.PREEMPTIVE: "its queue may not reclaim",
+    eligibility.NOT_ELIGIBLE: "it may not preempt",
     veto.NOT_ABOVE_DESERVED: "no queue there is above its share",
 }
 """The gates that are no plugin's veto, in a few words."""
@@ -80,8 +83,11 @@ def evicting(case: Case, action: str, task: TaskInfo, room: Room) -> list[Gate]:
     discard = gang.discarded(case, action, _blame(stuck))
     if discard is None:
         return [] if stuck is None else [stuck]
-    decided = Gate(action, Chance.REAL, discard)
-    return [decided] if stuck is None else [decided, replace(stuck, chance=Chance.WEAK)]
+    if stuck is None:
+        return [Gate(action, Chance.REAL, discard)]
+    proof = tuple(sorted(dict.fromkeys((*discard.evidence, *stuck.finding.evidence[:VETOES_SHOWN]))))
+    decided = Gate(action, Chance.REAL, replace(discard, evidence=proof))
+    return [decided, replace(stuck, chance=Chance.WEAK)]
 
 
 def _blame(stuck: Gate | None) -> str:
@@ -137,7 +143,8 @@ def _no_nodes(case: Case, visit: Visit, task: TaskInfo, room: Room) -> Gate | No
     if refused:
         finding = entitlement.not_preemptive(case, tried, *refused[-1])
         return Gate(visit.action, _before(room, visit.action), finding)
-    return None
+    left_out = eligibility.not_eligible(case, missed)
+    return Gate(visit.action, Chance.REAL, left_out) if left_out is not None else None
 
 
 def _stage(case: Case, attempt: TaskTry, node: NodeTry) -> Tried:

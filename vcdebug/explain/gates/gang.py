@@ -8,6 +8,7 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates.eligibility import ineligible
 from vcdebug.explain.visits import TaskTry, Visit
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
@@ -50,10 +51,22 @@ def _discarded(case: Case, visit: Visit, blame: str) -> Finding:
         "pods.missing": count(missing, "pods"),
         "pods.evicted": count(len(victims), "pods"),
     }
-    advice = (
-        f"make room for {plural(missing, 'more pod')} at the same time, or lower minMember to {ready + len(planned)}",
+    return Finding(
+        DISCARD,
+        sentence,
+        numbers,
+        _evidence(visit, seq, failed),
+        _advice(case, failed, missing),
+        _lines(case, visit, failed),
     )
-    return Finding(DISCARD, sentence, numbers, _evidence(visit, seq, failed), advice, _lines(case, visit, failed))
+
+
+def _advice(case: Case, failed: Sequence[TaskTry], missing: int) -> tuple[str, ...]:
+    """None where the missing pods do not wait for room."""
+    if failed and ineligible(case, failed[0]) is not None:
+        return ()
+    enough = case.job.min_available - missing
+    return (f"make room for {plural(missing, 'more pod')} at the same time, or lower minMember to {enough}",)
 
 
 def _evidence(visit: Visit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Evidence, ...]:
@@ -84,6 +97,9 @@ def _why(case: Case, failed: Sequence[TaskTry], visit: Visit, blame: str) -> str
         return ""
     attempt = failed[0]
     name = attempt.task.rpartition("/")[2]
+    left_out = ineligible(case, attempt)
+    if left_out is not None:
+        return f" ({name} may not preempt: {left_out})"
     if any(not event.result for _, event in attempt.hooks("Allocatable")):
         return f" (queue {case.queue.name} may not allocate {name})"
     reasons = search_reasons(case, attempt)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates.departure import departure
 from vcdebug.explain.gates.unseen import opened
 from vcdebug.framework.record import OpEvent, StatementEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -56,7 +57,7 @@ def _got(case: Case, firm: Sequence[TaskInfo]) -> Finding:
         "job.minAvailable": count(case.job.min_available, "pods"),
     }
     text = _sentence(case, cause, bound, waiting, [task for _, task, _ in evicted])
-    lines = tuple(f"{task.key} -> {task.node_name}" for task in firm)
+    lines = tuple(_line(case, task) for task in firm)
     return Finding(cause, text, numbers, tuple(sorted(_evidence(case, firm, evicted))), (), lines)
 
 
@@ -73,7 +74,7 @@ def _sentence(
     rest = f"; {plural(len(case.left_over), 'pod')} beyond minMember {case.job.min_available} {stay} Pending"
     tail = rest if case.left_over else ""
     if cause == PIPELINED:
-        leaving = listed(dict.fromkeys(_leaving(case, waiting)))
+        leaving = listed(f"{task.key} {departure(case, task)}" for task in _leaving(case, waiting))
         if not leaving:
             return f"{case.job.uid} is planned, but not bound: {got}, without evicting anyone{tail}."
         return (
@@ -91,10 +92,17 @@ def _where(tasks: Sequence[TaskInfo]) -> str:
     return listed(dict.fromkeys(task.node_name for task in tasks))
 
 
-def _leaving(case: Case, waiting: Sequence[TaskInfo]) -> Iterator[TaskKey]:
+def _line(case: Case, task: TaskInfo) -> str:
+    """`a/train-0 -> n1`, and for a task that waits there, for whom."""
+    leaving = [f"{one.key} ({departure(case, one)})" for one in _leaving(case, [task])]
+    behind = f" behind {listed(leaving)}" if leaving and task.status is TaskStatus.PIPELINED else ""
+    return f"{task.key} -> {task.node_name}{behind}"
+
+
+def _leaving(case: Case, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
     for name in dict.fromkeys(task.node_name for task in waiting):
         node = case.session.nodes[name]
-        yield from (task.key for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
+        yield from (task for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
 
 
 def evicted_for(case: Case) -> Iterator[tuple[Seq, TaskKey, NodeName]]:

@@ -16,6 +16,7 @@ from vcdebug.model.task import TaskInfo
 
 NOT_ALLOCATABLE = "queue-not-allocatable"
 OVERUSED = "overused"
+PROPORTION = "proportion"
 
 
 def overused(case: Case, action: str) -> Finding | None:
@@ -85,10 +86,24 @@ def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit, h
         reason = "says no" if state == OPEN else "lets only Open queues allocate"
         return f"{where}ueue {case.queue.name} ({state}) may not allocate {task.name}: {plugin} {reason}."
     name = limit.first
-    kind = "capability" if limit.hard else "deserved amount" if limit.figure == "deserved" else "real capability"
+    kind = (
+        "capability"
+        if limit.hard
+        else _deserved(case, plugin, name)
+        if limit.figure == "deserved"
+        else "real capability"
+    )
     above = "" if limit.queue == case.queue.name else f": its ancestor {limit.queue}"
     return (
         f"{where}ueue {case.queue.name} may not allocate {task.name}{above or ': it'} {holds} "
         f"{amounts.amount(name, limit.taken.get(name))} of {amounts.named(name, limit.limit.get(name))} ({kind}), and "
         f"{amounts.amount(name, task.resreq.get(name))} more is {amounts.amount(name, limit.over(name))} over."
     )
+
+
+def _deserved(case: Case, plugin: str, name: str) -> str:
+    """`deserved amount`, and what the queue's own spec says where the plugin does not read it."""
+    stated = Resource.from_list(case.queue.deserved or {})
+    if plugin != PROPORTION or stated.get(name) <= 0:
+        return "deserved amount"
+    return f"deserved by weight; {plugin} does not read spec.deserved, {amounts.amount(name, stated.get(name))}"

@@ -25,7 +25,14 @@ def more_share(case: Case, plugin: str, limit: Limit) -> tuple[str, ...]:
         return (f"look at {plugin}'s arguments and at queue {limit.queue}, or use another queue",)
     if whole_cluster(case, limit.limit, limit.first):
         return (all_taken(case, limit.queue, limit.first),)
-    return (larger_entitlement(case, plugin),)
+    return (larger_entitlement(case, plugin), *_unread(case, plugin))
+
+
+def _unread(case: Case, plugin: str) -> tuple[str, ...]:
+    """For a queue that states what it deserves to a plugin that does not ask."""
+    if plugin == TREE_PLUGIN or not case.queue.deserved:
+        return ()
+    return (f"or put {TREE_PLUGIN} in the place of {plugin}: it reads spec.deserved",)
 
 
 def whole_cluster(case: Case, limit: Resource, name: str) -> bool:

@@ -8,6 +8,8 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates import tiers
+from vcdebug.explain.gates.breaking import gang_advice
 from vcdebug.explain.visits import NodeTry, TaskTry
 from vcdebug.explain.votes import Seat, question
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -61,10 +63,12 @@ def _finding(case: Case, attempt: TaskTry, plugin: str, seats: Sequence[tuple[No
     name = attempt.task.rpartition("/")[2]
     seqs = [seat.seq for _, seat in seats if seat.seq is not None]
     detail, numbers, advice, lines = _detail(case, attempt, plugin, seats)
+    everybody, tier = tiers.answered(case, seats[0][0]), seats[0][1].tier
+    before = f" ({passed})" if (passed := tiers.passed_on(everybody, tier)) else ""
     nobody = "nobody" if not left else f"only {len(left)}, not enough"
     sentence = (
         f"{attempt.action} may evict {nobody} for {name}: {plugin} offers {len(left)} of "
-        f"{plural(len(offered), 'candidate')} on {plural(len(seats), 'node')}; {detail}."
+        f"{plural(len(offered), 'candidate')} on {plural(len(seats), 'node')}{before}; {detail}."
     )
     misspelt = _misspelt(case, plugin)
     if misspelt:
@@ -79,9 +83,11 @@ def _finding(case: Case, attempt: TaskTry, plugin: str, seats: Sequence[tuple[No
         "candidates": count(len(offered), "pods"),
         "victims": count(len(left), "pods"),
         "nodes.tried": count(len(seats), "nodes"),
+        "tier": count(tier, ""),
         **numbers,
     }
-    return Finding(cause, sentence, counted, evidence, advice, lines)
+    ladder = tiers.ladder(everybody, len(candidates(seats[0][0])))
+    return Finding(cause, sentence, counted, evidence, advice, (*ladder, *lines))
 
 
 def candidates(node: NodeTry) -> tuple[TaskKey, ...]:
@@ -92,11 +98,13 @@ def candidates(node: NodeTry) -> tuple[TaskKey, ...]:
 
 def _detail(case: Case, attempt: TaskTry, plugin: str, seats: Sequence[tuple[NodeTry, Seat]]) -> Detail:
     seq = seats[0][1].seq or 1
+    task = case.tasks[attempt.task]
     refused = [key for node, seat in seats for key in candidates(node) if key not in seat.result]
     writer = WRITERS.get(plugin)
     if writer is None:
         return f"it keeps {listed(refused)}", {}, (f"look at plugin {plugin}'s arguments, or switch its vote off",), ()
-    return writer(case, case.tasks[attempt.task], refused, seq)
+    text, numbers, advice, lines = writer(case, task, refused, seq)
+    return text, numbers, advice or gang_advice(case, task, seats), lines
 
 
 def _jobs_of(case: Case, keys: Sequence[TaskKey]) -> list[JobId]:
@@ -117,13 +125,8 @@ def _gang(case: Case, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> D
     text = f"{uid} has {counts.ready} ready of minMember {counts.min_available}, {limit}"
     alike = [one for one, c in jobs if one != uid and (c.ready <= c.min_available) == (spare <= 0)]
     more = f" (likewise {listed(alike)})" if alike else ""
-    switch = f"enable{getattr(case.recording.event(seq), 'point', 'Preemptable')}"
     numbers = {"victim.ready": count(counts.ready, "pods"), "victim.minAvailable": count(counts.min_available, "pods")}
-    advice = (
-        f"lower minMember of {uid} if it can run with fewer pods",
-        f"or set {switch} of gang to false, and accept broken gangs",
-    )
-    return text + more, numbers, advice, lines
+    return text + more, numbers, (), lines
 
 
 def _drf(case: Case, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Detail:

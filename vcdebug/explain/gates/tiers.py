@@ -1,0 +1,38 @@
+"""Which tier's answer counted: an empty one passes the question on, the first with somebody in it decides."""
+
+from __future__ import annotations
+
+from vcdebug.explain.amounts import listed
+from vcdebug.explain.case import Case
+from vcdebug.explain.visits import NodeTry
+from vcdebug.explain.votes import Seat, question
+
+VOTES = ("Preemptable", "Reclaimable")
+
+
+def answered(case: Case, node: NodeTry) -> list[Seat]:
+    """Everybody whose answer about the node's candidates counted."""
+    asked = question(case.recording, node.hooks(*VOTES)[0][0])
+    return [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
+
+
+def passed_on(seats: list[Seat], tier: int) -> str:
+    """`gang offers nobody in tier 1, which passes the question on`; empty if an earlier tier had no say."""
+    empty = [seat for seat in seats if seat.tier < tier and not seat.result]
+    if not empty:
+        return ""
+    tiers = listed(dict.fromkeys(str(seat.tier) for seat in empty))
+    return (
+        f"{listed(dict.fromkeys(seat.plugin for seat in empty))} offers nobody in tier {tiers}, so tier {tier} is asked"
+    )
+
+
+def ladder(seats: list[Seat], offered: int) -> tuple[str, ...]:
+    """One line per tier: who offered how many; none where only one tier had a say."""
+    tiers = list(dict.fromkeys(seat.tier for seat in seats))
+    if len(tiers) < 2:
+        return ()
+    return tuple(
+        f"tier {tier}: {', '.join(f'{s.plugin} {len(s.result)} of {offered}' for s in seats if s.tier == tier)}"
+        for tier in tiers
+    )

@@ -158,11 +158,15 @@ def test_a_breakpoint_that_cannot_be_set_says_why(line: str, message: str) -> No
     assert message in caught.value.line()
 
 
+NEEDED = {"data": "queue research allocated"}
+"""Words that a kind cannot do without."""
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_each_kind_has_its_name_and_a_help(name: str) -> None:
     kind: type[Kind] = resolve(KINDS[name])
     assert (name, True) == (kind.KIND, bool(kind.HELP))
-    point = parse_breakpoint(name, 1)
+    point = parse_breakpoint(f"{name} {NEEDED.get(name, '')}", 1)
     watched = [bundled().event(seq) for seq in point.hits(bundled())]
     assert all(isinstance(event, kind.WATCHES) for event in watched)
 

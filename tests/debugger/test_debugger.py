@@ -6,6 +6,7 @@ import pytest
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.debugger.cursor import Selection
 from vcdebug.debugger.debugger import Debugger, Stop
+from vcdebug.debugger.figure_words import figure_of
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.trace.recording import Recording
 
@@ -228,11 +229,13 @@ def test_last_position_goes_to_where_the_last_jump_began_and_back_again() -> Non
 def test_the_last_change_of_a_figure_is_the_event_that_wrote_it() -> None:
     result = debugger()
     result.goto(len(bundled()))
-    result.last_change("task", "research/resnet-sweep-worker-0")
+    figure = figure_of(bundled(), "task research/resnet-sweep-worker-0 status")
+    assert f"{figure} Releasing → Running" == result.last_change(figure).reason
     assert "unevict" == getattr(result.event(), "op", "")
-    result.last_change("task", "research/resnet-sweep-worker-0")
+    assert f"{figure} Running → Releasing" == result.last_change(figure).reason
     assert "evict" == getattr(result.event(), "op", "")
-    assert "as it was when the session opened" == result.last_change("task", "research/resnet-sweep-worker-0").reason
+    assert f"{figure} is as it was when the session opened" == result.last_change(figure).reason
+    assert "evict" == getattr(result.event(), "op", "")
 
 
 def test_a_moment_names_what_is_around_an_event() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import operator
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import Expression, Value, parse_expression, read_expression, required
-from vcdebug.debugger.fields import FIELD_NAMES, FIELDS, fields_of
+from vcdebug.debugger.expression import Expression, Fields, Value, parse_expression, read_expression, required
+from vcdebug.debugger.fields import FIELD_NAMES, fields_of
 from vcdebug.debugger.tokens import Reader
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve
@@ -94,8 +94,25 @@ class Breakpoint:
 
     def message(self, recording: Recording, seq: Seq) -> str:
         """Its log text at an event."""
+        fields, own = fields_of(recording, seq), self.kind.FIELDS
+
+        def said(name: str) -> str:
+            return self.kind.said(recording, seq, name) if name in own else _shown(fields(name))
+
+        return _FIELD_IN_TEXT.sub(lambda found: said(found[1]), self.log or "")
+
+    def why(self, recording: Recording, seq: Seq) -> str:
+        """`breakpoint 2 (victim)`, and what the kind has to say about the event."""
+        more = self.kind.why(recording, seq)
+        return f"breakpoint {self.number} ({self.kind.KIND}){f': {more}' if more else ''}"
+
+    def _fields(self, recording: Recording, seq: Seq) -> Fields:
+        """The event's fields and the kind's own."""
         fields = fields_of(recording, seq)
-        return _FIELD_IN_TEXT.sub(lambda found: _shown(fields(found[1])), self.log or "")
+        if not self.kind.FIELDS:
+            return fields
+        own = self.kind
+        return lambda name: own.field(recording, seq, name) if name in own.FIELDS else fields(name)
 
     def _matches(self, recording: Recording, seq: Seq, step: Step) -> Iterator[Seq]:
         for candidate in _beyond(self._candidates(recording), seq, step):
@@ -105,7 +122,7 @@ class Breakpoint:
     def _matches_at(self, recording: Recording, seq: Seq) -> bool:
         if not self.kind.means(recording, seq):
             return False
-        return self.condition is None or bool(self.condition.value(fields_of(recording, seq)))
+        return self.condition is None or bool(self.condition.value(self._fields(recording, seq)))
 
     def _is_first(self, recording: Recording, seq: Seq) -> bool:
         first = self.kind.first_of_group(recording, seq)
@@ -183,8 +200,8 @@ def _kind(reader: Reader) -> Kind:
     if token.text not in KINDS:
         raise BreakpointError(f"no kind of breakpoint {token.text!r}", hint=f"kinds are {', '.join(KINDS)}")
     words: list[str] = []
-    while reader.token.kind == "name" and reader.token.text not in OPTIONS:
-        words.append(reader.take().text)
+    while reader.token.kind == "text" or (reader.token.kind == "name" and reader.token.text not in OPTIONS):
+        words.append(reader.take().content)
     kind: type[Kind] = resolve(KINDS[token.text])
     return kind.parse(words)
 
@@ -193,12 +210,12 @@ def _option(reader: Reader, point: Breakpoint) -> None:
     token = reader.take()
     if token.text == "if":
         start = reader.token.position
-        point.condition = read_expression(reader, FIELD_NAMES)
+        point.condition = read_expression(reader, (*FIELD_NAMES, *point.kind.FIELDS))
         point.condition_text = reader.line[start : reader.token.position].strip()
     elif token.text == "hits":
         point.hit_count = _hit_count(reader)
     elif token.text == "log":
-        point.log = _log(reader)
+        point.log = _log(reader, (*FIELD_NAMES, *point.kind.FIELDS))
     elif token.text == "once":
         point.once = True
     elif token.text == "disabled":
@@ -226,16 +243,16 @@ def _whole(reader: Reader) -> int:
     return int(token.text)
 
 
-def _log(reader: Reader) -> str:
+def _log(reader: Reader, known: Sequence[str]) -> str:
     token = reader.take()
     if token.kind != "text":
         raise reader.error("log needs a text in quotes", token)
-    unknown = [name for name in _FIELD_IN_TEXT.findall(token.content) if name not in FIELDS]
+    unknown = [name for name in _FIELD_IN_TEXT.findall(token.content) if name not in known]
     if unknown:
-        raise reader.error(f"no field {unknown[0]!r}; fields are {', '.join(FIELD_NAMES)}", token)
+        raise reader.error(f"no field {unknown[0]!r}; fields are {', '.join(known)}", token)
     return token.content
 
 
-def parse_condition(text: str) -> Expression:
+def parse_condition(text: str, kind: Kind) -> Expression:
     """A condition alone."""
-    return parse_expression(text, FIELD_NAMES)
+    return parse_expression(text, (*FIELD_NAMES, *kind.FIELDS))

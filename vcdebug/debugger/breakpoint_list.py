@@ -45,9 +45,14 @@ class BreakpointList:
             raise BreakpointError(f"no breakpoint {number}")
         return self._points[number]
 
-    def add(self, line: str) -> Breakpoint:
-        """Set one: `victim if plugin == "gang"`, with or without `break` before it."""
+    def add(self, line: str, recording: Recording | None = None) -> Breakpoint:
+        """Set one: `victim if plugin == "gang"`, with or without `break` before it.
+
+        With a recording, names that it does not have are an error.
+        """
         point = parse_breakpoint(line, self._last + 1)
+        if recording is not None:
+            point.kind.check(recording)
         self._last += 1
         self._points[point.number] = point
         return point
@@ -69,8 +74,16 @@ class BreakpointList:
     def set_condition(self, number: int, text: str) -> Breakpoint:
         """Replace a condition; an empty text removes it."""
         point = self[number]
-        point.condition = parse_condition(text) if text.strip() else None
+        point.condition = parse_condition(text, point.kind) if text.strip() else None
         point.condition_text = text.strip()
+        return point
+
+    def replace(self, number: int, line: str, recording: Recording | None = None) -> Breakpoint:
+        """Other words for one, which keeps its number and its place."""
+        point = parse_breakpoint(line, self[number].number)
+        if recording is not None:
+            point.kind.check(recording)
+        self._points[number] = point
         return point
 
     def lines(self) -> list[str]:

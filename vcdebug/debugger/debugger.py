@@ -8,6 +8,8 @@ from typing import NamedTuple
 from vcdebug.debugger.breakpoint_list import BreakpointList, LogLine
 from vcdebug.debugger.cursor import BACKWARD, MOVES, NOTHING, Position, Selection, Step, Verb, direction, is_subject
 from vcdebug.debugger.fields import fields_of
+from vcdebug.debugger.figure_history import history
+from vcdebug.debugger.figures import Figure, shown
 from vcdebug.framework.record import Event, Note, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs, after, before
@@ -141,7 +143,7 @@ class Debugger:
         if point.once:
             point.enabled = False
         self._jump(target, "breakpoint")
-        return Stop(self.position, f"breakpoint {point.number} ({point.kind.KIND})", point.number)
+        return Stop(self.position, point.why(self.recording, target), point.number)
 
     def goto(self, seq: Seq) -> Stop:
         """To an event by number; beyond the ends to the first or last one."""
@@ -167,15 +169,15 @@ class Debugger:
         self.position = target
         return stop._replace(position=target)
 
-    def last_change(self, kind: str, key: str | tuple[str, str, str]) -> Stop:
-        """To the event that wrote a figure (task, node, phase, book) as it stands now, or before it if one is there."""
-        timeline = self.recording.timeline
-        target = timeline.last_change(kind, key, self.seq)
-        if target == self.seq:
-            target = timeline.last_change(kind, key, self.seq - 1)
-        if target is None:
-            return Stop(self.position, "as it was when the session opened")
-        return self._jump(target, "last change")
+    def last_change(self, figure: Figure) -> Stop:
+        """To the event that wrote a figure as it stands now, or to the write before it if one is there."""
+        followed = history(self.recording, figure)
+        change = followed.at(self.seq)
+        found = followed.last(self.seq if change is None else self.seq - 1)
+        if found is None:
+            return Stop(self.position, f"{figure} is as it was when the session opened")
+        old, new = shown(figure, found.old), shown(figure, found.new)
+        return self._jump(found.seq, f"{figure} {old} → {new}")
 
     def hits(self, number: int) -> Seqs:
         """All events at which a breakpoint stops."""

@@ -93,7 +93,7 @@ class Driver:
 
     def add_breakpoint(self, line: str) -> str:
         """Set one; the words say how often it will stop."""
-        point = self.debugger.breakpoints.add(line)
+        point = self.debugger.breakpoints.add(line, self.debugger.recording)
         self._refresh()
         hits = len(self._stands[-1].hits)
         times = "never stops in this recording" if not hits else f"stops {hits} time{'s' if hits > 1 else ''}"

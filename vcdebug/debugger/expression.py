@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from vcdebug.debugger.tokens import Reader, Token
+from vcdebug.snapshot.quantity import QuantityError, milli_value
 
 
 class AnyOf(tuple[str, ...]):
@@ -33,6 +34,7 @@ CONSTANTS: Final[dict[str, Value]] = {
 }
 ORDERED: Final = ("<", "<=", ">", ">=")
 LONGEST_PATTERN: Final = 200
+MILLI: Final = 1000.0
 
 
 class Expression(Protocol):
@@ -258,11 +260,20 @@ class _Parser:
             counted = self.operand()
             self.reader.expect(")")
             return Count(counted)
+        if token.text[0].isdigit():
+            return Constant(self.quantity(token))
         if token.text in CONSTANTS:
             return Constant(CONSTANTS[token.text])
         if token.text in self.known:
             return Field(token.text)
         raise self.reader.error(f"no field {token.text!r}; fields are {', '.join(self.known)}", token)
+
+    def quantity(self, token: Token) -> float:
+        """`4Gi`, `500m`: in bytes, cores or pieces."""
+        try:
+            return milli_value(token.text) / MILLI
+        except QuantityError:
+            raise self.reader.error(f"{token.text!r} is no amount", token) from None
 
     def listed(self) -> Iterator[str]:
         while self.reader.token.kind == "text":

@@ -9,11 +9,12 @@ from vcdebug.errors import VcdebugError
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-    |(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
-    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w./-]))
+    |(?P<name>\w+(?:[-./]+\w+)*)
     |(?P<sign>==|!=|<=|>=|[<>(),%\[\]]))""",
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
+"""Names may hold what Kubernetes' names hold; a name that begins with a digit is an amount such as 4Gi, or a node."""
 
 
 class ExpressionError(VcdebugError):

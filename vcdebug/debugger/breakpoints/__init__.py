@@ -2,6 +2,7 @@
 
 KINDS: dict[str, str] = {
     "action": "vcdebug.debugger.breakpoints.action:Action",
+    "data": "vcdebug.debugger.breakpoints.data:Data",
     "enqueue": "vcdebug.debugger.breakpoints.enqueue:Enqueue",
     "overused": "vcdebug.debugger.breakpoints.overused:Overused",
     "predicate": "vcdebug.debugger.breakpoints.predicate:Predicate",

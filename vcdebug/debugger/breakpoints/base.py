@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
+from vcdebug.debugger.expression import Value
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import Event
 from vcdebug.model.names import Seq
@@ -24,6 +25,8 @@ class Kind(ABC):
     HELP: ClassVar[str]
     WORDS: ClassVar[tuple[str, ...]] = ()
     """Words that may follow the kind; empty where none may."""
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+    """Fields that conditions and log texts of this kind know besides those of every event."""
     WATCHES: ClassVar[tuple[type[Event], ...]]
     """Event types that it can mean."""
 
@@ -50,6 +53,22 @@ class Kind(ABC):
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
         """Of events that belong together only the first that fulfils the condition stops."""
         return seq
+
+    def check(self, recording: Recording) -> Self:
+        """Raise where the words name something that this recording does not have."""
+        return self
+
+    def field(self, recording: Recording, seq: Seq, name: str) -> Value:
+        """One of FIELDS at an event, as conditions compare it."""
+        return None
+
+    def said(self, recording: Recording, seq: Seq, name: str) -> str:
+        """One of FIELDS at an event, as log texts say it."""
+        return str(self.field(recording, seq, name))
+
+    def why(self, recording: Recording, seq: Seq) -> str:
+        """What there is to say about a stop at an event besides the kind."""
+        return ""
 
     def __str__(self) -> str:
         return " ".join((self.KIND, *self.words))

@@ -1,0 +1,121 @@
+"""Breakpoints on figures: they stop at the event that writes, say old and new, and go both ways."""
+
+import pytest
+
+from tests.recorded import bundled
+from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.breakpoint_list import BreakpointList
+from vcdebug.debugger.debugger import Debugger
+from vcdebug.debugger.tokens import ExpressionError
+from vcdebug.errors import VcdebugError
+
+ALLOCATED = "data queue research allocated cpu"
+
+
+def hits(line: str) -> list[int]:
+    return list(parse_breakpoint(line, 1).hits(bundled()))
+
+
+def stopped(line: str, start: int, *, back: bool = False) -> tuple[int, str]:
+    """Where a continue from an event ends, and why."""
+    debugger = Debugger(bundled())
+    debugger.breakpoints.add(line, bundled())
+    debugger.goto(start)
+    stop = debugger.continue_(back=back)
+    return stop.position.seq, stop.reason
+
+
+def test_it_stops_at_each_write_of_another_value() -> None:
+    assert [107, 110, 138, 139] == hits(ALLOCATED)
+    assert hits(ALLOCATED) == hits("data queue research.allocated.cpu")
+
+
+def test_the_reason_says_what_it_was_and_what_it_is() -> None:
+    words = "breakpoint 1 (data): queue research proportion/allocated cpu"
+    assert (107, f"{words} 144 → 136") == stopped(ALLOCATED, 1)
+    assert (138, f"{words} 152 → 136") == stopped(ALLOCATED, 139, back=True)
+    assert (139, f"{words} 136 → 144") == stopped(ALLOCATED, len(bundled()), back=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"{ALLOCATED} if new < old", [107, 138]),
+        (f"{ALLOCATED} if new > 144", [110]),
+        (f"{ALLOCATED} if new <= 136000m", [107, 138]),
+        (f"{ALLOCATED} hits == 2", [110]),
+        (f"{ALLOCATED} if new > old hits > 1", [139]),
+        ("data queue research allocated mem if new > 1100Gi", [110]),
+        ('data task llm-finetune-worker-0 status if old == "Pipelined"', [138]),
+        ("data job llm-finetune waiting if new == 1", [110]),
+        ('data job llm-finetune waiting if action == "preempt"', [110, 138]),
+        ('data job llm-finetune waiting if action == "allocate"', []),
+    ],
+)
+def test_conditions_and_hit_counts_work_as_for_every_kind(line: str, expected: list[int]) -> None:
+    assert expected == hits(line)
+
+
+def test_a_log_text_says_old_and_new() -> None:
+    debugger = Debugger(bundled())
+    debugger.breakpoints.add(f'{ALLOCATED} log "{{old}} to {{new}} by {{action}}"')
+    debugger.continue_()
+    assert ["144 to 136 by preempt", "136 to 152 by preempt", "152 to 136 by preempt", "136 to 144 by preempt"] == [
+        said.text for said in debugger.log
+    ]
+
+
+def test_once_is_enough() -> None:
+    debugger = Debugger(bundled())
+    debugger.breakpoints.add(f"{ALLOCATED} once")
+    assert [107, len(bundled())] == [debugger.continue_().position.seq for _ in range(2)]
+
+
+def test_it_is_saved_as_the_words_that_set_it() -> None:
+    for line in (
+        f"break {ALLOCATED} if new < 4Gi once",
+        'break data queue "if" weight',
+        "break data node 10-0-0-1 idle",
+    ):
+        again = parse_breakpoint(parse_breakpoint(line, 1).line(), 1)
+        assert parse_breakpoint(line, 1).line() == again.line()
+        assert parse_breakpoint(line, 1).kind.words == again.kind.words
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("data", "needs a figure"),
+        ("data gpu-a100-01 idle", "needs a figure"),
+        ("data node gpu-a100-99 idle", "no node 'gpu-a100-99'"),
+        ("data node gpu-a100-01 idle if newer > 1", "no field 'newer'"),
+        ('data node gpu-a100-01 idle log "{newest}"', "no field 'newest'"),
+        ("data node gpu-a100-01 idle if new > 4Gx", "'4Gx' is no amount"),
+    ],
+)
+def test_one_that_cannot_be_set_says_why_and_is_not_set(line: str, words: str) -> None:
+    points = BreakpointList()
+    with pytest.raises(VcdebugError) as error:
+        points.add(line, bundled())
+    assert words in error.value.line()
+    assert 0 == len(points)
+
+
+def test_old_and_new_are_fields_of_this_kind_only() -> None:
+    with pytest.raises(ExpressionError, match="no field 'new'"):
+        parse_breakpoint("victim if new > 1", 1)
+
+
+def test_a_figure_that_another_recording_lacks_stops_nowhere() -> None:
+    assert [] == list(parse_breakpoint("data node gone idle", 1).hits(bundled()))
+
+
+def test_other_words_replace_a_breakpoint_and_keep_its_number() -> None:
+    points = BreakpointList()
+    points.add("victim")
+    points.add("starving")
+    points.replace(1, f"{ALLOCATED} once", bundled())
+    assert [(1, f"break {ALLOCATED} once"), (2, "break starving")] == [(point.number, point.line()) for point in points]
+    with pytest.raises(VcdebugError):
+        points.replace(1, "data node gone idle", bundled())
+    assert f"break {ALLOCATED} once" == points[1].line()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import merge
 
-from vcdebug.framework.record import ActionEvent, OpEvent, PanicEvent, StatementEvent
+from vcdebug.framework.record import ActionEvent, Event, OpEvent, PanicEvent, StatementEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus
@@ -80,22 +82,30 @@ def effects(recording: Recording) -> Effects:
     evicted = tuple(e for _, e in _moves(recording, (EVICT,)))
     last = recording.event(len(recording)) if len(recording) else None
     bound, pipelined, held = (final[s] for s in (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED))
+    counts = [Counter(effect.job for effect in moved) for moved in (bound, pipelined, evicted)]
     return Effects(
         bound,
         pipelined,
         held,
         evicted,
         tuple(_actions(recording, bound, pipelined, evicted)),
-        tuple(_job_summary(job, bound, pipelined, evicted) for job in recording.session.jobs.values()),
+        tuple(_job_summary(job, counts) for job in recording.session.jobs.values()),
         last.message if isinstance(last, PanicEvent) else None,
     )
+
+
+def deciding(recording: Recording) -> Iterator[tuple[Seq, Event]]:
+    """Operations, statements and actions, in order."""
+    index = recording.index
+    for seq in merge(*(index.of_type(kind) for kind in (ActionEvent, OpEvent, StatementEvent))):
+        yield seq, recording.event(seq)
 
 
 def _moves(recording: Recording, kinds: tuple[str, ...]) -> Iterator[tuple[str, Effect]]:
     """Operations that were committed, or done outside any statement."""
     action = ""
     jobs = {task.key: uid for uid, job in recording.session.jobs.items() for task in job.tasks.values()}
-    for seq, event in enumerate(recording.events, start=1):
+    for seq, event in deciding(recording):
         if isinstance(event, ActionEvent):
             action = event.action
         elif isinstance(event, StatementEvent) and event.what == COMMIT:
@@ -110,7 +120,7 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     """Tasks that ended the cycle bound, pipelined or merely placed, with the event that placed them."""
     placed: dict[TaskKey, tuple[Seq, str]] = {}
     action = ""
-    for seq, event in enumerate(recording.events, start=1):
+    for seq, event in deciding(recording):
         if isinstance(event, ActionEvent):
             action = event.action
         elif isinstance(event, OpEvent) and event.op in (ALLOCATE, PIPELINE, BIND):
@@ -134,7 +144,7 @@ def _actions(
 ) -> Iterator[ActionSummary]:
     open_action: tuple[str, Seq] | None = None
     commits = discards = 0
-    for seq, event in enumerate(recording.events, start=1):
+    for seq, event in deciding(recording):
         if isinstance(event, StatementEvent):
             commits += event.what == COMMIT and bool(event.ops)
             discards += event.what == DISCARD and bool(event.ops)
@@ -150,10 +160,8 @@ def _within(entries: tuple[Effect, ...], first: Seq, last: Seq) -> int:
     return len([entry for entry in entries if first <= entry.seq <= last])
 
 
-def _job_summary(
-    job: JobInfo, bound: tuple[Effect, ...], pipelined: tuple[Effect, ...], evicted: tuple[Effect, ...]
-) -> JobSummary:
-    counts = tuple(len([e for e in entries if e.job == job.uid]) for entries in (bound, pipelined, evicted))
+def _job_summary(job: JobInfo, moved: list[Counter[JobId]]) -> JobSummary:
+    counts = tuple(by_job[job.uid] for by_job in moved)
     return JobSummary(
         job.uid,
         job.queue,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from vcdebug.explain.effects import effects
+from vcdebug.explain.effects import deciding, effects
 from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
 from vcdebug.model.job import JobInfo
@@ -53,7 +53,7 @@ def _binds(recording: Recording) -> Iterator[Write]:
 
 def _evictions(recording: Recording) -> Iterator[Write]:
     reasons: dict[str, str] = {}
-    for seq, event in enumerate(recording.events, start=1):
+    for seq, event in deciding(recording):
         if isinstance(event, OpEvent) and event.op == "evict":
             reasons[event.task] = event.reason or ""
             if event.via is not None:

@@ -1,77 +1,68 @@
-"""`odds`, and the executors that it runs on."""
+"""`odds` on the command line."""
 
 from __future__ import annotations
 
 import json
-import os
-from multiprocessing import parent_process
-from pathlib import Path
 
 import pytest
 
+from tests.cli.runs import Interrupts
 from tests.cli.transcripts import call
-from vcdebug.cli.executor import Here, Processes, executor
+from vcdebug.cli.commands import odds
+from vcdebug.cli.executors import base
+from vcdebug.debugger.odds import Draw, Draws
+from vcdebug.errors import EngineError
 
 NAME = "reclaim-across-queues"
 
 
-def square(number: int) -> int:
-    return number * number
-
-
-class DiesOnce:
-    """Ends its worker process on one item, the first time."""
-
-    def __init__(self, mark: Path, item: int) -> None:
-        self.mark = mark
-        self.item = item
-
-    def __call__(self, number: int) -> int:
-        if number == self.item and parent_process() is not None and not self.mark.exists():
-            self.mark.touch()
-            os._exit(1)
-        return number
-
-
-def test_every_item_is_run_once_wherever_it_runs() -> None:
-    items = list(range(20))
-    expected = [square(item) for item in items]
-    assert expected == list(Here().run(square, items))
-    assert expected == sorted(Processes(2).run(square, items))
-    assert isinstance(executor(1), Here)
-
-
-def test_a_lost_worker_loses_no_run(tmp_path: Path) -> None:
-    lost = DiesOnce(tmp_path / "died", 5)
-    assert list(range(12)) == sorted(Processes(2).run(lost, list(range(12))))
-    assert lost.mark.exists()
-
-
-def test_an_error_of_a_run_is_not_run_again() -> None:
-    with pytest.raises(ZeroDivisionError):
-        list(Processes(2).run(_fails, [1, 0]))
-
-
-def _fails(number: int) -> float:
-    return 1 / number
-
-
 def test_worker_processes_come_to_the_same_as_one() -> None:
     one = call(["odds", NAME, "-n", "6", "--workers", "1", "--json"])
-    assert one == call(["odds", NAME, "-n", "6", "--workers", "2", "--json"])
+    assert one == call(["odds", NAME, "-n", "6", "-j", "2", "--json"])
     document = json.loads(one[1])
-    assert (2, 6) == (one[0], document["draws"])
+    assert (2, 6, 6) == (one[0], document["draws"], document["wanted"])
     assert all(0 <= job["placed"] <= 6 for job in document["jobs"])
 
 
-def test_people_read_how_often_each_job_is_placed() -> None:
+def test_people_read_how_often_each_job_is_placed_and_what_matters_first() -> None:
     code, out, err = call(["odds", NAME, "-n", "4", "--workers", "1"])
     assert (2, "") == (code, err)
     assert out.startswith(f"{NAME}: 4 draws, ")
     assert "where draws part" in out
+    assert "what matters first: the order in which maps are visited (before event 59)" in out
+
+
+def test_a_draw_that_fails_is_named_and_the_others_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Draws.__call__
+
+    def sometimes(self: Draws, seed: int) -> Draw:
+        if seed == 2:
+            raise EngineError("no such row", where="event 7")
+        return made(self, seed)
+
+    monkeypatch.setattr(Draws, "__call__", sometimes)
+    code, out, err = call(["odds", NAME, "-n", "3", "-j", "1"])
+    assert (1, "vcdebug: draw 2: event 7: no such row\n") == (code, err)
+    assert out.startswith(f"{NAME}: only 2 of 3 draws, ")
+
+
+def test_ctrl_c_reports_what_was_drawn_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    gather = base.gather
+    monkeypatch.setattr(
+        base, "gather", lambda where, function, _, done: gather(where, function, Interrupts(after=3), done)
+    )
+    code, out, err = call(["odds", NAME, "-n", "40", "-j", "1"])
+    assert (130, "vcdebug: interrupted: 3 of 40 draws were made\n") == (code, err)
+    assert out.startswith(f"{NAME}: only 3 of 40 draws, ")
 
 
 def test_the_number_of_draws_must_be_positive() -> None:
-    code, out, err = call(["odds", NAME, "-n", "0"])
+    code, out, err = call([odds.Odds.NAME, NAME, "-n", "0"])
     assert (1, "") == (code, out)
     assert "not a positive number" in err
+
+
+def test_workers_and_a_scheduler_cannot_both_be_asked_for() -> None:
+    code, _, err = call(["odds", NAME, "-j", "2", "--scheduler", "tcp://127.0.0.1:1"])
+    assert 1 == code
+    assert "not allowed with argument" in err

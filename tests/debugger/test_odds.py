@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.debugger.odds import Draws, draw, portions, tally
+from vcdebug.debugger.odds import Draws, draw, tally
 from vcdebug.framework.record import BestEvent, RandomEvent
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.replay import replay
@@ -30,7 +32,7 @@ def test_a_seed_always_draws_the_same() -> None:
 
 def test_how_often_a_job_is_placed_depends_on_the_tie() -> None:
     base = replay(free_choice())
-    found = tally(base, Draws(base.snapshot)(range(1, 41)))
+    found = tally(base, [*map(Draws(base.snapshot), range(1, 41))])
     placed = {job.job: job.placed for job in found.jobs}
     assert 40 == placed["default/first"]
     assert 0 < placed["default/second"] < 40
@@ -39,7 +41,7 @@ def test_how_often_a_job_is_placed_depends_on_the_tie() -> None:
 
 def test_the_first_parting_names_the_tie_before_it() -> None:
     base = replay(free_choice())
-    parting = tally(base, Draws(base.snapshot)(range(1, 21))).partings[0]
+    parting = tally(base, [*map(Draws(base.snapshot), range(1, 21))]).partings[0]
     assert parting.tie is not None
     tie = base.event(parting.tie)
     assert isinstance(tie, BestEvent | RandomEvent)
@@ -48,17 +50,28 @@ def test_the_first_parting_names_the_tie_before_it() -> None:
 def test_without_a_choice_every_draw_comes_to_the_same() -> None:
     snapshot = cluster(node("n1"), pod_group("only"), pods("only", 2), conf=CONF)
     base = replay(snapshot)
-    found = tally(base, Draws(snapshot)(range(1, 6)))
+    found = tally(base, [*map(Draws(snapshot), range(1, 6))])
     assert found.certain
     assert [(5, 5, True)] == [(job.placed, job.moved, job.base) for job in found.jobs]
 
 
 def test_draws_in_any_order_sum_up_to_the_same() -> None:
     base = replay(free_choice())
-    draws = Draws(base.snapshot)(range(1, 9))
+    draws = [*map(Draws(base.snapshot), range(1, 9))]
     assert tally(base, draws) == tally(base, draws[::-1])
 
 
-def test_portions_hold_every_seed_once() -> None:
-    for number, workers in ((1, 1), (7, 2), (50, 8), (1000, 3)):
-        assert list(range(1, number + 1)) == [seed for part in portions(number, workers) for seed in part]
+def test_what_matters_first_is_the_tie_after_which_outcomes_differ() -> None:
+    base = replay(free_choice())
+    found = tally(base, [*map(Draws(base.snapshot), range(1, 41))])
+    first = found.first_that_matters
+    assert first == found.partings[0]
+    assert first is not None
+    assert 0 < first.changed <= first.draws
+
+
+def test_only_the_snapshot_of_a_set_of_draws_travels() -> None:
+    base = replay(free_choice())
+    draws = Draws(base.snapshot, base)
+    assert (Draws, (base.snapshot,)) == draws.__reduce__()
+    assert draws(3) == pickle.loads(pickle.dumps(draws))(3)

@@ -11,17 +11,24 @@ from typing import NoReturn
 from vcdebug import __version__
 from vcdebug.cli.commands import COMMANDS
 from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.failure import Failure, attempt
 from vcdebug.cli.output import Output
-from vcdebug.errors import EngineError, VcdebugError
+from vcdebug.errors import VcdebugError
 
-EXIT_CODES = {Outcome.DONE: 0, Outcome.UNSCHEDULED: 2, Outcome.DIFFERENT: 2, Outcome.PROBLEMS: 2}
 EXIT_ERROR = 1
 EXIT_INTERRUPTED = 130
+EXIT_CODES = {
+    Outcome.DONE: 0,
+    Outcome.UNSCHEDULED: 2,
+    Outcome.DIFFERENT: 2,
+    Outcome.PROBLEMS: 2,
+    Outcome.FAILED: EXIT_ERROR,
+    Outcome.INTERRUPTED: EXIT_INTERRUPTED,
+}
 EXIT_READER_LEFT = 141
 """As a program that SIGPIPE ends: nobody is there to be told."""
 DEFAULT_COMMAND = "open"
 DESCRIPTION = "An omniscient debugger for the scheduling cycles of Volcano."
-REPORT = "this is a fault of vcdebug; run it again with VCDEBUG_TRACEBACK=1 and report what it says"
 
 
 class UsageError(VcdebugError):
@@ -38,35 +45,27 @@ class Parser(ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; never a traceback."""
     output = Output()
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _run(list(sys.argv[1:] if argv is None else argv), output)
-        output.flush()
-        return code
-    except VcdebugError as error:
-        output.narrate(error.line())
+        answer = attempt(lambda: _run(words, output))
     except KeyboardInterrupt:
         output.narrate("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _drop_stdout()
         return EXIT_READER_LEFT
-    except OSError as error:
-        output.narrate(_os_error_line(error))
-    except RecursionError:
-        output.narrate("the input is nested too deeply")
-    except MemoryError:
-        output.narrate("not enough memory")
-    except Exception as error:  # boundary: a fault of ours is one line too
-        if os.environ.get("VCDEBUG_TRACEBACK"):
-            raise
-        output.narrate(EngineError(f"{type(error).__name__}: {error}", REPORT).line())
-    return EXIT_ERROR
+    if isinstance(answer, Failure):
+        output.narrate(answer.line)
+        return EXIT_ERROR
+    return answer
 
 
 def _run(argv: list[str], output: Output) -> int:
     commands = {command.NAME: command() for command in COMMANDS}
     args = _parser(commands).parse_args(argv or [DEFAULT_COMMAND])
-    return EXIT_CODES[_command(commands, args).execute(args, output)]
+    code = EXIT_CODES[_command(commands, args).execute(args, output)]
+    output.flush()
+    return code
 
 
 def _command(commands: dict[str, Command], args: Namespace) -> Command:
@@ -87,11 +86,6 @@ def _parser(commands: dict[str, Command]) -> Parser:
         )
         command.configure(subparser)
     return parser
-
-
-def _os_error_line(error: OSError) -> str:
-    reason = error.strerror or str(error) or type(error).__name__
-    return f"{error.filename}: {reason}" if error.filename else reason
 
 
 def _drop_stdout() -> None:

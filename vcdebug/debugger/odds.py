@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.explain.effects import JobSummary, effects
 from vcdebug.explain.parting import part_in_deeds
@@ -15,9 +14,6 @@ from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
-
-PORTIONS: Final = 4
-"""Portions of work per worker: few runs of the base, and none waits long for the last one."""
 
 
 class Draw(NamedTuple):
@@ -32,6 +28,11 @@ class Draw(NamedTuple):
     parts_at: Seq | None
     """The base's event at which its deeds and those of this draw part; None where they are the same."""
     panic: bool
+
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """What counts as the same: which jobs are placed, which pods are evicted."""
+        return self.placed, self.evicted, self.panic
 
 
 class JobOdds(NamedTuple):
@@ -53,6 +54,8 @@ class PartingCount(NamedTuple):
     tie: Seq | None
     """The tie or random number of the base that comes before it, about the same task where there is one."""
     draws: int
+    changed: int
+    """How many of these place other jobs or evict other pods than the base."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,13 @@ class Odds:
     evictions: tuple[tuple[TaskKey, int], ...]
     """Pods that some draw evicts, with how often."""
     partings: tuple[PartingCount, ...]
-    """In the order of events: the first one is the tie that matters first."""
+    """In the order of events."""
     panics: int
+
+    @property
+    def first_that_matters(self) -> PartingCount | None:
+        """The first parting after which some draw comes to another outcome."""
+        return next((one for one in self.partings if one.changed), None)
 
     @property
     def certain(self) -> bool:
@@ -78,30 +86,35 @@ class Odds:
 def draw(base: Recording, seed: int) -> Draw:
     """Run the cycle with everything drawn from one seed."""
     run = replay(replace(base.snapshot, chance=Chance.drawn(seed)))
+    parting = part_in_deeds(base, run)
+    at = None if parting is None else parting.before.seq if parting.before is not None else len(base)
+    return _outcome(run)._replace(seed=seed, parts_at=at)
+
+
+def _outcome(run: Recording) -> Draw:
+    """What a cycle came to, as a draw without a seed."""
     done = effects(run)
     placed = tuple(sorted(job.job for job in done.jobs if _placed(job)))
     bound = tuple(sorted(job.job for job in done.jobs if job.bound or job.pipelined))
-    parting = part_in_deeds(base, run)
-    at = None if parting is None else parting.before.seq if parting.before is not None else len(base)
-    return Draw(seed, placed, bound, tuple(sorted(effect.task for effect in done.evicted)), at, done.panic is not None)
+    return Draw(0, placed, bound, tuple(sorted(effect.task for effect in done.evicted)), None, done.panic is not None)
 
 
-@dataclass(frozen=True, slots=True)
 class Draws:
-    """A function of seeds that a worker process can be handed: it runs the base once, then a cycle per seed."""
+    """A function of seeds that travels between processes: each runs the base once, then a cycle per seed."""
 
-    snapshot: Snapshot
+    def __init__(self, snapshot: Snapshot, base: Recording | None = None) -> None:
+        self._snapshot = snapshot
+        self._base = base
 
-    def __call__(self, seeds: Sequence[int]) -> list[Draw]:
-        """All draws of these seeds."""
-        base = replay(self.snapshot)
-        return [draw(base, seed) for seed in seeds]
+    def __call__(self, seed: int) -> Draw:
+        """The draw of this seed."""
+        if self._base is None:
+            self._base = replay(self._snapshot)
+        return draw(self._base, seed)
 
-
-def portions(draws: int, workers: int) -> list[range]:
-    """Seeds 1 to `draws` in portions, a few for each worker."""
-    size = max(1, math.ceil(draws / (workers * PORTIONS)))
-    return [range(first, min(first + size, draws + 1)) for first in range(1, draws + 1, size)]
+    def __reduce__(self) -> tuple[type[Draws], tuple[Snapshot]]:
+        """Only the snapshot travels."""
+        return Draws, (self._snapshot,)
 
 
 def _placed(job: JobSummary) -> bool:
@@ -116,7 +129,7 @@ def tally(base: Recording, draws: Iterable[Draw]) -> Odds:
     for one in found:
         for task in one.evicted:
             evicted[task] = evicted.get(task, 0) + 1
-    outcomes = dict.fromkeys((one.placed, one.evicted, one.panic) for one in found)
+    outcomes = dict.fromkeys(one.outcome for one in found)
     panics = len([one for one in found if one.panic])
     partings = tuple(_partings(base, found))
     return Odds(len(found), len(outcomes), jobs, tuple(sorted(evicted.items())), partings, panics)
@@ -129,12 +142,14 @@ def _job_odds(job: JobSummary, draws: list[Draw]) -> JobOdds:
 
 
 def _partings(base: Recording, draws: list[Draw]) -> Iterator[PartingCount]:
-    counts: dict[Seq, int] = {}
+    usual = _outcome(base).outcome
+    parted: dict[Seq, list[Draw]] = {}
     for one in draws:
         if one.parts_at is not None:
-            counts[one.parts_at] = counts.get(one.parts_at, 0) + 1
-    for seq in sorted(counts):
-        yield PartingCount(seq, tie_before(base, seq), counts[seq])
+            parted.setdefault(one.parts_at, []).append(one)
+    for seq in sorted(parted):
+        changed = len([one for one in parted[seq] if one.outcome != usual])
+        yield PartingCount(seq, tie_before(base, seq), len(parted[seq]), changed)
 
 
 def tie_before(recording: Recording, seq: Seq) -> Seq | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from enum import Enum, auto
 from typing import ClassVar
 
@@ -20,6 +20,10 @@ class Outcome(Enum):
     """Two runs decided differently."""
     PROBLEMS = auto()
     """The snapshot has problems."""
+    FAILED = auto()
+    """Some of several runs failed; the others are reported."""
+    INTERRUPTED = auto()
+    """Somebody had enough; what was done until then is reported."""
 
 
 class Command(ABC):
@@ -83,3 +87,21 @@ def add_extender(parser: ArgumentParser) -> None:
 def add_json(parser: ArgumentParser) -> None:
     """The switch for programs."""
     parser.add_argument("--json", action="store_true", help="write the answer as one JSON document")
+
+
+def add_workers(parser: ArgumentParser) -> None:
+    """Who does the runs, where there are many."""
+    who = parser.add_mutually_exclusive_group()
+    who.add_argument("-j", "--workers", metavar="N", type=positive, help="worker processes; one per processor")
+    who.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="a Dask scheduler, such as tcp://host:8786, whose workers do the runs; needs the extra dask",
+    )
+
+
+def positive(text: str) -> int:
+    """A number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)

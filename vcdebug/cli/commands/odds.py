@@ -2,57 +2,70 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot
+from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot, add_workers, positive
 from vcdebug.cli.output import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from vcdebug.cli.executors.base import Gathered
+    from vcdebug.debugger.odds import Draw
+    from vcdebug.debugger.odds import Odds as Found
+    from vcdebug.trace.recording import Recording
 
 DRAWS = 50
 
 
 class Odds(Command):
-    """Runs the cycle once per seed, in worker processes."""
+    """Runs the cycle once per seed, in worker processes or on a cluster."""
 
     NAME = "odds"
     HELP = "run the cycle under many draws of what upstream leaves to chance: how often each job is placed"
-    EXITS = "exit status: 0 every draw comes to the same, 2 outcomes differ, 1 error"
+    EXITS = "exit status: 0 every draw comes to the same, 2 outcomes differ, 1 error, 130 interrupted"
 
     def configure(self, parser: ArgumentParser) -> None:
         add_snapshot(parser)
-        parser.add_argument("-n", "--draws", metavar="N", type=_positive, default=DRAWS, help="seeds 1 to N")
-        parser.add_argument("--workers", metavar="N", type=_positive, help="worker processes; one per processor")
+        parser.add_argument("-n", "--draws", metavar="N", type=positive, default=DRAWS, help="seeds 1 to N")
+        add_workers(parser)
         add_edits(parser)
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.executor import executor, processors
-        from vcdebug.cli.progress import count_progress
-        from vcdebug.cli.render import show
-        from vcdebug.cli.reports import odds
         from vcdebug.cli.snapshots import replay_snapshot
-        from vcdebug.debugger.odds import Draw, Draws, portions, tally
+        from vcdebug.debugger.odds import tally
 
         base = replay_snapshot(args.snapshot, complete=args.complete, edits=args.edits).recording
-        workers = min(args.workers or processors(), args.draws)
-        draws: list[Draw] = []
-        results: Iterator[list[Draw]] = executor(workers).run(Draws(base.snapshot), portions(args.draws, workers))
-        with count_progress(output, "draws", args.draws) as done:
-            for some in results:
-                draws += some
-                done(len(some))
-        found = tally(base, draws)
-        if args.json:
-            output.json(odds.document(found, base))
-        else:
-            show(odds.blocks(found, base), output)
+        gathered = _gathered(base, args, output)
+        found = tally(base, gathered.results.values())
+        _report(found, base, args, output)
+        for number, failure in gathered.failures.items():
+            output.narrate(f"draw {number + 1}: {failure.line}")
+        if gathered.interrupted:
+            output.narrate(f"interrupted: {found.draws} of {args.draws} draws were made")
+        if gathered.interrupted:
+            return Outcome.INTERRUPTED
+        if gathered.failures:
+            return Outcome.FAILED
         return Outcome.DONE if found.certain else Outcome.DIFFERENT
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a positive number")
-    return int(text)
+def _gathered(base: Recording, args: Namespace, output: Output) -> Gathered[Draw]:
+    from vcdebug.cli.executors import executor
+    from vcdebug.cli.executors.base import gather
+    from vcdebug.cli.progress import count_progress
+    from vcdebug.debugger.odds import Draws
+
+    where = executor(args.workers, args.draws, args.scheduler)
+    with count_progress(output, "draws", args.draws) as done:
+        return gather(where, Draws(base.snapshot, base), range(1, args.draws + 1), done)
+
+
+def _report(found: Found, base: Recording, args: Namespace, output: Output) -> None:
+    from vcdebug.cli.render import show
+    from vcdebug.cli.reports import odds
+
+    if args.json:
+        output.json(odds.document(found, base, args.draws))
+    elif found.draws:
+        show(odds.blocks(found, base, args.draws), output)

@@ -11,14 +11,23 @@ from vcdebug.views.headline import headline
 from vcdebug.views.path import path_words
 
 JOB_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
-PARTING_HEADS = ("event#", "what is done there without a draw", "draws#", "tie#", "what is drawn before it")
+MAPS = "the order in which maps are visited"
+PARTING_HEADS = (
+    "event#",
+    "what is done there without a draw",
+    "draws#",
+    "other outcome#",
+    "tie#",
+    "what is drawn before it",
+)
 
 
-def blocks(odds: Odds, base: Recording) -> Iterator[Block]:
-    """For people."""
+def blocks(odds: Odds, base: Recording, wanted: int) -> Iterator[Block]:
+    """For people; fewer draws than wanted are said to be so."""
     name = base.snapshot.name or "snapshot"
     outcomes = "every draw comes to the same" if odds.certain else f"{odds.outcomes} different outcomes"
-    yield Line(f"{name}: {odds.draws} draws, {outcomes}", "good" if odds.certain else "bad")
+    draws = f"{odds.draws} draws" if odds.draws == wanted else f"only {odds.draws} of {wanted} draws"
+    yield Line(f"{name}: {draws}, {outcomes}", "good" if odds.certain else "bad")
     if odds.panics:
         yield Line(f"the real scheduler panics in {odds.panics} of them", "bad")
     yield Line("")
@@ -31,6 +40,16 @@ def blocks(odds: Odds, base: Recording) -> Iterator[Block]:
         yield Line("")
         yield Line("where draws part from the cycle without draws", "title")
         yield Grid(PARTING_HEADS, tuple(_parting_row(one, base) for one in odds.partings), 2)
+        yield from _first(odds.first_that_matters, base)
+
+
+def _first(one: PartingCount | None, base: Recording) -> Iterator[Block]:
+    if one is None:
+        return
+    what = _words(base, one.tie) if one.tie is not None else MAPS
+    where = f"event {one.tie}" if one.tie is not None else f"before event {one.seq}"
+    yield Line("")
+    yield Line(f"what matters first: {what} ({where}); {one.changed} draws go elsewhere from there")
 
 
 def _job_rows(odds: Odds) -> Iterator[tuple[str, ...]]:
@@ -41,8 +60,8 @@ def _job_rows(odds: Odds) -> Iterator[tuple[str, ...]]:
 
 
 def _parting_row(one: PartingCount, base: Recording) -> tuple[str, ...]:
-    tie = _words(base, one.tie) if one.tie is not None else "the order in which maps are visited"
-    return str(one.seq), _words(base, one.seq), str(one.draws), str(one.tie or "-"), tie
+    tie = _words(base, one.tie) if one.tie is not None else MAPS
+    return str(one.seq), _words(base, one.seq), str(one.draws), str(one.changed), str(one.tie or "-"), tie
 
 
 def _words(recording: Recording, seq: int) -> str:
@@ -50,10 +69,11 @@ def _words(recording: Recording, seq: int) -> str:
     return f"{' > '.join(path_words(recording, seq))}  {what.what}  {what.outcome.text}".strip()
 
 
-def document(odds: Odds, base: Recording) -> dict[str, object]:
+def document(odds: Odds, base: Recording, wanted: int) -> dict[str, object]:
     """For programs; the keys are a contract."""
     return {
         "draws": odds.draws,
+        "wanted": wanted,
         "outcomes": odds.outcomes,
         "panics": odds.panics,
         "jobs": [
@@ -62,6 +82,13 @@ def document(odds: Odds, base: Recording) -> dict[str, object]:
         ],
         "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
         "partings": [
-            {"seq": one.seq, "text": _words(base, one.seq), "tie": one.tie, "draws": one.draws} for one in odds.partings
+            {
+                "seq": one.seq,
+                "text": _words(base, one.seq),
+                "tie": one.tie,
+                "draws": one.draws,
+                "other_outcome": one.changed,
+            }
+            for one in odds.partings
         ],
     }

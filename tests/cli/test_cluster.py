@@ -1,0 +1,99 @@
+"""Many runs of one function on a real Dask cluster of this machine: a scheduler, two worker processes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import dask
+import pytest
+from distributed import Client, Future, LocalCluster
+
+from tests.cli.runs import Dies, Interrupts, fails_on_three, square
+from tests.cli.transcripts import call
+from vcdebug.cli.executors.base import LOST, gather
+from vcdebug.cli.executors.cluster import Cluster
+
+NAME = "reclaim-across-queues"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where the scheduler listens; workers do not wait long for data of one that is gone."""
+    settings = {"distributed.comm.timeouts.connect": "2s"}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with dask.config.set(settings), LocalCluster(**options) as cluster:
+        yield cluster.scheduler_address
+        cluster.wait_for_workers(2, timeout=60)
+
+
+def ignore(_: int) -> None:
+    """Nobody watches."""
+
+
+def test_results_come_in_the_order_of_the_items_and_each_is_counted(address: str) -> None:
+    counted: list[int] = []
+    gathered = gather(Cluster(address), square, range(40), counted.append)
+    assert [square(item) for item in range(40)] == list(gathered.results.values())
+    assert [1] * 40 == counted
+
+
+def test_a_run_that_fails_is_one_line_and_the_others_count(address: str) -> None:
+    gathered = gather(Cluster(address), fails_on_three, range(6), ignore)
+    assert [0, 1, 2, 5] == list(gathered.results)
+    assert "three: is empty" == gathered.failures[3].line
+    assert gathered.failures[4].line.startswith("ZeroDivisionError: ")
+
+
+def test_a_worker_that_is_killed_midway_loses_no_run(address: str, tmp_path: Path) -> None:
+    gathered = gather(Cluster(address), Dies(tmp_path, 5, 1), range(30), ignore)
+    assert list(range(30)) == list(gathered.results.values())
+    assert {} == gathered.failures
+    assert 1 == len(list(tmp_path.iterdir()))
+
+
+def test_a_run_that_ends_every_worker_fails_alone(address: str, tmp_path: Path) -> None:
+    gathered = gather(Cluster(address), Dies(tmp_path, 2, 99), range(6), ignore)
+    assert [0, 1, 3, 4, 5] == list(gathered.results.values())
+    assert LOST == gathered.failures[2]
+
+
+def test_an_interruption_keeps_what_is_done(address: str) -> None:
+    gathered = gather(Cluster(address), square, Interrupts(after=12), ignore)
+    assert gathered.interrupted
+    assert list(gathered.results.values()) == [square(number + 1) for number in gathered.results]
+
+
+def test_odds_come_to_the_same_on_a_cluster_as_here(address: str) -> None:
+    here = call(["odds", NAME, "-n", "6", "-j", "1", "--json"])
+    assert here == call(["odds", NAME, "-n", "6", "--scheduler", address, "--json"])
+    assert 6 == json.loads(here[1])["draws"]
+
+
+def test_a_cluster_is_sent_nothing_but_bytes_and_text(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = Client.submit
+    sent: list[object] = []
+
+    def submitted(
+        client: Client, function: Callable[..., bytes], *arguments: object, **options: object
+    ) -> Future[bytes]:
+        sent.extend(arguments)
+        return submit(client, function, *arguments, **options)
+
+    monkeypatch.setattr(Client, "submit", submitted)
+    assert 2 == call(["odds", NAME, "-n", "8", "--scheduler", address])[0]
+    assert {bytes, str, Future} == {type(argument) for argument in sent}
+
+
+def test_an_address_where_nobody_listens_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vcdebug.cli.executors.cluster.PATIENCE_SECONDS", 0.2)
+    expected = "vcdebug: tcp://127.0.0.1:1: no Dask scheduler answers; an address looks like tcp://host:8786\n"
+    assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])
+
+
+def test_without_the_extra_a_scheduler_is_one_line_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    expected = "vcdebug: --scheduler needs the extra dask; install it with: pip install 'vcdebug[dask]'\n"
+    assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])

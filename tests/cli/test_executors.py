@@ -1,0 +1,70 @@
+"""Many runs of one function, in this process and in worker processes."""
+
+from __future__ import annotations
+
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+
+from tests.cli.runs import Dies, Interrupts, fails_on_three, square
+from vcdebug.cli.executors import executor
+from vcdebug.cli.executors.base import ATTEMPTS, LOST, Executor, gather
+from vcdebug.cli.executors.here import Here
+from vcdebug.cli.executors.processes import Processes
+
+EXECUTORS = (Here(), Processes(2))
+
+
+def ignore(_: int) -> None:
+    """Nobody watches."""
+
+
+@pytest.mark.parametrize("where", EXECUTORS, ids=lambda one: type(one).__name__)
+def test_results_come_in_the_order_of_the_items_and_each_is_counted(where: Executor) -> None:
+    counted: list[int] = []
+    gathered = gather(where, square, range(20), counted.append)
+    assert [square(item) for item in range(20)] == list(gathered.results.values())
+    assert [1] * 20 == counted
+    assert ({}, False) == (gathered.failures, gathered.interrupted)
+
+
+@pytest.mark.parametrize("where", EXECUTORS, ids=lambda one: type(one).__name__)
+def test_a_run_that_fails_is_one_line_and_the_others_count(where: Executor) -> None:
+    gathered = gather(where, fails_on_three, range(6), ignore)
+    assert [0, 1, 2, 5] == list(gathered.results)
+    assert [3, 4] == list(gathered.failures)
+    assert "three: is empty" == gathered.failures[3].line
+    assert gathered.failures[4].line.startswith("ZeroDivisionError: ")
+
+
+def test_no_items_are_no_answers() -> None:
+    assert {} == gather(Processes(2), square, [], ignore).results
+
+
+def test_a_lost_worker_loses_no_run(tmp_path: Path) -> None:
+    gathered = gather(Processes(2), Dies(tmp_path, 5, 1), range(12), ignore)
+    assert list(range(12)) == list(gathered.results.values())
+    assert 1 == len(list(tmp_path.iterdir()))
+
+
+def test_a_run_that_ends_every_worker_fails_alone(tmp_path: Path) -> None:
+    gathered = gather(Processes(2), Dies(tmp_path, 5, 99), range(8), ignore)
+    assert [0, 1, 2, 3, 4, 6, 7] == list(gathered.results.values())
+    assert LOST == gathered.failures[5]
+    assert ATTEMPTS == len(list(tmp_path.iterdir()))
+
+
+@pytest.mark.parametrize("where", EXECUTORS, ids=lambda one: type(one).__name__)
+def test_an_interruption_keeps_what_is_done_and_leaves_no_worker(where: Executor) -> None:
+    gathered = gather(where, square, Interrupts(after=6), ignore)
+    assert gathered.interrupted
+    assert list(gathered.results.values()) == [square(number + 1) for number in gathered.results]
+    assert 0 < len(gathered.results) <= 6
+    assert [] == active_children()
+
+
+def test_one_worker_or_one_run_needs_no_process() -> None:
+    assert isinstance(executor(1, 50), Here)
+    assert isinstance(executor(8, 1), Here)
+    assert isinstance(executor(2, 50), Processes)

@@ -1,0 +1,68 @@
+"""Many runs of one function: what an executor promises, and how its answers are gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from vcdebug.cli.failure import Failure
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+ATTEMPTS = 3
+"""Workers that one run may cost before it counts as failed."""
+
+
+class Answer(NamedTuple, Generic[Result]):
+    """What came of one item."""
+
+    number: int
+    """Its place among the items, from 0."""
+    result: Result | Failure
+
+
+class Executor(Protocol):
+    """Runs a function on every item; both travel pickled, and a worker keeps the function from one item to the next."""
+
+    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:
+        """One answer per item, as they are ready; a failed run is an answer, and a lost worker's run is done again."""
+        ...
+
+
+LOST = Failure("each worker that took it ended, perhaps for want of memory")
+"""A run that nobody survives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered(Generic[Result]):
+    """All answers in the order of the items, whatever was ready first."""
+
+    results: Mapping[int, Result]
+    failures: Mapping[int, Failure]
+    interrupted: bool
+    """Whether somebody did not want to wait for the rest."""
+
+
+def gather(
+    executor: Executor, function: Callable[[Item], Result], items: Iterable[Item], done: Callable[[int], None]
+) -> Gathered[Result]:
+    """Run everything and tell `done` of each answer; Ctrl-C keeps what there is."""
+    found: dict[int, Result | Failure] = {}
+    interrupted = False
+    try:
+        with closing(executor.run(function, items)) as answers:
+            for answer in answers:
+                found[answer.number] = answer.result
+                done(1)
+    except KeyboardInterrupt:
+        interrupted = True
+    results, failures = {}, {}
+    for number, result in sorted(found.items(), key=lambda pair: pair[0]):
+        if isinstance(result, Failure):
+            failures[number] = result
+        else:
+            results[number] = result
+    return Gathered(results, failures, interrupted)

@@ -1,0 +1,162 @@
+"""The workers of a Dask cluster. Its scheduler sees bytes only; workers unpack them, replay, and answer in bytes."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+
+from vcdebug import __version__
+from vcdebug.cli.executors.base import LOST, Answer, Item, Result
+from vcdebug.cli.failure import attempt
+from vcdebug.errors import UnsupportedError, VcdebugError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+PATIENCE_SECONDS = 10
+"""How long the scheduler may take to answer at all."""
+AHEAD = 2
+"""Runs that wait at the cluster for each that is under way: no worker idles, and few snapshots lie there at once."""
+COMPUTED_AGAIN = ("lost", "pending")
+"""A run was over, its worker left before the result was fetched, and the cluster does it once more."""
+_TURN = Lock()
+
+
+class Cluster:
+    """A Dask cluster by the address of its scheduler; a worker that leaves takes no run with it."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:
+        with _connected(self._address) as client:
+            campaign = _Campaign(client, self._address, function, items)
+            try:
+                yield from campaign.answers()
+            finally:
+                campaign.end()
+
+
+class _Task(NamedTuple, Generic[Item]):
+    number: int
+    item: Item
+    alone: bool
+    """Whether nothing else is under way: if its worker is lost again, it is to blame."""
+
+
+class _Campaign(Generic[Item, Result]):
+    """The runs of one call, on their way through the cluster."""
+
+    def __init__(self, client: Client, address: str, function: Callable[[Item], Result], items: Iterable[Item]) -> None:
+        from distributed import as_completed
+
+        self._client = client
+        self._address = address
+        # As a task of its own and not scattered: if the worker that holds it leaves, the cluster makes it again.
+        self._function = client.submit(keep, pickle.dumps(function), pure=False)
+        self._fresh = enumerate(items)
+        self._tasks: dict[Future[bytes], _Task[Item]] = {}
+        self._completed = as_completed(loop=client.loop)
+        self._suspects: list[_Task[Item]] = []
+
+    def answers(self) -> Generator[Answer[Result]]:
+        """All answers; those whose workers were lost again and again at the end, each alone."""
+        for number, item in self._fresh:
+            self._submit(_Task(number, item, alone=False))
+            if len(self._tasks) >= self._most():
+                break
+        yield from self._arriving()
+        for suspect in self._suspects:
+            self._submit(suspect._replace(alone=True))
+            yield from self._arriving()
+
+    def end(self) -> None:
+        """What is not done is not wanted any more."""
+        self._client.cancel([self._function, *self._tasks], force=True)
+
+    def _most(self) -> int:
+        workers: int = sum(self._client.nthreads().values())
+        return AHEAD * max(1, workers) + 1
+
+    def _arriving(self) -> Generator[Answer[Result]]:
+        """Until nothing is under way; a fresh run for each that is over."""
+        for future in self._completed:
+            if future.status in COMPUTED_AGAIN:
+                self._completed.add(future)
+                continue
+            task = self._tasks.pop(future)
+            answer = self._answer(future, task)
+            if answer is None:
+                self._suspects.append(task)
+            else:
+                yield answer
+            for number, item in islice(self._fresh, 1):
+                self._submit(_Task(number, item, alone=False))
+
+    def _submit(self, task: _Task[Item]) -> None:
+        data = pickle.dumps(task.item)
+        future = self._client.submit(work, __version__, self._function, data, pure=False, priority=-task.number)
+        self._tasks[future] = task
+        self._completed.add(future)
+
+    def _answer(self, future: Future[bytes], task: _Task[Item]) -> Answer[Result] | None:
+        """None where the cluster gave up because of lost workers, which need not be this run's fault."""
+        from distributed.scheduler import KilledWorker
+
+        if future.status == "finished":
+            return Answer(task.number, pickle.loads(future.result()))
+        if future.status != "error":
+            raise VcdebugError("the Dask scheduler has left", where=self._address)
+        error = future.exception()
+        if not isinstance(error, KilledWorker):
+            raise VcdebugError(f"a worker of the cluster cannot do it: {type(error).__name__}: {error}", NEEDS)
+        return Answer(task.number, LOST) if task.alone else None
+
+
+NEEDS = f"its scheduler and its workers need vcdebug {__version__} installed"
+
+
+def keep(function: bytes) -> bytes:
+    """The pickled function, once per worker that needs it."""
+    return function
+
+
+def work(version: str, function: bytes, item: bytes) -> bytes:
+    """One run on a worker: pickled item in, pickled result or Failure out; one at a time in a process."""
+    if version != __version__:
+        raise VcdebugError(f"it has vcdebug {__version__}, and was asked by {version}")
+    with _TURN:
+        return pickle.dumps(attempt(partial(_call, function, item)))
+
+
+def _call(function: bytes, item: bytes) -> Any:
+    return _unpacked(function)(pickle.loads(item))
+
+
+@lru_cache(maxsize=1)
+def _unpacked(function: bytes) -> Callable[[Any], Any]:
+    """The same object for every run, so that it may keep what it found."""
+    unpacked: Callable[[Any], Any] = pickle.loads(function)
+    return unpacked
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Client]:
+    """A client of the cluster; raises VcdebugError where none answers."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise UnsupportedError(
+            "--scheduler needs the extra dask", "install it with: pip install 'vcdebug[dask]'"
+        ) from error
+    try:
+        client = Client(address, timeout=PATIENCE_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise VcdebugError("no Dask scheduler answers", "an address looks like tcp://host:8786", address) from error
+    with client:
+        yield client

@@ -1,0 +1,128 @@
+"""Worker processes on this machine; the run of one that ends is given to another."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Generic, NamedTuple
+
+from vcdebug.cli.executors.base import ATTEMPTS, LOST, Answer, Item, Result
+from vcdebug.cli.failure import attempt
+
+# A fresh interpreter inherits no thread, no lock and no pipe of ours: a worker notices when we are gone.
+CONTEXT = get_context("spawn")
+
+
+class Processes:
+    """Worker processes, each busy with one item at a time."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:
+        crew = _Crew(function, items)
+        try:
+            while crew.put_to_work(self._workers):
+                yield from crew.answers()
+        finally:
+            crew.dismiss()
+
+
+class _Task(NamedTuple, Generic[Item]):
+    number: int
+    item: Item
+    workers_lost: int
+
+
+class _Worker(Generic[Item, Result]):
+    """One process and the task that it has."""
+
+    def __init__(self, function: Callable[[Item], Result]) -> None:
+        self.connection, theirs = CONTEXT.Pipe()
+        self.process = CONTEXT.Process(target=_work, args=(function, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.task: _Task[Item] | None = None
+
+    def give(self, task: _Task[Item]) -> None:
+        """Hand over a task; a process that has just ended shows when its answer is read."""
+        self.task = task
+        try:
+            self.connection.send((task.number, task.item))
+        except OSError:
+            return
+
+    def end(self) -> None:
+        """Do not wait for what it is doing."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+class _Crew(Generic[Item, Result]):
+    """The workers of one run, and what is left to do."""
+
+    def __init__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> None:
+        self._function = function
+        self._fresh = enumerate(items)
+        self._again: deque[_Task[Item]] = deque()
+        self._workers: list[_Worker[Item, Result]] = []
+
+    def put_to_work(self, most: int) -> bool:
+        """Give every idle worker a task, hire while there are more; False when all is done."""
+        for worker in self._workers:
+            if worker.task is None and (task := self._next()) is not None:
+                worker.give(task)
+        while len(self._workers) < most and (task := self._next()) is not None:
+            hired = _Worker(self._function)
+            self._workers.append(hired)
+            hired.give(task)
+        return any(worker.task is not None for worker in self._workers)
+
+    def answers(self) -> Generator[Answer[Result]]:
+        """Of at least one worker, or the loss of one."""
+        busy = {worker.connection: worker for worker in self._workers if worker.task is not None}
+        ready = wait(list(busy))
+        for worker in [worker for connection, worker in busy.items() if connection in ready]:
+            task, worker.task = worker.task, None
+            if task is None:
+                continue
+            try:
+                yield Answer(task.number, worker.connection.recv())
+            except (EOFError, OSError):
+                yield from self._replace(worker, task)
+
+    def dismiss(self) -> None:
+        """End every worker, busy or not."""
+        for worker in self._workers:
+            worker.end()
+
+    def _next(self) -> _Task[Item] | None:
+        if self._again:
+            return self._again.popleft()
+        fresh = next(self._fresh, None)
+        return _Task(*fresh, 0) if fresh is not None else None
+
+    def _replace(self, worker: _Worker[Item, Result], task: _Task[Item]) -> Generator[Answer[Result]]:
+        worker.end()
+        self._workers.remove(worker)
+        times = task.workers_lost + 1
+        if times == ATTEMPTS:
+            yield Answer(task.number, LOST)
+        else:
+            self._again.append(task._replace(workers_lost=times))
+
+
+def _work(function: Callable[[Item], Result], connection: Connection) -> None:
+    """A worker's life: items in, answers out; Ctrl-C is for the one who waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            _, item = connection.recv()
+        except EOFError:
+            return
+        connection.send(attempt(partial(function, item)))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.framework.record import PopEvent
 from vcdebug.model.names import Seq
@@ -33,6 +34,7 @@ from vcdebug.views.moment import moment
 from vcdebug.views.nodes import node_detail, nodes
 from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
+from vcdebug.views.queue_page import cluster_page, queue_page
 from vcdebug.views.queues import queues
 from vcdebug.views.statement import statement
 
@@ -102,6 +104,25 @@ def racks(recording: Recording) -> Recording:
     return replay(replace(recording.snapshot, objects=objects))
 
 
+@cache
+def departments() -> Recording:
+    """capacity's tree: two teams below a department, one of them above what it deserves, and a queue beside it."""
+    queues_of_tree = [
+        queue("root"),
+        queue("science", parent="root", capability={"cpu": "12"}, deserved={"cpu": "8"}),
+        queue("vision", parent="science", guarantee={"cpu": "2"}, deserved={"cpu": "4", "memory": "10Gi"}),
+        queue("speech", parent="science", deserved={"cpu": "4"}),
+        queue("web", parent="root", deserved={"cpu": "4"}, reclaimable=False),
+    ]
+    jobs = [
+        [pod_group("held", queue="vision", phase="Running", min_resources={"cpu": "3"}), *pods("held", 6, on="n1")],
+        [pod_group("page", queue="web", phase="Running"), *pods("page", 5, on="n1")],
+        [pod_group("asr", queue="speech", phase="Pending", min_resources={"cpu": "2"}), *pods("asr", 2)],
+    ]
+    conf = conf_of("gang", "capacity overcommit", arguments={"capacity": {"enableHierarchy": "true"}})
+    return replay(cluster(node("n1", cpu="16", memory="64Gi"), queues_of_tree, *jobs, conf=conf))
+
+
 def hyper_node(name: str, tier: int, kind: str, *members: str) -> Manifest:
     selectors = [{"type": kind, "selector": {"exactMatch": {"name": member}}} for member in members]
     spec = {"tier": tier, "members": selectors}
@@ -142,6 +163,11 @@ CASES: list[tuple[str, str, str, View]] = [
     ("jobs", BLOCKED, "statement pipeline", jobs),
     ("nodes", BLOCKED, "statement pipeline", nodes),
     ("queues", RECLAIM, "victim", queues),
+    ("queue-page", QUOTA, "enqueue reject", lambda recording, seq: queue_page(recording, seq, "team-vision")),
+    ("queue-page-without-job", QUOTA, "start", lambda recording, seq: queue_page(recording, seq, "default")),
+    ("queue-page-capacity", QUOTA, "start", lambda _, seq: queue_page(departments(), seq, "vision")),
+    ("queues-tree", QUOTA, "start", lambda _, seq: queues(departments(), seq)),
+    ("cluster-page", QUOTA, "enqueue reject", cluster_page),
     ("job-page", BLOCKED, "victim", first_job),
     ("node-page", BLOCKED, "victim", first_node),
     ("problems", BLOCKED, "victim", lambda recording, _: problems(recording)),

@@ -7,10 +7,16 @@ from typing import Literal
 
 from vcdebug.model.resource import Resource
 
+
+class Ratio(float):
+    """A number without a unit in a line of amounts."""
+
+
 Figure = float | int | str | bool | Resource | None
 """One number or word; amounts per dimension only where a term is not itself a dimension."""
-Verdict = bool | int | tuple[str, ...] | None
-"""As the trace writes a hook's result; for JobValid whether it passes, for operations whether the books agree."""
+Verdict = bool | int | float | tuple[str, ...] | Resource | None
+"""As the trace writes a hook's result or a plugin's figure; for JobValid whether it passes, for operations whether the
+books agree."""
 TermKind = Literal["dimension", "check", "task", "queue"]
 
 

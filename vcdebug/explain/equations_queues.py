@@ -26,7 +26,11 @@ PODS_IGNORED = "pods are not compared here"
 
 def overused(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Is everything that the queue deserves used up?"""
-    queue = event.subject[0][1]
+    return queue_overused(recording, seq, event.subject[0][1])
+
+
+def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
+    """As proportion would answer Overused before an event."""
     deserved, allocated = _amounts(recording, seq, queue, "deserved", "allocated")
     terms = tuple(
         Term(name, (amount, allocated.get(name)), at_most(amount, allocated.get(name)))

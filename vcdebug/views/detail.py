@@ -11,6 +11,7 @@ from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare
 from vcdebug.views.nodes import node_detail
 from vcdebug.views.outcome import outcome
+from vcdebug.views.queue_page import cluster_page, queue_page
 
 FIELD_COLUMNS = (Column("column"), Column("whole text", flexible=True))
 TASK_COLUMNS = (
@@ -33,9 +34,13 @@ def cell_detail(table: Table, row: Row, column: int) -> Table:
 
 
 def subject_detail(recording: Recording, seq: Seq, kind: str, name: str) -> Table | None:
-    """A node's or a job's page; a task leads to its job's."""
+    """A node's, queue's or job's page; a task leads to its job's."""
     if kind == "node" and name in recording.session.nodes:
         return node_detail(recording, seq, name)
+    if kind == "queue" and name in recording.session.queues:
+        return queue_page(recording, seq, name)
+    if kind == "cluster":
+        return cluster_page(recording, seq)
     if kind == "task":
         kind, name = "job", recording.owners.jobs.get(name, "")
     if kind == "job" and name in recording.session.jobs:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from vcdebug.explain.equation import Equation, Figure, Term
+from vcdebug.explain.equation import Equation, Figure, Ratio, Term
 from vcdebug.explain.equations import equation as explain
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -24,14 +25,19 @@ def equation(recording: Recording, seq: Seq) -> Table:
     """The event's own arithmetic, else the room on the node that is being tried."""
     found = explain(recording, seq)
     if found is not None:
-        return _table(found)
+        return _titled(equation_table(found))
     node, task = (recording.tree.around(seq, level) for level in (Level.NODE, Level.TASK))
     if node is not None and task is not None and node.name in recording.session.nodes:
         return room(recording, seq, task.name, node.name)
     return Table(TITLE, foot=(line(muted("no arithmetic behind this event")),))
 
 
-def _table(found: Equation) -> Table:
+def _titled(table: Table) -> Table:
+    return replace(table, title=f"{TITLE}  {table.title}")
+
+
+def equation_table(found: Equation) -> Table:
+    """One row per term under the formula, the deciding one marked."""
     columns = (
         Column(""),
         Column(FIRST_COLUMN[found.kind]),
@@ -41,7 +47,7 @@ def _table(found: Equation) -> Table:
     rows = [_row(found, term) for term in found.terms]
     head = (line(muted(short_names(found.formula))),)
     return Table(
-        f"{TITLE}  {short_names(found.title)}",
+        short_names(found.title),
         columns,
         rows,
         head=head,
@@ -52,13 +58,21 @@ def _table(found: Equation) -> Table:
 
 def short_names(text: str) -> str:
     """Words without the namespaces of jobs and tasks."""
-    return " ".join(bare(word) if "/" in word and not word.startswith("nvidia") else word for word in text.split(" "))
+    return " ".join(bare(word) if _is_name(word) else word for word in text.split(" "))
+
+
+def _is_name(word: str) -> bool:
+    """`namespace/name`, and neither a device nor a sign of division."""
+    return "/" in word and word != "/" and not word.startswith("nvidia")
 
 
 def _row(found: Equation, term: Term) -> Row:
     decides = term.name == found.deciding
-    mark = muted("–") if term.holds is None else Piece(YES, "good") if term.holds else Piece(NO, "bad")
-    style: Style = "muted" if term.holds is None else "strong" if decides else ""
+    judged = any(each.holds is not None for each in found.terms)
+    mark = (
+        muted("–" if judged else "") if term.holds is None else Piece(YES, "good") if term.holds else Piece(NO, "bad")
+    )
+    style: Style = "strong" if decides else "muted" if judged and term.holds is None else ""
     cells = (
         mark,
         Piece(f"{_name(found, term)} {DECIDES if decides else ''}".rstrip(), style),
@@ -93,6 +107,8 @@ def figure_text(found: Equation, term: Term, figure: Figure) -> str:
         return "–"
     if isinstance(figure, Resource):
         return resource_text(figure)
+    if isinstance(figure, Ratio):
+        return number(figure)
     if isinstance(figure, float):
         return amount(term.name.split(" ")[-1], figure) if found.kind == "dimension" else number(figure)
     if isinstance(figure, bool):

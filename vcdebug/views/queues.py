@@ -1,89 +1,152 @@
-"""The queues as they stand at an event, with the figures of the plugin that shares out."""
+"""The queues as they stand at an event, as a tree, with the figures of the plugin that shares out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
+from vcdebug.explain.borrowing import Pair, pairs, surplus
+from vcdebug.explain.ledger import OVERCOMMIT
+from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, spoilt
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, figure, short_name
-from vcdebug.views.base import Column, Piece, Row, Style, Table, line, muted
+from vcdebug.views.base import NO, Column, Line, Piece, Row, Style, Table, line, muted
 
-SHARERS = ("proportion", "capacity")
 FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 COLUMNS = (
     Column("queue", flexible=True),
     Column("dim"),
     Column("alloc", right=True),
     Column("deserved", right=True),
+    Column("share", right=True),
     Column("request", right=True),
     Column("inqueue", right=True),
-    Column("capability", right=True),
-    Column("share", right=True),
+    Column("limit", right=True),
     Column("weight", right=True),
 )
 STATE = Column("state", flexible=True)
+MOST_PAIRS = 6
+NOTHING: Final = Resource()
+NO_SHARER = "no plugin shares out: neither proportion nor capacity is configured"
+SPOILT = f"{NO} capacity gave up on its tree of queues: these figures are as far as it got, and everything is refused"
 
 
 def queues(recording: Recording, seq: Seq, current: str = "") -> Table:
-    """Every queue, one row per dimension, with the dimension that holds most of its deserved marked."""
-    state = recording.timeline.state_at(seq)
-    plugin = next((name for name in SHARERS if name in state.books), "")
-    rows: list[Row] = []
-    for name in recording.session.queues:
-        rows += _rows(recording, name, _figures(state, plugin, name))
+    """Every queue, one row per dimension; the dimension of its share is named, children stand below parents."""
+    state, plugin = recording.timeline.state_at(seq), sharer(recording)
+    rows = [row for place in places(recording) for row in _rows(recording, seq, place, _figures(state, plugin, place))]
+    rows += _cluster_rows(state)
     columns: tuple[Column, ...] = (*COLUMNS, STATE)
     if not any(row.cells[-1].text for row in rows):
         columns, rows = COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]
-    foot = () if plugin else (line(muted("no plugin shares out: neither proportion nor capacity is configured")),)
+    foot = tuple(_foot(recording, seq, plugin))
     return Table("Queues", columns, rows, foot=foot, current=f"{current} cpu" if current else "")
 
 
-def _figures(state: ClusterState, plugin: str, name: QueueName) -> Mapping[str, Any]:
+def _foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[Line]:
     if not plugin:
-        return {}
-    books = state.books[plugin]
-    return books.get(name, {})
+        yield line(muted(NO_SHARER))
+        return
+    if spoilt(recording):
+        yield line(Piece(SPOILT, "bad"))
+        return
+    lines = list(pair_lines(pairs(recording, seq)))
+    yield from lines[:MOST_PAIRS]
+    if len(lines) > MOST_PAIRS:
+        yield line(muted(f"+{len(lines) - MOST_PAIRS} more"))
 
 
-def _rows(recording: Recording, name: QueueName, figures: Mapping[str, Any]) -> list[Row]:
-    queue = recording.session.queues[name]
-    amounts = {key: figures[key] for key in FIGURES if isinstance(figures.get(key), Resource)}
-    share = figures.get("share")
-    state = Piece(_state(recording, name), "warn")
-    rows: list[Row] = []
+def pair_lines(found: Sequence[Pair]) -> Iterator[Line]:
+    """Who lacks what it deserves, and who holds more than that: a line for each two queues."""
+    together: dict[tuple[QueueName, QueueName], list[Pair]] = {}
+    for pair in found:
+        together.setdefault((pair.starved, pair.above), []).append(pair)
+    for (starved, above), entries in together.items():
+        lacks = _listed([(pair.dimension, pair.lacks) for pair in entries])
+        start = (Piece(f"{NO} {starved}", "bad"), Piece(f" lacks {lacks} of what it deserves; "))
+        if not above:
+            yield line(*start, muted("nobody holds more of it than it deserves"))
+            continue
+        more = _listed([(pair.dimension, pair.surplus) for pair in entries])
+        reclaim = "" if entries[0].reclaimable else ", but is not reclaimable"
+        yield line(*start, Piece(f"▲ {above}", "warn"), f" holds {more} more than it deserves{reclaim}")
+
+
+def _listed(amounts: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{short_name(name)} {amount(name, value)}" for name, value in amounts)
+
+
+def _figures(state: ClusterState, plugin: str, place: Place) -> Mapping[str, Any]:
+    return state.books[plugin].get(place.name, {}) if plugin else {}
+
+
+def _rows(recording: Recording, seq: Seq, place: Place, figures: Mapping[str, Any]) -> Iterator[Row]:
+    name = place.name
+    amounts = amounts_of(figures)
+    state = Piece(state_words(recording, name), "warn")
     for index, dim in enumerate(_dimensions(amounts)):
         first = index == 0
         cells = (
-            Piece(name if first else "", "strong"),
+            Piece("  " * place.depth + name if first else "", "strong"),
             muted(short_name(dim)),
-            _allocated(amounts, dim),
-            *(_amount(amounts, key, dim) for key in ("deserved", "request", "inqueue")),
+            _allocated(sharer(recording), amounts, dim),
+            _amount(amounts, "deserved", dim),
+            Piece(_share(recording, seq, name, figures) if first else ""),
+            *(_amount(amounts, key, dim) for key in ("request", "inqueue")),
             _limit(amounts, dim),
-            Piece(("–" if share is None else figure(share)) if first else ""),
-            Piece(str(queue.weight) if first else ""),
+            Piece(str(recording.session.queues[name].weight) if first else ""),
             state if first else Piece(""),
         )
-        rows.append(Row(f"{name} {dim}", cells, subject=("queue", name)))
-    return rows
+        yield Row(f"{name} {dim}", cells, subject=("queue", name))
+
+
+def amounts_of(figures: Mapping[str, Any]) -> dict[str, Resource]:
+    """The figures that are amounts."""
+    return {key: figures[key] for key in FIGURES if isinstance(figures.get(key), Resource)}
+
+
+def _share(recording: Recording, seq: Seq, name: str, figures: Mapping[str, Any]) -> str:
+    """The share, and the dimension that it comes from."""
+    if figures.get("share") is None:
+        return "–"
+    found = queue_share(recording, seq, name)
+    where = f" {short_name(found.deciding)}" if found.deciding else ""
+    return f"{figure(figures['share'])}{where}"
+
+
+def _cluster_rows(state: ClusterState) -> Iterator[Row]:
+    """What overcommit holds against the whole cluster."""
+    books = state.books.get(OVERCOMMIT)
+    if books is None:
+        return
+    figures = books[""]
+    for index, dim in enumerate(_dimensions({"inqueue": figures["inqueue"], "idle": figures["idle"]})):
+        idle, held = (amount(dim, figures[key].get(dim)) for key in ("idle", "inqueue"))
+        name = Piece("cluster" if index == 0 else "", "strong")
+        words = f"idle at {figures['factor']:g}× (overcommit)" if index == 0 else ""
+        nothing = muted("–")
+        cells = (name, muted(short_name(dim)), nothing, nothing, Piece(""), nothing, Piece(held), Piece(idle))
+        yield Row(f"cluster {dim}", (*cells, Piece(""), muted(words)), subject=("cluster", OVERCOMMIT))
 
 
 def _dimensions(amounts: Mapping[str, Resource]) -> list[str]:
     found: dict[str, None] = dict.fromkeys(("cpu", "memory"))
-    for resource in amounts.values():
+    for key in ("guarantee", "deserved", "allocated", "request", "inqueue", "idle"):
+        resource = amounts.get(key, NOTHING)
         found.update((n, None) for n, v in resource.items() if v and n != PODS and not n.startswith("attachable"))
     return list(found)
 
 
-def _state(recording: Recording, name: QueueName) -> str:
+def state_words(recording: Recording, name: str) -> str:
+    """What is unusual about a queue."""
     queue = recording.session.queues[name]
     parts = [] if queue.state in ("", "Open") else [queue.state]
     if not queue.reclaimable:
         parts.append("not reclaimable")
-    if queue.parent and queue.parent != "root":
+    if queue.parent and queue.parent != "root" and capacity_tree(recording) is None:
         parts.append(f"child of {queue.parent}")
     return ", ".join(parts)
 
@@ -92,11 +155,11 @@ def _amount(amounts: Mapping[str, Resource], key: str, dim: str) -> Piece:
     return Piece(amount(dim, amounts[key].get(dim))) if key in amounts else muted("–")
 
 
-def _allocated(amounts: Mapping[str, Resource], dim: str) -> Piece:
+def _allocated(plugin: str, amounts: Mapping[str, Resource], dim: str) -> Piece:
     if "allocated" not in amounts:
         return muted("–")
     held = amounts["allocated"].get(dim)
-    over = "deserved" in amounts and held > amounts["deserved"].get(dim)
+    over = "deserved" in amounts and surplus(plugin, amounts["deserved"], amounts["allocated"], dim) > 0
     style: Style = "warn" if over else ""
     return Piece(f"{'▲ ' if over else ''}{amount(dim, held)}", style)
 

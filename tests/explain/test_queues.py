@@ -1,0 +1,173 @@
+"""Every figure of a queue, told with its derivation, is the figure that the session held."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods, queue
+from tests.golden.test_replay import corpus
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.explain.borrowing import pairs
+from vcdebug.explain.deserving import dealt
+from vcdebug.explain.ledger import OVERCOMMIT, ledger, total
+from vcdebug.explain.queues import PROPORTION, places, queue_share, real_capability, sharer, spoilt, stated_deserved
+from vcdebug.model.resource import Resource, deep_equal
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+
+def names(recording: Recording) -> list[str]:
+    """Queues of which the sharing plugin keeps figures."""
+    return [name for name in recording.timeline.figures.get(sharer(recording), {}) if name]
+
+
+def moments(recording: Recording) -> Iterator[int]:
+    """After the opening, after each admission, and at the end."""
+    yield 1
+    yield from (seq + 1 for seq in recording.index.at_point("JobEnqueued"))
+    yield len(recording)
+
+
+def equal(expected: Resource, actual: object) -> bool:
+    assert isinstance(actual, Resource)
+    return deep_equal(expected, actual)
+
+
+def wrong(recording: Recording) -> Iterator[str]:
+    """Figures whose derivation comes to something else; of a tree that is not in force nothing is derived."""
+    if spoilt(recording):
+        derived = [real_capability(recording, name) or stated_deserved(recording, name) for name in names(recording)]
+        yield from (str(found) for found in derived if found is not None)
+        return
+    plugin, opening = sharer(recording), recording.timeline.state_at(0)
+    for name in names(recording):
+        limit = real_capability(recording, name)
+        if limit is None or not equal(opening.amount(plugin, name, "realCapability"), limit.verdict):
+            yield f"{name}: {limit}"
+        if plugin == PROPORTION:
+            portions = dealt(recording)[name]
+            deserved: object = portions[-1].deserved if portions else Resource()
+        else:
+            found = stated_deserved(recording, name)
+            deserved = found.verdict if found is not None else None
+        if not equal(opening.amount(plugin, name, "deserved"), deserved):
+            yield f"{name} deserves {opening.amount(plugin, name, 'deserved')}, not {deserved}"
+        for seq in moments(recording):
+            yield from wrong_at(recording, seq, plugin, name)
+    if OVERCOMMIT in recording.timeline.figures:
+        for seq in moments(recording):
+            state = recording.timeline.state_at(seq)
+            if not equal(state.amount(OVERCOMMIT, "", "inqueue"), total(ledger(recording, seq))):
+                yield f"overcommit at {seq}: {ledger(recording, seq)}"
+
+
+def wrong_at(recording: Recording, seq: int, plugin: str, name: str) -> Iterator[str]:
+    state = recording.timeline.state_at(seq)
+    share = queue_share(recording, seq, name)
+    if share.verdict != state.figure(plugin, name, "share"):
+        yield f"share of {name} at {seq}: {share}"
+    if not equal(state.amount(plugin, name, "inqueue"), total(ledger(recording, seq, name))):
+        yield f"inqueue of {name} at {seq}: {state.amount(plugin, name, 'inqueue')}, not {ledger(recording, seq, name)}"
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_each_derivation_comes_to_what_the_session_held(name: str) -> None:
+    assert [] == list(wrong(golden(name)))
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
+def test_each_derivation_of_the_corpus_comes_to_what_the_session_held(case: object) -> None:
+    assert [] == list(wrong(replay(load(str(case)))))
+
+
+def test_the_largest_fraction_names_its_dimension() -> None:
+    recording = bundled("reclaim-across-queues")
+    found = queue_share(recording, 1, "team-nlp")
+    assert (1.25, "nvidia.com/gpu") == (found.verdict, found.deciding)
+
+
+def three_queues(conf: str) -> Recording:
+    """Ten cores for weights 1, 2 and 3, of which the second wants one core only."""
+    return replay(
+        cluster(
+            node("n1", cpu="10", memory="100G"),
+            [queue(name, weight=weight) for name, weight in (("a", 1), ("b", 2), ("c", 3))],
+            *([pod_group(name, queue=name), *pods(name, count)] for name, count in (("a", 20), ("b", 1), ("c", 20))),
+            conf=conf,
+        )
+    )
+
+
+def test_the_rounds_say_what_was_dealt_and_what_held_a_queue_back() -> None:
+    recording = three_queues(conf_of("gang proportion"))
+    portions = dealt(recording)
+    first, second = portions["a"][:2]
+    assert (1, 1, 6, 10000.0) == (first.round, first.weight, first.total_weight, first.remaining.milli_cpu)
+    assert ("its part by weight", "its request") == (first.decides("cpu"), portions["b"][0].decides("cpu"))
+    assert [True] == [portion.satisfied for portion in portions["b"]]
+    assert 4 == second.total_weight
+    assert second.remaining.milli_cpu == pytest.approx(10000 - 10000 / 6 - 1000 - 5000)
+
+
+def test_capacity_names_what_bounds_a_queue() -> None:
+    queues = [
+        queue("a", capability={"cpu": "4"}, deserved={"cpu": "6"}),
+        queue("b", guarantee={"cpu": "3"}, deserved={"cpu": "2"}),
+    ]
+    jobs = [[pod_group(name, queue=name), *pods(name, 1)] for name in ("a", "b")]
+    recording = replay(cluster(node("n1", cpu="10"), queues, *jobs, conf=conf_of("gang capacity")))
+    limit, deserved = real_capability(recording, "a"), stated_deserved(recording, "a")
+    assert limit is not None
+    assert deserved is not None
+    assert (10000.0, 3000.0, 0.0, 7000.0, 4000.0, 4000.0) == limit.terms[0].figures
+    assert ("capability decides", (6000.0, 4000.0, 0.0, 4000.0)) == (limit.terms[0].note, deserved.terms[0].figures)
+    raised = stated_deserved(recording, "b")
+    assert raised is not None
+    assert ("the guarantee decides", 3000.0) == (raised.terms[0].note, raised.terms[0].figures[-1])
+
+
+def test_children_share_what_their_parent_may_use() -> None:
+    queues = [
+        queue("root"),
+        queue("dept", parent="root", capability={"cpu": "6"}),
+        queue("one", parent="dept", guarantee={"cpu": "2"}),
+        queue("two", parent="dept"),
+    ]
+    conf = conf_of("gang capacity", arguments={"capacity": {"enableHierarchy": "true"}})
+    recording = replay(cluster(node("n1", cpu="10"), queues, pod_group("j", queue="two"), pods("j", 1), conf=conf))
+    assert [("root", 0), ("default", 1), ("dept", 1), ("one", 2), ("two", 2)] == list(places(recording))
+    limit = real_capability(recording, "two")
+    assert limit is not None
+    assert "dept's" == limit.columns[0]
+    assert (6000.0, 2000.0, 0.0, 4000.0, 6000.0, 4000.0) == limit.terms[0].figures
+
+
+def test_the_ledger_says_who_counts_and_who_does_not() -> None:
+    minimum = {"cpu": "3"}
+    recording = replay(
+        cluster(
+            node("n1", cpu="10"),
+            [pod_group("held", min_resources=minimum), *pods("held", 1)],
+            [pod_group("done", phase="Completed", min_resources=minimum)],
+            [pod_group("free", phase="Inqueue"), *pods("free", 1)],
+            [pod_group("new", phase="Pending", min_resources=minimum), *pods("new", 1)],
+            conf=conf_of("gang proportion", actions="enqueue, allocate"),
+        )
+    )
+    entries = {entry.job.split("/")[1]: entry for entry in ledger(recording, len(recording), "default")}
+    assert {"held": 3000.0, "new": 3000.0} == {
+        name: entry.reserved.milli_cpu for name, entry in entries.items() if entry.reserved is not None
+    }
+    assert "Completed: only Inqueue and Running ones count" == entries["done"].why
+    assert "states no minResources" == entries["free"].why
+    assert "admitted in this cycle: its whole minResources" == entries["new"].why
+    before = {entry.job: entry.phase for entry in ledger(recording, 1, "default")}
+    assert "Pending" == before["default/new"]
+
+
+def test_a_starved_queue_stands_beside_the_one_that_holds_too_much() -> None:
+    found = pairs(bundled("reclaim-across-queues"), 1)
+    gpu = next(pair for pair in found if pair.dimension == "nvidia.com/gpu")
+    assert ("team-ads", "team-nlp", 4000.0, 4000.0, True) == (*gpu[:2], *gpu[3:])

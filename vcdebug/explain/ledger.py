@@ -1,0 +1,121 @@
+"""Who holds what is reserved for admitted jobs: every PodGroup, whether it counts as inqueue, and why.
+
+Upstream: plugins/proportion, plugins/capacity, plugins/overcommit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from vcdebug.explain.past import job_at
+from vcdebug.explain.queues import capacity_tree, sharer
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.inqueue import get_inqueue_resource, is_inqueue, is_running_gang, reserved_resource
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.model.podgroup import INQUEUE, RUNNING
+from vcdebug.model.resource import Resource
+from vcdebug.trace.recording import Recording
+
+OVERCOMMIT = "overcommit"
+REST, WHOLE = "minResources less what it has allocated", "its whole minResources"
+
+
+class Entry(NamedTuple):
+    """One PodGroup in a ledger."""
+
+    job: JobId
+    phase: str
+    minimum: Resource | None
+    created: str
+    reserved: Resource | None
+    """What it adds; None where it does not count."""
+    why: str
+    seq: Seq
+    """The event of its admission; 0 where the session opened with it."""
+
+
+def ledger(recording: Recording, seq: Seq, queue: QueueName = "") -> Sequence[Entry]:
+    """The PodGroups of a queue and of those below it after an event; without a queue all, as overcommit counts them."""
+    plugin = sharer(recording) if queue else OVERCOMMIT
+    admitted = _admissions(recording, plugin, seq)
+    known = dict.fromkeys(_family(recording, queue))
+    jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in known]
+    at_open = [_entry(recording, seq, job, plugin) for job in jobs if job.uid not in admitted]
+    later = [_admitted(recording, seq, job, admitted[job.uid]) for job in jobs if job.uid in admitted]
+    return (*at_open, *sorted(later, key=lambda entry: entry.seq))
+
+
+def total(entries: Sequence[Entry]) -> Resource:
+    """What all of them reserve, added in the plugin's order."""
+    found = Resource()
+    for entry in entries:
+        if entry.reserved is not None:
+            found.add(entry.reserved)
+    return found
+
+
+def _family(recording: Recording, queue: QueueName) -> Iterator[QueueName]:
+    """The queue and, in capacity's tree, everything below it."""
+    yield queue
+    tree = capacity_tree(recording)
+    if tree is not None and queue in tree.queues:
+        for child in tree.queues[queue].children:
+            yield from _family(recording, child)
+
+
+def _admissions(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
+    """Jobs that the plugin was told of, with the last event of telling: what is reserved holds from the next one on."""
+    told: dict[JobId, None] = {}
+    last: dict[JobId, Seq] = {}
+    for at in recording.index.at_point("JobEnqueued"):
+        event = recording.event(at)
+        assert isinstance(event, HookEvent)
+        job = str(dict(event.subject)["job"])
+        last[job] = at
+        if event.plugin == plugin:
+            told[job] = None
+    return {job: last[job] for job in told if last[job] < seq}
+
+
+def _admitted(recording: Recording, seq: Seq, job: JobInfo, at: Seq) -> Entry:
+    minimum = job.pod_group.min_resources
+    reserved = None if minimum is None else job.deduct_sch_gated_resources(job.get_min_resources())
+    why = "states no minResources" if reserved is None else f"admitted in this cycle: {WHOLE}"
+    phase = recording.timeline.state_at(seq).phases[job.uid]
+    return Entry(job.uid, phase, minimum, job.creation_timestamp, reserved, why, at)
+
+
+def _entry(recording: Recording, seq: Seq, job: JobInfo, plugin: str) -> Entry:
+    minimum, phase = job.pod_group.min_resources, recording.timeline.state_at(seq).phases[job.uid]
+    reserved, why = _at_open(recording, job, plugin)
+    return Entry(job.uid, phase, minimum, job.creation_timestamp, reserved, why, 0)
+
+
+def _at_open(recording: Recording, job: JobInfo, plugin: str) -> tuple[Resource | None, str]:
+    """(what the PodGroup reserved when the session opened, why or why not)."""
+    if job.pod_group.min_resources is None:
+        return None, "states no minResources"
+    phase = recording.timeline.opening_phases[job.uid]
+    if phase not in (INQUEUE, RUNNING):
+        return None, f"{phase or 'no phase'}: only Inqueue and Running ones count"
+    then = job_at(recording, job.uid, 1)
+    if is_inqueue(then):
+        return _inqueue(then, plugin), f"Inqueue: {WHOLE if plugin == OVERCOMMIT else REST}"
+    if is_running_gang(then):
+        return _running(then, plugin), f"Running: {REST}"
+    have = then.allocated_task_num()
+    return None, f"Running with {have} of minMember {then.pod_group.min_member} allocated"
+
+
+def _inqueue(job: JobInfo, plugin: str) -> Resource | None:
+    if plugin == OVERCOMMIT:
+        return job.deduct_sch_gated_resources(job.get_min_resources())
+    return reserved_resource(job)
+
+
+def _running(job: JobInfo, plugin: str) -> Resource | None:
+    if plugin == OVERCOMMIT:
+        return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated))
+    return reserved_resource(job)

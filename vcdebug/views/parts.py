@@ -1,0 +1,35 @@
+"""Tables inside a page: a small table as lines that stand above the page's own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.views.base import Column, Line, Piece, Table
+
+GAP = "  "
+
+
+def part(table: Table) -> list[Line]:
+    """Title, head lines, columns under their heads, foot lines, and an empty line after them."""
+    return [(Piece(table.title, "title"),), *table.head, *_columns(table), *table.foot, ()]
+
+
+def _columns(table: Table) -> Iterator[Line]:
+    if not table.rows:
+        return
+    widths = [
+        max(len(column.title), *(len(row.cells[index].text) for row in table.rows))
+        for index, column in enumerate(table.columns)
+    ]
+    if any(column.title for column in table.columns):
+        yield _aligned([Piece(column.title, "muted") for column in table.columns], table.columns, widths)
+    for row in table.rows:
+        yield _aligned(row.cells, table.columns, widths)
+
+
+def _aligned(cells: Sequence[Piece], columns: Sequence[Column], widths: Sequence[int]) -> Line:
+    pieces: list[Piece] = []
+    for cell, column, width in zip(cells, columns, widths, strict=True):
+        text = cell.text.rjust(width) if column.right else cell.text.ljust(width)
+        pieces += [Piece(text, cell.style), Piece(GAP)]
+    return tuple(pieces[:-1])

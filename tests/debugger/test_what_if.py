@@ -1,13 +1,18 @@
-"""Edits over a recording, undone and redone."""
+"""Edits over a recording, undone and redone: the original stays, and nothing that is given changes."""
 
 from __future__ import annotations
+
+import io
 
 import pytest
 
 from tests.recorded import bundled
-from vcdebug.debugger.what_if import WhatIf
+from vcdebug.debugger.cycles import following
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
+from vcdebug.debugger.what_if import compared, parting_seq, with_edits, with_undone, without_last
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.codec import write_jsonl
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -21,66 +26,104 @@ class Counting:
     def __init__(self) -> None:
         self.runs = 0
 
-    def __call__(self, snapshot: Snapshot) -> Recording:
+    def __call__(self, snapshot: Snapshot, like: Recording) -> Recording:
         self.runs += 1
-        return replay(snapshot)
+        return replay(snapshot, ask_extender=like.session.ask_extender)
 
 
-def test_without_edits_the_branch_is_the_base() -> None:
-    what_if = WhatIf(bundled())
-    assert what_if.base is what_if.branch()
-    assert what_if.comparison().same
+def trace(recording: Recording) -> str:
+    file = io.StringIO()
+    write_jsonl(recording, file)
+    return file.getvalue()
 
 
-def test_an_edit_makes_a_branch_and_leaves_the_base() -> None:
-    base = bundled()
-    conf = base.snapshot.scheduler_conf
-    what_if = WhatIf(base)
-    what_if.edit(GANG_OFF)
-    assert not what_if.comparison().same
-    assert base is what_if.base
-    assert conf == base.snapshot.scheduler_conf
-    assert what_if.snapshot is what_if.branch().snapshot
+def base() -> Recordings:
+    return Recordings((bundled(),))
 
 
-def test_undo_and_redo_go_through_the_same_states() -> None:
-    what_if = WhatIf(bundled())
-    states = [what_if.snapshot]
+def test_an_edit_makes_a_branch_that_is_shown_and_leaves_the_original() -> None:
+    conf, events = bundled().snapshot.scheduler_conf, trace(bundled())
+    before = base()
+    after = with_edits(before, [GANG_OFF])
+    assert (BRANCH, after.branch[0]) == (after.side, after.shown)
+    found = compared(after).found
+    assert found is not None
+    assert not found.same
+    assert (before.original, ()) == (after.original, before.branch)
+    assert (conf, events) == (bundled().snapshot.scheduler_conf, trace(bundled()))
+
+
+def test_undo_and_redo_go_through_the_same_branches() -> None:
+    states = [base()]
     for text in (WEIGHT, GANG_OFF):
-        what_if.edit(text)
-        states.append(what_if.snapshot)
-    assert [GANG_OFF, WEIGHT] == [edit.text for edit in (what_if.undo(), what_if.undo()) if edit]
-    assert what_if.undo() is None
-    assert states[0] is what_if.snapshot
-    assert [WEIGHT, GANG_OFF] == [edit.text for edit in (what_if.redo(), what_if.redo()) if edit]
-    assert what_if.redo() is None
-    assert states[2] == what_if.snapshot
+        states.append(with_edits(states[-1], [text]))
+    one = without_last(states[2])
+    none = without_last(one)
+    assert ((WEIGHT,), ()) == (one.texts, none.texts)
+    assert (ORIGINAL, bundled()) == (none.side, none.shown)
+    again = with_undone(with_undone(none))
+    assert (WEIGHT, GANG_OFF) == again.texts
+    assert states[2].shown.snapshot == again.shown.snapshot
+    assert trace(states[2].shown) == trace(again.shown)
+
+
+def test_there_is_nothing_to_undo_or_redo_at_first() -> None:
+    with pytest.raises(NoRecordingError, match="no edit to undo"):
+        without_last(base())
+    with pytest.raises(NoRecordingError, match="no edit to redo"):
+        with_undone(base())
 
 
 def test_a_new_edit_forgets_what_was_undone() -> None:
-    what_if = WhatIf(bundled())
-    what_if.edit(WEIGHT)
-    what_if.undo()
-    what_if.edit(GANG_OFF)
-    assert ((), None) == (what_if.undone, what_if.redo())
-    assert [GANG_OFF] == [edit.text for edit in what_if.edits]
+    after = with_edits(without_last(with_edits(base(), [WEIGHT])), [GANG_OFF])
+    assert ((), (GANG_OFF,)) == (after.undone, after.texts)
 
 
-@pytest.mark.parametrize("text", ["Queue/nope:spec.weight=1", "conf:actions=dance", "nonsense"])
-def test_an_edit_that_cannot_be_made_changes_nothing(text: str) -> None:
-    what_if = WhatIf(bundled())
-    what_if.edit(WEIGHT)
-    what_if.undo()
+@pytest.mark.parametrize("text", ["Queue/nope:spec.weight=1", "conf:actions=dance", "nonsense", "answer:5=perhaps"])
+def test_an_edit_that_cannot_be_made_is_an_error(text: str) -> None:
     with pytest.raises(EditError):
-        what_if.edit(text)
-    assert ((), [WEIGHT]) == (what_if.edits, [edit.text for edit in what_if.undone])
-    assert what_if.base.snapshot is what_if.snapshot
+        with_edits(base(), [text])
 
 
-def test_a_branch_is_run_once_and_only_when_it_is_asked_for() -> None:
+def test_several_edits_are_one_run() -> None:
     run = Counting()
-    what_if = WhatIf(bundled(), run)
-    what_if.edit(WEIGHT)
-    assert 0 == run.runs
-    assert what_if.branch() is what_if.branch()
+    assert 2 == len(with_edits(base(), [WEIGHT, GANG_OFF], run).edits)
     assert 1 == run.runs
+
+
+def test_edits_are_about_the_cycle_that_was_shown() -> None:
+    second = Recordings((bundled(), following(bundled()))).at(ORIGINAL, 2)
+    after = with_edits(second, [WEIGHT])
+    assert (2, 2, second.original[1].snapshot.now) == (after.start, after.cycle, after.shown.snapshot.now)
+    assert second.original[0] is after.at(BRANCH, 1).shown
+    with pytest.raises(NoRecordingError, match="the edits are about cycle 2"):
+        with_edits(after.at(ORIGINAL, 1), [GANG_OFF])
+
+
+def test_the_first_difference_is_where_the_recordings_part() -> None:
+    after = compared(with_edits(base(), [GANG_OFF]))
+    seq = parting_seq(base(), after)
+    parting = after.found and after.found.parting
+    assert parting is not None
+    assert [seq, seq] == [side.seq for side in (parting.before, parting.after) if side is not None]
+    assert seq == parting_seq(after, after.at(ORIGINAL, 1))
+
+
+def test_recordings_that_say_the_same_part_nowhere() -> None:
+    after = with_edits(base(), ["answer:103=offer resnet-sweep-worker-0"])
+    assert len(bundled()) + 1 == parting_seq(base(), after)
+
+
+@pytest.mark.parametrize(("side", "cycle"), [(BRANCH, 1), (ORIGINAL, 2), (ORIGINAL, 0)])
+def test_what_is_not_there_cannot_be_shown(side: str, cycle: int) -> None:
+    with pytest.raises(NoRecordingError):
+        base().at(side, cycle)  # type: ignore[arg-type]
+
+
+def test_a_comparison_needs_the_cycle_on_both_sides() -> None:
+    branch = with_edits(base(), [WEIGHT])
+    with pytest.raises(NoRecordingError, match="no edits to compare"):
+        compared(base())
+    longer = Recordings(branch.original, (*branch.branch, following(branch.shown)), 1, branch.edits, (), BRANCH, 2)
+    with pytest.raises(NoRecordingError, match="the original has no cycle 2"):
+        compared(longer)

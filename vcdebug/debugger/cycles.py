@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from vcdebug.explain.effects import effects
-from vcdebug.framework.record import CloseEvent
+from vcdebug.framework.record import CloseEvent, OpEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
@@ -29,12 +29,14 @@ RUNNING: Final = "Running"
 
 
 class Repeat(NamedTuple):
-    """A cycle that does what an earlier one did; both count from 0."""
+    """A cycle that does what an earlier one did; both count from 1."""
 
     earlier: int
     later: int
     evicted: tuple[TaskKey, ...]
     """The pods that leave each time."""
+    given_back: tuple[TaskKey, ...]
+    """The pods whose eviction is planned each time and given back with the statement."""
 
 
 def advance(recording: Recording, *, seconds: float = PERIOD, recreate: bool = False) -> Snapshot:
@@ -174,6 +176,14 @@ def _time(text: str | None) -> datetime | None:
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
+def following(
+    recording: Recording, *, seconds: float = PERIOD, recreate: bool = False, clock: Clock | None = None
+) -> Recording:
+    """The next cycle, which starts from what this one left."""
+    snapshot = advance(recording, seconds=seconds, recreate=recreate)
+    return replay(snapshot, clock=clock, ask_extender=recording.session.ask_extender)
+
+
 class Cycles:
     """A chain of recordings: each cycle starts from what the one before left."""
 
@@ -187,29 +197,46 @@ class Cycles:
 
     @property
     def recordings(self) -> Sequence[Recording]:
-        """Every cycle so far, the first one at 0."""
+        """Every cycle so far, in order."""
         return tuple(self._recordings)
 
     def next(self) -> Recording:
         """Run one more cycle."""
-        snapshot = advance(self._recordings[-1], seconds=self._seconds, recreate=self._recreate)
-        ask_extender = self._recordings[-1].session.ask_extender
-        self._recordings.append(replay(snapshot, clock=self._clock, ask_extender=ask_extender))
+        last = self._recordings[-1]
+        self._recordings.append(following(last, seconds=self._seconds, recreate=self._recreate, clock=self._clock))
         return self._recordings[-1]
 
     def repeat(self) -> Repeat | None:
-        """The first cycle that binds, pipelines and evicts exactly what an earlier one did, evictions among it."""
-        seen: dict[tuple[tuple[str, ...], ...], int] = {}
-        for number, recording in enumerate(self._recordings):
-            deeds = _deeds(recording)
-            if deeds[0] and deeds in seen:
-                return Repeat(seen[deeds], number, deeds[0])
-            seen.setdefault(deeds, number)
-        return None
+        """The first cycle that does what an earlier one did."""
+        return repeat(self._recordings)
 
 
-def _deeds(recording: Recording) -> tuple[tuple[str, ...], ...]:
-    """Pods evicted, and pods placed with their nodes."""
+class _Deeds(NamedTuple):
+    """What a cycle did to pods, in the order of names."""
+
+    evicted: tuple[TaskKey, ...]
+    given_back: tuple[TaskKey, ...]
+    placed: tuple[str, ...]
+    """Pods bound and pipelined, with their nodes."""
+
+
+def repeat(recordings: Sequence[Recording]) -> Repeat | None:
+    """The first cycle that binds, pipelines, evicts and gives back exactly what an earlier one did.
+
+    Cycles in which nobody's eviction is even planned are no repeats: a quiet cluster looks the same every second.
+    """
+    seen: dict[_Deeds, int] = {}
+    for number, recording in enumerate(recordings, start=1):
+        deeds = _deeds(recording)
+        if (deeds.evicted or deeds.given_back) and deeds in seen:
+            return Repeat(seen[deeds], number, deeds.evicted, deeds.given_back)
+        seen.setdefault(deeds, number)
+    return None
+
+
+def _deeds(recording: Recording) -> _Deeds:
     done = effects(recording)
+    events = (recording.event(seq) for seq in recording.index.of_type(OpEvent))
+    given_back = {event.task for event in events if isinstance(event, OpEvent) and event.op == "unevict"}
     placed = sorted(f"{effect.task} {effect.node}" for effect in (*done.bound, *done.pipelined))
-    return tuple(sorted(effect.task for effect in done.evicted)), tuple(placed)
+    return _Deeds(tuple(sorted(effect.task for effect in done.evicted)), tuple(sorted(given_back)), tuple(placed))

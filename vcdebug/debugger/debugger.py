@@ -103,6 +103,16 @@ class Debugger:
         """Look at a task, job, node, queue or plugin; the event stays."""
         self.position = Position(self.seq, selection)
 
+    def stand(self, seq: Seq) -> None:
+        """Begin at an event: no movement led there, and the last jump stays what it was."""
+        self._trail.clear()
+        self.position = Position(min(max(seq, 1), self.last_seq), self.position.selection)
+
+    @property
+    def last_jump(self) -> Position:
+        """Where the last jump began; the same object until the next jump."""
+        return self._last
+
     # Steps
 
     def into(self, *, back: bool = False) -> Stop:

@@ -8,6 +8,8 @@ from typing import Literal
 
 from vcdebug.debugger.cursor import NOTHING, Selection
 from vcdebug.debugger.debugger import Debugger, Stop
+from vcdebug.debugger.recordings import Recordings
+from vcdebug.debugger.workbench import Workbench
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
@@ -38,26 +40,54 @@ class Here:
     node: str
     selection: Selection = NOTHING
     breakpoints: tuple[Stand, ...] = ()
+    recordings: Recordings | None = None
+    """What else lies open; None where this recording is the only one."""
 
     @classmethod
-    def of(cls, debugger: Debugger, reason: str, breakpoints: tuple[Stand, ...]) -> Here:
+    def of(
+        cls,
+        debugger: Debugger,
+        reason: str,
+        breakpoints: tuple[Stand, ...],
+        recordings: Recordings | None = None,
+    ) -> Here:
         """The debugger's present position."""
         at = debugger.moment()
         names = (at.job or "", at.task or "", at.queue or "", at.node or "")
-        return cls(debugger.recording, at.seq, reason, *names, at.selection, breakpoints)
+        return cls(debugger.recording, at.seq, reason, *names, at.selection, breakpoints, recordings)
 
 
 class Driver:
-    """A debugger with the reason of its last stop, giving a Here for each."""
+    """The recordings that lie open, with the reason of the last stop, giving a Here for each."""
 
     def __init__(self, recording: Recording) -> None:
-        self.debugger = Debugger(recording)
+        self.workbench = Workbench(recording)
         self._reason = "start"
         self._stands: tuple[Stand, ...] = ()
 
+    @property
+    def debugger(self) -> Debugger:
+        """The shown recording's."""
+        return self.workbench.debugger
+
+    @property
+    def recordings(self) -> Recordings:
+        """What lies open."""
+        return self.workbench.recordings
+
     def moment(self) -> Here:
         """Where one stands now."""
-        return Here.of(self.debugger, self._reason, self._stands)
+        return Here.of(self.debugger, self._reason, self._stands, self.recordings)
+
+    def take(self, recordings: Recordings, reason: str, parting: Seq | None = None) -> Here:
+        """Show what lies open now; Workbench.take says where one stands then."""
+        self.workbench.take(recordings, parting)
+        return self._switched(reason)
+
+    def _switched(self, reason: str) -> Here:
+        self._reason = reason
+        self._refresh()
+        return self.moment()
 
     def step(self, verb: Step, *, back: bool) -> Here:
         """One of the four movements, in either direction."""
@@ -75,7 +105,9 @@ class Driver:
         return self._stopped(self.debugger.goto(seq))
 
     def last_position(self) -> Here:
-        """Where the last jump began."""
+        """Where the last jump began, be it in another recording."""
+        if self.workbench.back():
+            return self._switched("last position")
         return self._stopped(self.debugger.last_position())
 
     def next_about(self, kind: str, name: str, *, back: bool) -> Here:

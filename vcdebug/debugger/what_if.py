@@ -1,18 +1,28 @@
-"""What if: edits over a recording, undone and redone; the recording itself and the edited branch are both there."""
+"""What if: edits make a branch of a recording; the recording itself stays. Nothing here changes what it is given."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from vcdebug.explain.divergence import Comparison, compare
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
+from vcdebug.explain.divergence import compare
+from vcdebug.explain.parting import part
 from vcdebug.framework.conf import parse_conf
+from vcdebug.model.names import Seq
 from vcdebug.snapshot.edit import CONF, Edit, parse_edit
 from vcdebug.snapshot.edit_apply import apply_edits
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
-Run = Callable[[Snapshot], Recording]
+Run = Callable[[Snapshot, Recording], Recording]
+"""Executes a snapshot in the way in which a recording was made."""
+
+
+def run_as(snapshot: Snapshot, like: Recording) -> Recording:
+    """Execute one cycle, with the extender's webhook if the other recording had it."""
+    return replay(snapshot, ask_extender=like.session.ask_extender)
 
 
 def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
@@ -28,68 +38,60 @@ def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
     return snapshot
 
 
-class WhatIf:
-    """A base recording and the branch that a list of edits makes of it."""
+def with_edits(open_: Recordings, texts: Iterable[str], run: Run = run_as) -> Recordings:
+    """Further edits of the shown cycle, and the branch that they make; what was undone is forgotten."""
+    if open_.edits and open_.cycle != open_.start:
+        raise NoRecordingError(
+            f"the edits are about cycle {open_.start}, and this is cycle {open_.cycle}",
+            f"goto {open_.start}:1 first, or undo them",
+        )
+    start = open_.start if open_.edits else open_.cycle
+    edits = (*open_.edits, *map(parse_edit, texts))
+    return _rerun(replace(open_, start=start, undone=()), edits, run)
 
-    def __init__(self, base: Recording, run: Run = replay) -> None:
-        self.base = base
-        self._run = run
-        self._edits: list[Edit] = []
-        self._undone: list[Edit] = []
-        self._snapshots: list[Snapshot] = [base.snapshot]
-        """The base's, then the one after each edit."""
-        self._branches: dict[tuple[str, ...], Recording] = {(): base}
 
-    @property
-    def edits(self) -> Sequence[Edit]:
-        """The edits in force, in order."""
-        return tuple(self._edits)
+def without_last(open_: Recordings, run: Run = run_as) -> Recordings:
+    """The last edit undone."""
+    if not open_.edits:
+        raise NoRecordingError("there is no edit to undo")
+    undone = (*open_.undone, open_.edits[-1])
+    return _rerun(replace(open_, undone=undone), open_.edits[:-1], run)
 
-    @property
-    def undone(self) -> Sequence[Edit]:
-        """Edits that redo would bring back, the next one last."""
-        return tuple(self._undone)
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """What the branch runs on; cheap, nothing is run."""
-        return self._snapshots[-1]
+def with_undone(open_: Recordings, run: Run = run_as) -> Recordings:
+    """The edit that was undone last made again."""
+    if not open_.undone:
+        raise NoRecordingError("there is no edit to redo")
+    return _rerun(replace(open_, undone=open_.undone[:-1]), (*open_.edits, open_.undone[-1]), run)
 
-    def edit(self, text: str) -> Edit:
-        """Make one edit; what was undone is forgotten. An edit that cannot be made changes nothing."""
-        edit = parse_edit(text)
-        self._make(edit)
-        self._undone.clear()
-        return edit
 
-    def undo(self) -> Edit | None:
-        """Take the last edit back; None where there is none."""
-        if not self._edits:
-            return None
-        edit = self._edits.pop()
-        self._snapshots.pop()
-        self._undone.append(edit)
-        return edit
+def _rerun(open_: Recordings, edits: tuple[Edit, ...], run: Run) -> Recordings:
+    """The branch of these edits shown, or the original where there are none."""
+    open_ = replace(open_, edits=edits, cycle=open_.start, found=None)
+    if not edits:
+        return replace(open_, branch=(), side=ORIGINAL)
+    base = open_.original[open_.start - 1]
+    branch = run(edited(base.snapshot, edits), base)
+    return replace(open_, branch=(branch,), side=BRANCH)
 
-    def redo(self) -> Edit | None:
-        """Make the edit again that was undone last; None where there is none."""
-        if not self._undone:
-            return None
-        edit = self._undone[-1]
-        self._make(edit)
-        return self._undone.pop()
 
-    def branch(self) -> Recording:
-        """The edited snapshot's cycle, run when it is first asked for; the base without edits."""
-        key = tuple(edit.text for edit in self._edits)
-        if key not in self._branches:
-            self._branches = {(): self.base, key: self._run(self.snapshot)}
-        return self._branches[key]
+def compared(open_: Recordings) -> Recordings:
+    """What the edits changed in the shown cycle; raises where one side has no such cycle."""
+    return open_ if open_.found is not None else replace(open_, found=compare(*open_.pair()))
 
-    def comparison(self) -> Comparison:
-        """What the edits changed."""
-        return compare(self.base, self.branch())
 
-    def _make(self, edit: Edit) -> None:
-        self._snapshots.append(edited(self.snapshot, [edit]))
-        self._edits.append(edit)
+def parting_seq(before: Recordings, after: Recordings) -> Seq:
+    """The first event that differs between what is shown before and after; beyond the last one where none does."""
+    found = after.found if after.found is not None else before.found
+    if found is not None and _is_about(found_in=after, one=before.shown, other=after.shown):
+        parting = found.parting
+    else:
+        parting = part(before.shown, after.shown)
+    side = None if parting is None else parting.before or parting.after
+    return len(after.shown) + 1 if side is None else side.seq
+
+
+def _is_about(*, found_in: Recordings, one: Recording, other: Recording) -> bool:
+    """Whether the comparison of the shown cycle is that of these two recordings."""
+    pair = found_in.pair() if found_in.branch else ()
+    return any(one is side for side in pair) and any(other is side for side in pair)

@@ -6,6 +6,7 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates.derivation import dealt_lines
 from vcdebug.explain.gates.limits import TREE_PLUGIN
 from vcdebug.explain.gates.share import larger_entitlement
 from vcdebug.explain.visits import Visit
@@ -108,7 +109,8 @@ def not_preemptive(case: Case, task: TaskInfo, seq: Seq, event: HookEvent) -> Fi
     }
     advice = (larger_entitlement(case, event.plugin), "or ask for less at once")
     evidence = (Evidence(seq, f"{event.plugin}: queue {queue.name} is not entitled to more (Preemptive false)"),)
-    return Finding(PREEMPTIVE, sentence, numbers, evidence, advice, lines)
+    rounds = tuple(line for n in names[:1] for line in dealt_lines(case, event.plugin, queue.name, n))
+    return Finding(PREEMPTIVE, sentence, numbers, evidence, advice, (*lines, *rounds))
 
 
 def _weight(case: Case, plugin: str) -> str:

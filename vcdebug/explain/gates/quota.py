@@ -5,6 +5,7 @@ from __future__ import annotations
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
+from vcdebug.explain.gates.derivation import dealt_lines
 from vcdebug.explain.gates.limits import Limit, allocate_limit
 from vcdebug.explain.gates.share import all_taken, larger_entitlement, more_share, whole_cluster
 from vcdebug.explain.room import Room
@@ -76,7 +77,9 @@ def not_allocatable(case: Case, task: TaskInfo, room: Room, seq: Seq, event: Hoo
     evidence = (Evidence(seq, f"{event.plugin}: queue {case.queue.name} may not allocate {task.key}"),)
     holds = "then holds" if after and not room.free else "holds"
     sentence = _sentence(case, task, free, event.plugin, limit, holds)
-    return Finding(NOT_ALLOCATABLE, sentence, numbers, evidence, more_share(case, event.plugin, limit), limit.lines())
+    rounds = () if limit.hard else dealt_lines(case, event.plugin, limit.queue, limit.first)
+    lines = (*limit.lines(), *rounds)
+    return Finding(NOT_ALLOCATABLE, sentence, numbers, evidence, more_share(case, event.plugin, limit), lines)
 
 
 def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit, holds: str) -> str:

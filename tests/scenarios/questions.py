@@ -1,0 +1,266 @@
+"""What users of Volcano ask, each as a small cluster, with what explain must answer.
+
+The question, the thread that asked it and what Volcano does today stand at the top of each cluster's file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+CLUSTERS = Path(__file__).parent / "clusters"
+COMMAND = re.compile(r"^# \$ vcdebug explain (\S+) (\S+)$", re.MULTILINE)
+GPU = "nvidia.com/gpu"
+
+
+class Question(NamedTuple):
+    """One thread, by its number in volcano-sh/volcano."""
+
+    number: int
+    cause: str
+    says: tuple[str, ...]
+    """Words of the answer's sentence."""
+    numbers: Mapping[str, float] = {}
+    lines: tuple[str, ...] = ()
+    """Words of the arithmetic under the sentence."""
+    advice: str = ""
+    """Words of what would help."""
+    beside: tuple[str, ...] = ()
+    """What else stands in the way."""
+    problem: str = ""
+    """Words of the one problem that the cluster is about; elsewhere there is none."""
+
+    @property
+    def file(self) -> Path:
+        """The cluster."""
+        (found,) = CLUSTERS.glob(f"{self.number}-*.yaml")
+        return found
+
+    @property
+    def head(self) -> list[str]:
+        """The comment at the top of the file, line by line."""
+        text = self.file.read_text(encoding="utf-8")
+        return [line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#")]
+
+    @property
+    def job(self) -> str:
+        """The job that is asked about."""
+        found = COMMAND.search(self.file.read_text(encoding="utf-8"))
+        assert found is not None
+        return found[2]
+
+    def recording(self) -> Recording:
+        """The replay of the cluster."""
+        return replayed(self.file.name)
+
+
+@cache
+def replayed(name: str) -> Recording:
+    """The replay of a cluster, made once."""
+    return replay(load(CLUSTERS / name))
+
+
+QUESTIONS = (
+    # The reason is hidden, vague, or overwritten.
+    Question(
+        2100,
+        "predicates-mixed",
+        ("1 Insufficient cpu, 1 Insufficient memory, 1 Insufficient nvidia.com/gpu", "n1 with 2 cpu free, 2 too few"),
+        {"nearest.cpu": 2, "short.cpu": 2, "request.nvidia.com/gpu": 1},
+        ("Insufficient memory  (n2)", "Insufficient nvidia.com/gpu  (n3)"),
+        "free 2 cpu on n1",
+    ),
+    Question(
+        2357,
+        "predicates-unresolvable",
+        ("can ever take train-2", "didn't match Pod's node affinity/selector", "it wants zone=b"),
+        {"nodes.unresolvable": 2},
+        advice="label a node accordingly",
+        beside=("gang-discard",),
+    ),
+    Question(
+        2285,
+        "predicates-unresolvable",
+        ('persistentvolumeclaim "corpus" not found',),
+        {"nodes.unresolvable": 2},
+        advice="look at the pod's claims",
+        problem="PersistentVolumeClaim corpus is not in the snapshot",
+    ),
+    # Enqueue, overcommit, promises that nobody takes back.
+    Question(
+        2416,
+        "enqueue-overcommit",
+        ("asks 20 cpu", "19.2 to give (16 x 1.2 - 0 used)", "short by 0.8"),
+        {"total.cpu": 16, "factor": 1.2, "used.cpu": 0, "idle.cpu": 19.2, "minResources.cpu": 20, "short.cpu": 0.8},
+        ("minResources 20 + inqueue 0 > idle 19.2 = 16 x 1.2 - used 0",),
+        "overcommit-factor",
+    ),
+    Question(
+        4385,
+        "enqueue-held-by-inqueue",
+        ("team/batch-1, team/batch-2, team/batch-3 hold 30 cpu", "overcommit rejects"),
+        {"jobs.holding": 3, "held.cpu": 30, "limit.cpu": 38.4},
+        ("minResources 10 + inqueue 30 > idle 38.4 = 32 x 1.2 - used 0", "team/batch-2: Inqueue, reserves 10 cpu"),
+        "find out why team/batch-1 cannot be placed",
+    ),
+    Question(
+        2633,
+        "enqueue-held-by-inqueue",
+        ("team/run-2, team/run-3 hold 16 cpu",),
+        {"jobs.holding": 2},
+        ("team/run-2: Inqueue, reserves 8 cpu", "team/run-3: Inqueue, reserves 8 cpu"),
+        "delete it: that gives back 8 cpu",
+    ),
+    Question(
+        3220,
+        "enqueue-queue-quota",
+        ("0 of 2 nvidia.com/gpu (what the cluster and guarantees leave it)", "3 more exceeds that by 1"),
+        {"short.nvidia.com/gpu": 1, "queue.limit.nvidia.com/gpu": 2},
+        ("request 3 + allocated 0 + inqueue 0 - elastic 0 > realCapability 2",),
+        "guarantees of other queues",
+    ),
+    Question(
+        4235,
+        "enqueue-held-by-inqueue",
+        ("team/second holds 100 cpu, 1000Gi memory, 8 nvidia.com/gpu", "capacity rejects"),
+        {"held.nvidia.com/gpu": 8, "limit.nvidia.com/gpu": 16},
+        ("nvidia.com/gpu: request 2 + allocated 8 + inqueue 8 - elastic 0 > realCapability 16",),
+        "find out why team/second cannot be placed",
+    ),
+    Question(
+        1295,
+        "larger-than-any-node",
+        ("asks 73 cpu", "(n1) has 72 in all, 1 too few", "no eviction can help"),
+        {"largest.cpu": 72, "short.cpu": 1},
+        advice="split the task",
+    ),
+    # The arithmetic of queues.
+    Question(
+        5814,
+        "queue-not-allocatable",
+        ("1 of 1 example.com/license", "proportion does not read spec.deserved, 4"),
+        {"queue.deserved.example.com/license": 1, "queue.allocated.example.com/license": 1},
+        ("deserved example.com/license, round 1: 4 x weight 1 / 4 = 1",),
+        advice="put capacity in the place of proportion",
+    ),
+    Question(
+        3536,
+        "queue-not-allocatable",
+        ("22 of 24 cpu (deserved amount)", "4 more is 2 over"),
+        {"queue.deserved.cpu": 24, "queue.allocated.cpu": 22, "short.cpu": 2},
+        (
+            "request 4 + allocated 22 > deserved 24",
+            "round 1: 40 x weight 2 / 4 = 20",
+            "round 2: 20 + 6 x weight 2 / 3 = 24",
+        ),
+        advice="raise spec.weight (2) of queue wide",
+    ),
+    Question(
+        479,
+        "queue-not-allocatable",
+        ("1 of 1 nvidia.com/gpu (capability)", "1 more is 1 over"),
+        {"short.nvidia.com/gpu": 1, "nodes.free": 1},
+        advice="raise spec.capability of queue lean",
+    ),
+    Question(
+        4817,
+        "queue-capability",
+        ("queue root already counts 100 of 100 cpu (its capability)", "50 more exceeds that by 50"),
+        {"queue.taken.cpu": 100, "queue.limit.cpu": 100, "short.cpu": 50},
+        ("queue root, cpu: request 50 + allocated 100 + inqueue 0 - elastic 0 > realCapability 100",),
+        "raise the capability of queue root by 50 cpu",
+    ),
+    # Preemption that does not happen.
+    Question(
+        2034,
+        "drf",
+        ("drf offers 0 of 2 candidates", "gang offers nobody in tier 1, so tier 2 is asked", "100.0% (cpu)"),
+        {"tier": 2, "candidates": 2, "victims": 0, "share.preemptor": 1, "share.victim": 0.5},
+        ("tier 1: priority 2 of 2, gang 0 of 2", "tier 2: drf 0 of 2"),
+        "enablePreemptable of drf",
+    ),
+    Question(
+        2547,
+        "queue-not-allocatable",
+        ("1 node has room for next-0", "9 of 10 cpu", "4 more is 3 over"),
+        {"queue.allocated.cpu": 9, "queue.deserved.cpu": 10, "request.cpu": 4, "short.cpu": 3},
+        ("request 4 + allocated 9 > deserved 10",),
+        "raise spec.weight",
+    ),
+    Question(3079, "places", ("urgent-0 pipelined on n1", "at the cost of team/tiny-"), {"pods.evicted": 1}),
+    Question(
+        4439,
+        "gang-discard",
+        ("needs 3 pods at once", "for 1 (n1) after 1 eviction, 2 too few", "gang leaves nobody", "the victims stay"),
+        {"job.minAvailable": 3, "pods.placed": 1, "pods.missing": 2},
+        advice="lower minMember of team/normal from 3 to 2",
+        beside=("gang",),
+    ),
+    # Gangs and statements.
+    Question(
+        3291, "places", ("2 pods pipelined", "at the cost of team/old-0"), {"pods.pipelined": 2, "pods.evicted": 1}
+    ),
+    Question(
+        5131,
+        "gang-discard",
+        ("for 3 (n1, n2, n3) after 3 evictions, 1 too few", "urgent-0 may not preempt", "already schedulable"),
+        {"pods.missing": 1, "pods.evicted": 3},
+        advice="clear status.nominatedNodeName of urgent-0",
+        beside=("not-eligible-to-preempt", "queue-not-allocatable"),
+    ),
+    Question(
+        5044,
+        "gang-discard",
+        ("found places for 2 (n1, n2), 1 too few", "it asks 8, at most 4 cpu is left, on n3"),
+        {"pods.placed": 2, "pods.missing": 1},
+        ("allocate team/gang-0 @ n1", "team/gang-2: 4 Insufficient cpu"),
+    ),
+    Question(5022, "places", ("pipelined on n2, at the cost of team/large-0",), {"pods.evicted": 1}),
+    Question(
+        2083,
+        "pipelined",
+        ("being released (team/old-0 2h overdue, team/old-1 due in 20s)", "without evicting anyone"),
+        {"pods.pipelined": 2, "pods.evicted": 0},
+        ("team/train-0 -> n1 behind team/old-0 (2h overdue)",),
+    ),
+    # Reclaim.
+    Question(
+        3842,
+        "preemptive",
+        ("Queue ours may not reclaim", "50 of 20 cpu", "capacity says no"),
+        {"queue.allocated.cpu": 40, "queue.deserved.cpu": 20, "short.cpu": 30},
+        ("cpu: allocated 40 + request 10 > deserved 20",),
+        "raise spec.deserved of queue ours",
+    ),
+    Question(4658, "places", ("ours-0 pipelined on n1", "at the cost of team/b-2, team/b-1"), {"pods.evicted": 2}),
+    Question(3003, "places", ("modest-0 pipelined on n1", "at the cost of team/b-"), {"pods.evicted": 1}),
+    Question(
+        5881,
+        "victims-not-preemptable",
+        ("of 4 pods on 3 nodes", "2 outside Volcano; 1 in the same queue; 1 with volcano.sh/preemptable false"),
+        {"pods.onNodes": 4, "pods.candidates": 0, "nodes.tried": 3},
+        ("outside Volcano  (shop/web-0, shop/db-0)",),
+        "preempt takes from the same one",
+    ),
+    Question(4949, "places", ("b-0 pipelined on n1", "at the cost of team/a-0"), {"pods.evicted": 1}),
+    # Order.
+    Question(
+        2052,
+        "gang-discard",
+        ("found places for 1 (n2), 1 too few", "it asks 8, at most 6 cpu is left, on n1"),
+        {"pods.placed": 1, "pods.missing": 1},
+        beside=("predicates-mixed",),
+    ),
+)
+
+
+def asked(number: int) -> Question:
+    """The question of a thread."""
+    return next(question for question in QUESTIONS if question.number == number)

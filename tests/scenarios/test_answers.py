@@ -1,0 +1,68 @@
+"""explain answers what users of Volcano ask: one dominant cause, its figures, and what would help."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenarios.questions import CLUSTERS, COMMAND, QUESTIONS, Question
+from vcdebug.explain.pending import explain
+
+MINIMUM = (
+    2100, 2357, 2416, 4385, 2633, 3220, 4235, 5814, 3536, 479, 4817, 2034, 2547, 3079, 3291, 5131, 5044, 5022, 2083,
+    3842, 4658, 3003, 5881, 2052, 1295, 2285, 4439, 4949,
+)  # fmt: skip
+GOT = ("places", "pipelined")
+
+each = pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.file.stem)
+
+
+def test_each_question_has_its_cluster_and_each_cluster_its_question() -> None:
+    assert sorted(MINIMUM) == sorted(question.number for question in QUESTIONS)
+    assert sorted(CLUSTERS.iterdir()) == sorted(question.file for question in QUESTIONS)
+
+
+@each
+def test_the_file_begins_with_the_question_and_says_what_volcano_does_today(question: Question) -> None:
+    title, threads, *rest = question.head
+    assert title.endswith("?")
+    assert f"volcano-sh/volcano#{question.number}" in threads.split(", ")
+    assert [1, 1] == [sum(line.startswith(word) for line in rest) for word in ("Here: ", "Volcano today: ")]
+    command = COMMAND.search(question.file.read_text(encoding="utf-8"))
+    assert command is not None
+    assert f"tests/scenarios/clusters/{question.file.name}" == command[1]
+
+
+@each
+def test_the_cluster_has_no_problem_but_the_one_that_it_is_about(question: Question) -> None:
+    recording = question.recording()
+    problems = [problem.line() for problem in (*recording.snapshot.problems, *recording.conf.problems)]
+    assert bool(question.problem) == bool(problems)
+    assert [] == [line for line in problems if question.problem not in line]
+
+
+@each
+def test_the_answer_is_the_cause_with_its_words_and_figures(question: Question) -> None:
+    found = explain(question.recording(), question.job)
+    assert question.cause == found.cause
+    assert (question.cause in GOT) == found.scheduled
+    assert [] == [words for words in question.says if words not in found.sentence]
+    figures = {name: round(found.numbers[name].value, 6) for name in question.numbers}
+    assert dict(question.numbers) == figures
+    text = "\n".join(found.dominant.lines)
+    assert [] == [words for words in question.lines if words not in text]
+
+
+@each
+def test_the_answer_is_proven_and_says_what_would_help(question: Question) -> None:
+    found = explain(question.recording(), question.job)
+    assert found.evidence
+    assert question.advice in "\n".join(found.advice)
+    assert found.scheduled or found.advice
+    assert [] == [cause for cause in question.beside if cause not in [one.cause for one in found.contributing]]
+
+
+@each
+def test_a_gang_is_never_the_whole_reason_where_a_pod_has_one_of_its_own(question: Question) -> None:
+    found = explain(question.recording(), question.job)
+    if found.cause == "gang-discard":
+        assert " too few (" in found.sentence

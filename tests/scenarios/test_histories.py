@@ -1,0 +1,163 @@
+"""What the recording shows of questions that one sentence does not answer: statements, orders, and several cycles."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.scenarios.questions import asked
+from vcdebug.debugger.cycles import Cycles
+from vcdebug.explain.deserving import dealt
+from vcdebug.explain.effects import effects
+from vcdebug.explain.ledger import ledger
+from vcdebug.explain.orders import Order, order_of
+from vcdebug.explain.pending import explain
+from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, StatementEvent
+from vcdebug.trace.recording import Recording
+
+CYCLES = 5
+
+
+def statements(recording: Recording, action: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """(what, operations) of an action's statements that held any."""
+    spans = recording.index.spans_of(Level.ACTION, action)
+    events = [recording.event(seq) for span in spans for seq in range(span.first, span.last + 1)]
+    return [(e.what, list(e.ops)) for e in events if isinstance(e, StatementEvent) and e.ops and e.what != "merge"]
+
+
+def popped(recording: Recording, action: str, kind: str) -> list[tuple[int, str]]:
+    """(event, name) of what left an action's queues."""
+    (span,) = recording.index.spans_of(Level.ACTION, action)
+    events = [(seq, recording.event(seq)) for seq in range(span.first, span.last + 1)]
+    return [(seq, event.name) for seq, event in events if isinstance(event, PopEvent) and event.kind == kind]
+
+
+def placed(recording: Recording) -> dict[str, str]:
+    done = effects(recording)
+    return {effect.task: effect.node for effect in (*done.bound, *done.pipelined)}
+
+
+def gone(recording: Recording) -> list[str]:
+    return [effect.task for effect in effects(recording).evicted]
+
+
+def test_2357_the_other_pods_of_the_gang_only_say_that_they_wait_for_it() -> None:
+    recording = asked(2357).recording()
+    job = recording.session.jobs["team/train"]
+    messages = {task.name: job.pod_message(uid)[1] for uid, task in job.tasks.items()}
+    assert "node affinity/selector" in messages["train-2"]
+    assert [] == [name for name in ("train-0", "train-1") if "selector" in messages[name]]
+
+
+def test_2633_a_ledger_names_who_counts_as_inqueue_and_who_does_not() -> None:
+    recording = asked(2633).recording()
+    counted = {entry.job: entry.reserved is not None for entry in ledger(recording, 1)}
+    expected = {"team/run-1": False, "team/run-2": True, "team/run-3": True, "team/run-4": False}
+    assert expected == counted
+
+
+def test_3536_what_a_queue_does_not_ask_for_is_dealt_out_in_the_next_round() -> None:
+    portions = dealt(asked(3536).recording())
+    assert [(1, "its request")] == [(p.round, p.decides("cpu")) for p in portions["small"]]
+    assert [20000.0, 24000.0] == [p.deserved.get("cpu") for p in portions["wide"]][:2]
+
+
+def test_479_the_queue_with_one_full_dimension_comes_last() -> None:
+    recording = asked(479).recording()
+    first = popped(recording, "allocate", "queue")[0]
+    assert "wide" == first[1]
+    order = order_of(recording, first[0], "queue", "wide", "lean")
+    assert (-1, "proportion") == (order.sign, decided(order))
+    share = recording.timeline.state_at(first[0]).figure("proportion", "lean", "share")
+    deserved = recording.timeline.state_at(first[0]).amount("proportion", "lean", "deserved")
+    allocated = recording.timeline.state_at(first[0]).amount("proportion", "lean", "allocated")
+    parts = {name: allocated.get(name) / deserved.get(name) for name in ("cpu", "memory", "nvidia.com/gpu")}
+    assert {"cpu": 0.5, "memory": 0.5, "nvidia.com/gpu": share} == parts
+
+
+def decided(order: Order) -> str:
+    assert order.deciding is not None
+    return order.deciding.plugin
+
+
+def test_3079_one_of_the_small_pods_makes_a_place() -> None:
+    recording = asked(3079).recording()
+    assert [True] == [task.startswith("team/tiny-") for task in gone(recording)]
+    assert {"team/urgent-0": "n1"} == placed(recording)
+
+
+def test_3291_allocate_gives_its_place_back_and_preempt_takes_both_nodes() -> None:
+    recording = asked(3291).recording()
+    assert [("discard", 1)] == [(what, len(ops)) for what, ops in statements(recording, "allocate")]
+    ((what, ops),) = statements(recording, "preempt")
+    kinds = Counter(kind for kind, _, _ in ops)
+    assert ("commit", 1, 2) == (what, kinds["evict"], kinds["pipeline"])
+    assert {"n1", "n2"} == {node for kind, _, node in ops if kind == "pipeline"}
+
+
+def test_5131_every_cycle_plans_three_of_four_and_gives_all_of_it_back() -> None:
+    cycles = Cycles(asked(5131).recording())
+    for _ in range(CYCLES - 1):
+        cycles.next()
+    for recording in cycles.recordings:
+        ops = Counter(event.op for event in recording.events if isinstance(event, OpEvent))
+        assert (3, 3, 3, 3) == tuple(ops[op] for op in ("evict", "unevict", "pipeline", "unpipeline"))
+        assert ([], {}) == (gone(recording), placed(recording))
+        assert "urgent-0 may not preempt" in explain(recording, "team/urgent").sentence
+    repeat = cycles.repeat()
+    assert repeat is not None
+    assert (1, ()) == (repeat.later - repeat.earlier, repeat.evicted)
+    assert ("team/old-0", "team/old-1", "team/old-2") == repeat.given_back
+
+
+def test_5044_every_statement_is_closed_and_the_next_job_gets_the_room() -> None:
+    recording = asked(5044).recording()
+    ends = [(what, len(ops)) for what, ops in statements(recording, "allocate")]
+    assert [("discard", 2), ("commit", 1)] == ends
+    states = {task.status.label for task in recording.session.jobs["team/gang"].tasks.values()}
+    assert {"Pending"} == states
+    assert ["team/single-0"] == list(placed(recording))
+
+
+def test_5022_evictions_of_a_node_that_did_not_do_are_undone_before_the_next_node() -> None:
+    recording = asked(5022).recording()
+    (undone, committed) = statements(recording, "preempt")
+    assert ("discard", {"team/small-0", "team/small-1"}) == (undone[0], {task for _, task, _ in undone[1]})
+    assert ["team/large-0"] == [task for kind, task, _ in committed[1] if kind == "evict"]
+    assert ["team/large-0"] == gone(recording)
+
+
+def test_3003_the_second_job_is_tried_after_the_first_one_may_not_reclaim() -> None:
+    recording = asked(3003).recording()
+    assert ["team/greedy", "team/modest"] == [name for _, name in popped(recording, "reclaim", "job")]
+    votes = [e for e in recording.events if isinstance(e, HookEvent) and e.point == "Preemptive"]
+    assert [True, True, False, True] == [vote.result for vote in votes]
+    assert ["discard", "commit"] == [what for what, _ in statements(recording, "reclaim")]
+
+
+def test_4949_the_two_queues_take_turns_for_ever() -> None:
+    cycles = Cycles(asked(4949).recording(), recreate=True)
+    for _ in range(CYCLES - 1):
+        cycles.next()
+    assert [["team/a-0"], [], ["team/a-0"], [], ["team/a-0"]] == [gone(one) for one in cycles.recordings]
+    assert [True, False] * 2 == [("team/b-0" in placed(one)) for one in cycles.recordings][:4]
+    repeat = cycles.repeat()
+    assert repeat is not None
+    assert (2, ("team/a-0",)) == (repeat.later - repeat.earlier, repeat.evicted)
+
+
+def test_2052_the_larger_job_comes_first_and_the_smaller_one_gets_in() -> None:
+    recording = asked(2052).recording()
+    (first, *_, last) = popped(recording, "allocate", "job")
+    assert ("team/large", "team/small") == (first[1], last[1])
+    order = order_of(recording, first[0], "job", "team/large", "team/small")
+    assert (-1, "priority") == (order.sign, decided(order))
+    assert ["team/small-0"] == list(placed(recording))
+
+
+@pytest.mark.parametrize("number", [3291, 5022, 3003, 4658, 3079])
+def test_a_bug_that_was_fixed_no_longer_costs_anybody_a_place_for_nothing(number: int) -> None:
+    recording = asked(number).recording()
+    assert gone(recording)
+    assert placed(recording)

@@ -1,9 +1,10 @@
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.framework.columns import Change
 from vcdebug.framework.record import CloseEvent, OpEvent, StateEvent, StatementEvent
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
@@ -140,3 +141,30 @@ def test_what_a_state_does_not_know_is_a_key_error() -> None:
         state.nodes["nowhere"]
     assert state.figure("drf", "no/such", "share") is None
     assert {"cpu": 0.0, "memory": 0.0} == plain(state.amount("drf", "no/such", "allocated"))
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_a_figure_is_written_where_a_scan_of_the_changes_says(name: str) -> None:
+    recording = golden(name)
+    scanned: dict[tuple[str, Any], list[int]] = {}
+    for change in recording.record.changes:
+        for key in dict.fromkeys(written_by(recording, change)):
+            scanned.setdefault(key, []).append(change.seq)
+    timeline = recording.timeline
+    assert scanned == {(kind, key): list(timeline.written(kind, key)) for kind, key in scanned}
+
+
+def written_by(recording: Recording, change: Change) -> Iterator[tuple[str, Any]]:
+    """The figures that one change wrote, read one by one."""
+    if change.kind == "op":
+        event = recording.event(change.seq)
+        assert isinstance(event, OpEvent)
+        yield "task", event.task
+        if event.node in recording.session.nodes:
+            yield "node", event.node
+        yield from (("book", key) for key in event.figures.changed(event.place))
+    elif change.kind == "book":
+        plugin, name = change.key
+        yield from (("book", (plugin, name or "", figure)) for figure in change.value)
+    else:
+        yield change.kind, change.key

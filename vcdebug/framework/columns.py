@@ -89,29 +89,29 @@ class Column(Sequence[T], Generic[T]):
 class ChangeLog(Column[Change]):
     """Changes in order: a cycle may have more of them than events."""
 
-    __slots__ = ("_keys", "_kinds", "_seqs", "_values")
+    __slots__ = ("_keys", "_values", "kinds", "seqs")
 
     def __init__(self) -> None:
-        self._seqs = array("I")
-        self._kinds: list[str] = []
+        self.seqs = array("I")
+        self.kinds: list[str] = []
         self._keys: list[Any] = []
         self._values: list[Any] = []
 
     def append(self, seq: Seq, kind: str, key: object, value: object) -> None:
         """One more figure that holds from event `seq` on."""
-        self._seqs.append(seq)
-        self._kinds.append(kind)
+        self.seqs.append(seq)
+        self.kinds.append(kind)
         self._keys.append(key)
         self._values.append(value)
 
     def __len__(self) -> int:
-        return len(self._seqs)
+        return len(self.seqs)
 
     def __iter__(self) -> Iterator[Change]:
-        return map(Change, self._seqs, self._kinds, self._keys, self._values)
+        return map(Change, self.seqs, self.kinds, self._keys, self._values)
 
     def _make(self, index: int) -> Change:
-        return Change(self._seqs[index], self._kinds[index], self._keys[index], self._values[index])
+        return Change(self.seqs[index], self.kinds[index], self._keys[index], self._values[index])
 
 
 class NoteLog(Column[Note]):

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from vcdebug.model.amountlog import AmountLog, Place
-from vcdebug.model.names import NodeName
+from vcdebug.model.names import FloatArray, IntArray, NodeName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.resource import Resource
@@ -153,6 +155,26 @@ class FigureLog:
             for name in entry.names:
                 yield entry.plugin, owner, name
 
+    def written(self, places: IntArray) -> Iterator[tuple[Entry, IntArray, Sequence[str]]]:
+        """What the rows at these places hold: an entry, which of the places have it, and whom it is about at each."""
+        if not len(places):
+            return
+        numbers = np.frombuffer(self._amounts.numbers, dtype=np.float64)
+        shapes = numbers[places].astype(np.int64)
+        for number, layout in enumerate(self._layouts):
+            having = np.flatnonzero(shapes == number)
+            for entry, offset in _offsets(layout):
+                yield entry, having, self._owners(entry, numbers, places[having] + offset)
+
+    def _owners(self, entry: Entry, numbers: FloatArray, at: IntArray) -> Sequence[str]:
+        """As _owner, for a column of places."""
+        cells = [-1] if entry.ripple else [entry.names.index(name) for name in OWNERS if name in entry.names]
+        found = [""] * len(at)
+        for cell in reversed(cells):
+            named = map(self._others.__getitem__, numbers[at + cell].astype(np.int64).tolist())
+            found = [str(name) if name else other for name, other in zip(named, found, strict=True)]
+        return found
+
     def figure(self, place: Place, plugin: str, owner: str, figure: str) -> Any:
         """One figure; of a ledger and a ripple about the same the ripple, which is written last."""
         found = None
@@ -164,12 +186,8 @@ class FigureLog:
 
     def _entries(self, place: Place) -> Iterator[tuple[Entry, Place]]:
         """Each plugin's figures and the place of the first one."""
-        layout = self._row(place)
-        at = place + NODE + (NODE_PARTS if layout.node else 0)
-        for entry in layout.entries:
-            at += entry.ripple
-            yield entry, at
-            at += len(entry.names)
+        for entry, offset in _offsets(self._row(place)):
+            yield entry, place + offset
 
     def _owner(self, entry: Entry, at: Place) -> str:
         if entry.ripple:
@@ -182,6 +200,15 @@ class FigureLog:
         if kind is float:
             return cell
         return self._amounts.read(int(cell)) if kind is Resource else self._others[int(cell)]
+
+
+def _offsets(layout: Layout) -> Iterator[tuple[Entry, int]]:
+    """Each plugin's figures, and how far from the beginning of a row the first one lies."""
+    at = NODE + (NODE_PARTS if layout.node else 0)
+    for entry in layout.entries:
+        at += entry.ripple
+        yield entry, at
+        at += len(entry.names)
 
 
 def _numbered(entry: Entry) -> Iterator[tuple[int, tuple[str, type]]]:

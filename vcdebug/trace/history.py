@@ -1,13 +1,11 @@
-"""Pieces of time travel: one figure's history, values looked up one by one, and what a state is made of."""
+"""Pieces of time travel: values looked up one by one, and what a state is made of."""
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.names import NodeName
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.taskset import READY_STATUSES
 
@@ -47,31 +45,6 @@ class JobCounts(NamedTuple):
     def total(self) -> int:
         """All tasks."""
         return sum(self.status.values())
-
-
-class History(Generic[V]):
-    """One figure's values in order of the events from which they hold."""
-
-    __slots__ = ("seqs", "values")
-
-    def __init__(self) -> None:
-        self.seqs = array("I")
-        self.values: list[V] = []
-
-    def write(self, seq: Seq, value: V) -> None:
-        """The value from `seq` on."""
-        self.seqs.append(seq)
-        self.values.append(value)
-
-    def at(self, seq: Seq, opening: V) -> V:
-        """The value after event `seq`."""
-        position = bisect_right(self.seqs, seq)
-        return self.values[position - 1] if position else opening
-
-    def changed(self, seq: Seq) -> Seq | None:
-        """The last event at or before `seq` that wrote the figure."""
-        position = bisect_right(self.seqs, seq)
-        return self.seqs[position - 1] if position else None
 
 
 class LazyMap(Mapping[str, V]):

@@ -97,16 +97,13 @@ def gather(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
 
 def _add_hooks(found: _Kinds, seqs: IntArray, hooks: Sequence[HookEvent]) -> None:
     found[PLUGIN].add(seqs, map(attrgetter("plugin"), hooks))
-    found[POINT].add(seqs, map(attrgetter("point"), hooks))
+    points = list(map(attrgetter("point"), hooks))
+    found[POINT].add(seqs, points)
     subjects = list(map(attrgetter("subject"), hooks))
     lengths = np.fromiter(map(len, subjects), dtype=np.int64, count=len(subjects))
     _add_subjects(found, np.repeat(seqs, lengths), list(chain.from_iterable(subjects)))
-    victims = [(seq, hook.result) for seq, hook in zip(seqs.tolist(), hooks, strict=True) if _names_victims(hook)]
-    found[TASK].add_lists(np.array([seq for seq, _ in victims], dtype=np.int64), [result for _, result in victims])
-
-
-def _names_victims(hook: HookEvent) -> bool:
-    return hook.point == VICTIM_TASKS.upstream
+    victims = np.flatnonzero(np.fromiter(map(VICTIM_TASKS.upstream.__eq__, points), dtype=np.bool_, count=len(points)))
+    found[TASK].add_lists(seqs[victims], [hooks[place].result for place in victims.tolist()])
 
 
 def _add_subjects(found: _Kinds, seqs: IntArray, pairs: Sequence[tuple[str, Any]]) -> None:

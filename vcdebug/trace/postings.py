@@ -19,6 +19,7 @@ Seqs = Sequence[Seq]
 EMPTY: Seqs = array("I")
 _SEQ_BITS = 32
 _SEQ_MASK = (1 << _SEQ_BITS) - 1
+_NONE: IntArray = np.empty(0, dtype=np.int64)
 
 
 class Numbers(dict[Any, int]):
@@ -62,28 +63,33 @@ class Mentions:
 
     def postings(self) -> Postings:
         """The lists by name."""
-        pairs = [names << _SEQ_BITS | seqs for seqs, names in zip(self._seqs, self._names, strict=True)]
-        return Postings(self._numbers, np.unique(np.concatenate(pairs)) if pairs else np.empty(0, dtype=np.int64))
+        return Postings(self._numbers, list(zip(self._seqs, self._names, strict=True)))
 
 
 class Postings:
     """Ascending event numbers by name, each once."""
 
-    def __init__(self, numbers: Mapping[str, int], pairs: IntArray) -> None:
-        """`pairs`: ascending, the name's number above 32 bits of event number."""
+    def __init__(self, numbers: Mapping[str, int], parts: Sequence[tuple[IntArray, IntArray]]) -> None:
+        """`parts`: columns of event numbers and of names' numbers."""
+        pairs = np.concatenate([_NONE, *(names << _SEQ_BITS | seqs for seqs, names in parts)])
+        pairs.sort()
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
         self._numbers = numbers
         self._seqs = as_seqs(pairs & _SEQ_MASK)
-        self._starts = np.searchsorted(pairs >> _SEQ_BITS, np.arange(len(numbers) + 1)).tolist()
+        self._starts = np.searchsorted(pairs, np.arange(len(numbers) + 1) << _SEQ_BITS)
 
     def of(self, name: str) -> Seqs:
         """Events that state the name."""
-        number = self._numbers.get(name)
-        return EMPTY if number is None else self._seqs[self._starts[number] : self._starts[number + 1]]
+        number = self._numbers.get(name, len(self._starts))
+        return EMPTY if number + 1 >= len(self._starts) else self._seqs[self._starts[number] : self._starts[number + 1]]
 
     def names(self) -> list[str]:
-        """Every name, in order of its first event."""
-        firsts = sorted((self._seqs[self._starts[number]], number, name) for name, number in self._numbers.items())
-        return [name for _, _, name in firsts]
+        """Every name that some event states, in order of the first one."""
+        starts = self._starts.tolist()
+        stated = (
+            (name, starts[number]) for name, number in self._numbers.items() if starts[number] < starts[number + 1]
+        )
+        return [name for _, name in sorted((self._seqs[start], name) for name, start in stated)]
 
 
 def as_seqs(numbers: IntArray) -> array[int]:

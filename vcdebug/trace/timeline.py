@@ -1,11 +1,13 @@
-"""The state after any event, looked up figure by figure: every figure keeps the events at which it changed.
+"""The state after any event, looked up figure by figure: every figure knows the changes that wrote it.
 
 Nothing is computed backward: a value is the last one written at or before the event, else the opening one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,58 +20,21 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo, task_status
-from vcdebug.trace.history import History, JobCounts, LazyMap, TaskState
-from vcdebug.trace.postings import EMPTY, Seqs
+from vcdebug.trace.history import JobCounts, LazyMap, TaskState
+from vcdebug.trace.postings import Seqs
+from vcdebug.trace.writings import BOOK, NODE, PHASE, TASK, FigureKey, Writings
 
-TASK, NODE, PHASE, BOOK = "task", "node", "phase", "book"
 GROUPS = ("jobs", "queues")
 """Parts of a plugin's books that are kept by job or queue; other figures belong to the plugin as a whole."""
 
 
-FigureKey = tuple[str, str, str]
-"""(plugin, job or queue or nothing, figure)."""
-
-
 class Timeline:
-    """Opening values and histories of one recording."""
+    """Opening values of one recording, and the changes that follow."""
 
     def __init__(self, record: Record, session: Session) -> None:
         self._record = record
         self._session = session
-        self._histories: dict[tuple[str, Any], History[Any]] = {}
-        self.touched: dict[JobId, list[TaskKey]] = {}
-        """Tasks that change at all, by job."""
-        self._read_changes()
-
-    def _read_changes(self) -> None:
-        events = self._record.events
-        for seq, kind, key, value in self._record.changes:
-            if kind == OPERATION:
-                self._read_operation(seq, events[seq - 1])
-            elif kind == BOOK:
-                plugin, name = key
-                for figure, amount in value.items():
-                    self._history(BOOK, (plugin, name or "", figure)).write(seq, amount)
-            else:
-                self._history(kind, key).write(seq, value)
-
-    def _read_operation(self, seq: Seq, event: Event) -> None:
-        """The operation stands for the figures that it changed: they are made when they are looked up."""
-        assert isinstance(event, OpEvent)
-        self._history(TASK, event.task).write(seq, event)
-        if event.node in self._session.nodes:
-            self._history(NODE, event.node).write(seq, event)
-        for key in event.figures.changed(event.place):
-            self._history(BOOK, key).write(seq, event)
-
-    def _history(self, kind: str, key: Any) -> History[Any]:
-        history = self._histories.get((kind, key))
-        if history is None:
-            history = self._histories[kind, key] = History()
-            task = self.tasks.get(key) if kind == TASK else None
-            if task is not None:
-                self.touched.setdefault(task.job, []).append(key)
-        return history
+        self._writings = Writings(record, session.nodes)
 
     def state_at(self, seq: Seq) -> ClusterState:
         """The state after event `seq`; 0 is the opening state."""
@@ -77,19 +42,52 @@ class Timeline:
 
     def last_change(self, kind: str, key: str | FigureKey, seq: Seq) -> Seq | None:
         """The last event at or before `seq` that wrote a figure: kind is task, node, phase or book."""
-        history = self._histories.get((kind, key))
-        return None if history is None else history.changed(seq)
+        place = self._place(kind, key, seq)
+        return None if place is None else self._record.changes.seqs[place]
 
     def written(self, kind: str, key: str | FigureKey) -> Seqs:
         """Every event that wrote a figure, ascending; one that wrote it twice is there twice."""
-        history = self._histories.get((kind, key))
-        return EMPTY if history is None else history.seqs
+        seqs = self._record.changes.seqs
+        return array("I", (seqs[place] for place in self._writings.of(kind, key)))
 
-    def lookup(self, kind: str, key: object, seq: Seq, opening: Any) -> Any:
+    def _place(self, kind: str, key: str | FigureKey, seq: Seq) -> int | None:
+        """Where the last change of a figure at or before `seq` lies in the log."""
+        places = self._writings.of(kind, key)
+        position = bisect_left(places, bisect_right(self._record.changes.seqs, seq))
+        return places[position - 1] if position else None
+
+    def lookup(self, kind: str, key: str | FigureKey, seq: Seq, opening: Any) -> Any:
         """A figure after event `seq`."""
-        history = self._histories.get((kind, key))
-        value = opening if history is None else history.at(seq, opening)
-        return _left_by(value, kind, key) if isinstance(value, OpEvent) else value
+        place = self._place(kind, key, seq)
+        if place is None:
+            return opening
+        change = self._record.changes[place]
+        if change.kind == OPERATION:
+            return _left_by(self._record.events[change.seq - 1], kind, key)
+        return change.value[key[-1]] if kind == BOOK else change.value
+
+    @cached_property
+    def touched(self) -> Mapping[JobId, Sequence[TaskKey]]:
+        """Tasks that change at all, by job."""
+        found: dict[JobId, list[TaskKey]] = {}
+        for key in self._writings.names(TASK):
+            task = self.tasks.get(key)
+            if task is not None:
+                found.setdefault(task.job, []).append(key)
+        return found
+
+    @cached_property
+    def touched_on_node(self) -> Mapping[NodeName, Collection[TaskKey]]:
+        """Tasks that come to name a node, by node."""
+        found: dict[NodeName, dict[TaskKey, None]] = {}
+        for change in self._record.changes:
+            if change.kind == OPERATION:
+                event = self._record.events[change.seq - 1]
+                assert isinstance(event, OpEvent)
+                found.setdefault(event.state[1], {})[event.task] = None
+            elif change.kind == TASK:
+                found.setdefault(change.value[1], {})[change.key] = None
+        return found
 
     # Opening values
 
@@ -234,7 +232,7 @@ class ClusterState:
         """Tasks that name this node, by `namespace/name`; finished ones hold no room."""
         timeline = self._timeline
         keys = dict.fromkeys(timeline.opening_on_node.get(node, ()))
-        keys.update(dict.fromkeys(key for touched in timeline.touched.values() for key in touched))
+        keys.update(dict.fromkeys(timeline.touched_on_node.get(node, ())))
         return sorted(key for key in keys if self._task(key).node == node)
 
     def _task(self, key: TaskKey) -> TaskState:
@@ -257,11 +255,12 @@ class ClusterState:
         return LazyMap(names, entry)
 
 
-def _left_by(event: OpEvent, kind: str, key: Any) -> Any:
+def _left_by(event: Event, kind: str, key: str | FigureKey) -> Any:
     """A figure as an operation left it."""
-    if kind == TASK:
-        return event.state
-    return event.after if kind == NODE else event.figures.figure(event.place, *key)
+    assert isinstance(event, OpEvent)
+    if isinstance(key, str):
+        return event.state if kind == TASK else event.after
+    return event.figures.figure(event.place, *key)
 
 
 def _opening_state(task: TaskInfo) -> TaskState:

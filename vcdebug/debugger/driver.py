@@ -6,9 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from vcdebug.debugger.bookmark import Bookmark
+from vcdebug.debugger.breakpoint import Breakpoint
 from vcdebug.debugger.cursor import NOTHING, Selection
 from vcdebug.debugger.debugger import Debugger, Stop
-from vcdebug.debugger.recordings import Recordings
+from vcdebug.debugger.figures import Figure
+from vcdebug.debugger.notebook import Notebook
+from vcdebug.debugger.recordings import BRANCH, Recordings
+from vcdebug.debugger.watch import Watch
 from vcdebug.debugger.workbench import Workbench
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -40,6 +45,9 @@ class Here:
     node: str
     selection: Selection = NOTHING
     breakpoints: tuple[Stand, ...] = ()
+    watches: tuple[Watch, ...] = ()
+    bookmarks: tuple[Bookmark, ...] = ()
+    """Those of this recording, in order."""
     recordings: Recordings | None = None
     """What else lies open; None where this recording is the only one."""
 
@@ -49,12 +57,15 @@ class Here:
         debugger: Debugger,
         reason: str,
         breakpoints: tuple[Stand, ...],
-        recordings: Recordings | None = None,
+        notebook: Notebook,
+        recordings: Recordings,
     ) -> Here:
         """The debugger's present position."""
         at = debugger.moment()
         names = (at.job or "", at.task or "", at.queue or "", at.node or "")
-        return cls(debugger.recording, at.seq, reason, *names, at.selection, breakpoints, recordings)
+        bookmarks = tuple(notebook.bookmarks.of(recordings.cycle, branch=recordings.side == BRANCH))
+        set_here = (breakpoints, tuple(notebook.watches), bookmarks)
+        return cls(debugger.recording, at.seq, reason, *names, at.selection, *set_here, recordings)
 
 
 class Driver:
@@ -62,6 +73,10 @@ class Driver:
 
     def __init__(self, recording: Recording) -> None:
         self.workbench = Workbench(recording)
+        self.notebook = Notebook(self.workbench.breakpoints)
+        """What is set: breakpoints, watches, bookmarks."""
+        self.followed: Figure | None = None
+        """The figure whose changes one goes through."""
         self._reason = "start"
         self._stands: tuple[Stand, ...] = ()
 
@@ -77,16 +92,24 @@ class Driver:
 
     def moment(self) -> Here:
         """Where one stands now."""
-        return Here.of(self.debugger, self._reason, self._stands, self.recordings)
+        return Here.of(self.debugger, self._reason, self._stands, self.notebook, self.recordings)
 
     def take(self, recordings: Recordings, reason: str, parting: Seq | None = None) -> Here:
         """Show what lies open now; Workbench.take says where one stands then."""
         self.workbench.take(recordings, parting)
         return self._switched(reason)
 
+    def goto_in(self, recordings: Recordings, seq: Seq) -> Here:
+        """To an event of another recording."""
+        if recordings.shown is self.recordings.shown:
+            return self.goto(seq)
+        self.workbench.take(recordings)
+        self.debugger.stand(seq)
+        return self._switched("goto")
+
     def _switched(self, reason: str) -> Here:
         self._reason = reason
-        self._refresh()
+        self.refresh()
         return self.moment()
 
     def step(self, verb: Step, *, back: bool) -> Here:
@@ -115,41 +138,60 @@ class Driver:
         selection = Selection(kind, name) if name else NOTHING  # type: ignore[arg-type]
         return self._stopped(self.debugger.next_about(selection, back=back))
 
+    def last_change(self, figure: Figure) -> Here:
+        """To the event that wrote a figure; again, to the write before it."""
+        self.followed = figure
+        return self._stopped(self.debugger.last_change(figure))
+
     def _stopped(self, stop: Stop) -> Here:
         self._reason = stop.reason
         if stop.breakpoint is not None:
-            self._refresh()
+            self.refresh()
         return self.moment()
+
+    def where(self) -> tuple[int, bool]:
+        """Which recording is shown: its cycle, and whether it is the branch's."""
+        return self.recordings.cycle, self.recordings.side == BRANCH
 
     # Breakpoints
 
     def add_breakpoint(self, line: str) -> str:
         """Set one; the words say how often it will stop."""
         point = self.debugger.breakpoints.add(line, self.debugger.recording)
-        self._refresh()
-        hits = len(self._stands[-1].hits)
+        self.refresh()
+        return self._set(point)
+
+    def change_breakpoint(self, number: int, line: str) -> str:
+        """Other words for one."""
+        point = self.debugger.breakpoints.replace(number, line, self.debugger.recording)
+        self.refresh()
+        return self._set(point)
+
+    def _set(self, point: Breakpoint) -> str:
+        hits = next(len(stand.hits) for stand in self._stands if stand.number == point.number)
         times = "never stops in this recording" if not hits else f"stops {hits} time{'s' if hits > 1 else ''}"
         return f"breakpoint {point.number}: {point.line()}: {times}"
 
     def toggle_breakpoint(self, number: int) -> str:
         """Switch one off or on."""
         point = self.debugger.breakpoints.toggle(number)
-        self._refresh()
+        self.refresh()
         return f"breakpoint {number} is {'on' if point.enabled else 'off'}"
 
     def remove_breakpoint(self, number: int) -> str:
         """Forget one."""
         self.debugger.breakpoints.remove(number)
-        self._refresh()
+        self.refresh()
         return f"breakpoint {number} removed"
 
     def clear_breakpoints(self) -> str:
         """Forget all."""
         self.debugger.breakpoints.clear()
-        self._refresh()
+        self.refresh()
         return "no breakpoints"
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Count the stops of all breakpoints anew: some are others than before."""
         debugger = self.debugger
         self._stands = tuple(
             Stand(point.number, point.line(), point.enabled, tuple(debugger.hits(point.number)))

@@ -8,6 +8,7 @@ from typing import Final
 from vcdebug.debugger.commands import VERBS, CommandError
 from vcdebug.debugger.driver import Here
 from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line
+from vcdebug.views.bookmarks import bookmarks
 from vcdebug.views.conf import conf
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
@@ -21,6 +22,7 @@ from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
 from vcdebug.views.queues import queues
 from vcdebug.views.statement import statement
+from vcdebug.views.watch import watches
 
 BREAK_COLUMNS = (Column("", right=True), Column(""), Column("breakpoint", flexible=True), Column("stops", right=True))
 VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
@@ -55,6 +57,8 @@ PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {
     "conf": lambda here: conf(here.recording),
     "hypernodes": lambda here: hypernodes(here.recording, here.node),
     "log": lambda here: log(here.recording, here.seq),
+    "watch": lambda here: watches(here.recording, here.seq, here.watches),
+    "bookmarks": lambda here: bookmarks(here.recording, here.seq, here.bookmarks),
     "order": lambda here: orders(here.recording, here.seq),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.commands import breaking, movement, pages
+from vcdebug.debugger.commands import bookmarks, breaking, cycles, movement, pages, watching, what_if
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
 
@@ -11,6 +11,10 @@ __all__ = ["VERBS", "CommandError", "Reply", "Verb", "execute", "find"]
 VERBS: tuple[Verb, ...] = (
     *movement.VERBS,
     *breaking.VERBS,
+    *watching.VERBS,
+    *bookmarks.VERBS,
+    *what_if.VERBS,
+    *cycles.VERBS,
     *pages.VERBS,
 )
 

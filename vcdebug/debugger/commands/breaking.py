@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vcdebug.debugger.commands.base import Reply, Verb, number
+from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
 
 NUMBER: Final = "breakpoint's number"
@@ -27,8 +27,17 @@ def _delete(driver: Driver, argument: str) -> Reply:
     return Reply(driver.moment(), text)
 
 
+def _change(driver: Driver, argument: str) -> Reply:
+    word, _, line = argument.partition(" ")
+    if not line.strip():
+        raise CommandError("say which breakpoint, and what it shall be", "change N KIND [if CONDITION] ...")
+    text = driver.change_breakpoint(number(word, NUMBER), line.strip())
+    return Reply(driver.moment(), text)
+
+
 VERBS: Final = (
     Verb(("break", "b"), "KIND [if CONDITION] [hits == N] [once] [log TEXT]", "set a breakpoint", _break),
+    Verb(("change",), "N KIND [if CONDITION] ...", "other words for a breakpoint, which keeps its number", _change),
     Verb(("toggle",), "N", "switch a breakpoint off or on", _toggle),
     Verb(("delete", "clear"), "N | all", "remove a breakpoint", _delete),
 )

@@ -1,0 +1,72 @@
+"""Bookmarks: events with a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vcdebug.errors import VcdebugError
+from vcdebug.model.names import Seq
+
+
+class BookmarkError(VcdebugError):
+    """A bookmark that is not there."""
+
+
+class Bookmark(NamedTuple):
+    """An event that somebody wants to find again."""
+
+    number: int
+    seq: Seq
+    note: str = ""
+    cycle: int = 1
+    branch: bool = False
+    """Whether it lies in the recording that edits made, not in the original."""
+
+
+class BookmarkList:
+    """Bookmarks by number, one per event at most; numbers are never used twice."""
+
+    def __init__(self) -> None:
+        self._bookmarks: dict[int, Bookmark] = {}
+        self._last = 0
+
+    def __iter__(self) -> Iterator[Bookmark]:
+        return iter(sorted(self._bookmarks.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq)))
+
+    def __len__(self) -> int:
+        return len(self._bookmarks)
+
+    def __getitem__(self, number: int) -> Bookmark:
+        if number not in self._bookmarks:
+            raise BookmarkError(f"no bookmark {number}")
+        return self._bookmarks[number]
+
+    def at(self, seq: Seq, cycle: int = 1, *, branch: bool = False) -> Bookmark | None:
+        """The bookmark of an event."""
+        return next((mark for mark in self if (mark.seq, mark.cycle, mark.branch) == (seq, cycle, branch)), None)
+
+    def of(self, cycle: int, *, branch: bool = False) -> Iterator[Bookmark]:
+        """The bookmarks of one recording, in order."""
+        return (mark for mark in self if (mark.cycle, mark.branch) == (cycle, branch))
+
+    def set(self, seq: Seq, note: str = "", cycle: int = 1, *, branch: bool = False) -> Bookmark:
+        """Mark an event; where it is marked already a new note takes the place of the old one."""
+        known = self.at(seq, cycle, branch=branch)
+        if known is None:
+            self._last += 1
+            known = Bookmark(self._last, seq, note.strip(), cycle, branch)
+        elif note.strip():
+            known = known._replace(note=note.strip())
+        self._bookmarks[known.number] = known
+        return known
+
+    def remove(self, number: int) -> Bookmark:
+        """Forget one."""
+        mark = self[number]
+        del self._bookmarks[number]
+        return mark
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._bookmarks.clear()

@@ -1,0 +1,48 @@
+"""Commands about bookmarks and their notes, and the report that holds them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
+from vcdebug.debugger.driver import Driver
+
+NUMBER: Final = "bookmark's number"
+
+
+def _bookmark(driver: Driver, argument: str) -> Reply:
+    cycle, branch = driver.where()
+    mark = driver.notebook.bookmarks.set(driver.debugger.seq, argument, cycle, branch=branch)
+    note = f": {mark.note}" if mark.note else ""
+    return Reply(driver.moment(), f"bookmark {mark.number} at event {mark.seq}{note}")
+
+
+def _note(driver: Driver, argument: str) -> Reply:
+    if not argument:
+        raise CommandError("say what to note")
+    return _bookmark(driver, argument)
+
+
+def _bookmarks(_: Driver, __: str) -> Reply:
+    return Reply(opens="panel", argument="bookmarks")
+
+
+def _unbookmark(driver: Driver, argument: str) -> Reply:
+    bookmarks = driver.notebook.bookmarks
+    if argument == "all":
+        bookmarks.clear()
+        return Reply(driver.moment(), "no bookmarks")
+    cycle, branch = driver.where()
+    here = bookmarks.at(driver.debugger.seq, cycle, branch=branch)
+    if not argument and here is None:
+        raise CommandError("there is no bookmark at this event", "unbookmark N removes another one")
+    gone = bookmarks.remove(here.number if here is not None and not argument else number(argument, NUMBER))
+    return Reply(driver.moment(), f"bookmark {gone.number} removed")
+
+
+VERBS: Final = (
+    Verb(("bookmark",), "[NOTE]", "mark this event, with a note", _bookmark),
+    Verb(("note",), "TEXT", "a note about this event", _note),
+    Verb(("bookmarks",), "", "all bookmarks", _bookmarks),
+    Verb(("unbookmark",), "[N | all]", "remove a bookmark, by default this event's", _unbookmark),
+)

@@ -1,0 +1,100 @@
+"""What a person has set while debugging: breakpoints, watches, bookmarks, as plain data in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from vcdebug.debugger.bookmark import Bookmark, BookmarkList
+from vcdebug.debugger.breakpoint_list import BreakpointList
+from vcdebug.debugger.watch import WatchList
+from vcdebug.errors import VcdebugError
+
+VERSION: Final = 1
+PARTS: Final = ("breakpoints", "watches", "bookmarks")
+
+
+class Notebook:
+    """Belongs to one snapshot, whichever of its recordings is shown."""
+
+    def __init__(self, breakpoints: BreakpointList | None = None) -> None:
+        self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
+        self.watches = WatchList()
+        self.bookmarks = BookmarkList()
+        self._unread: dict[str, list[Any]] = {}
+        """Entries that this version cannot read: they are kept as they are."""
+        self._other: dict[str, Any] = {}
+        """Parts that this version does not know."""
+
+    def to_data(self) -> dict[str, Any]:
+        """Everything that is set, for a file; what could not be read is still among it."""
+        written: dict[str, list[Any]] = {
+            "breakpoints": self.breakpoints.lines(),
+            "watches": [watch.text for watch in self.watches],
+            "bookmarks": [_bookmark_data(mark) for mark in self.bookmarks],
+        }
+        parts = {part: [*entries, *self._unread.get(part, ())] for part, entries in written.items()}
+        return {"version": VERSION, **self._other, **{part: entries for part, entries in parts.items() if entries}}
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing worth a file."""
+        return not any(self.to_data().get(part) for part in PARTS) and not self._other
+
+    def load(self, data: object) -> list[str]:
+        """Set what a file holds, in addition; answers with one line per entry that cannot be read."""
+        if not isinstance(data, Mapping):
+            return ["it does not hold breakpoints, watches and bookmarks"]
+        self._other.update({key: entry for key, entry in data.items() if key not in (*PARTS, "version")})
+        readers: dict[str, Callable[[Any], object]] = {
+            "breakpoints": self._read_breakpoint,
+            "watches": self._read_watch,
+            "bookmarks": self._read_bookmark,
+        }
+        faults: list[str] = []
+        for part, read in readers.items():
+            entries = data.get(part) or []
+            if not isinstance(entries, list):
+                faults.append(f"{part} is no list")
+                continue
+            faults += [fault for entry in entries if (fault := self._kept(part, entry, read))]
+        return faults
+
+    def _kept(self, part: str, entry: object, read: Callable[[Any], object]) -> str:
+        """Read one entry; one that cannot be read is put aside, and the answer says why."""
+        try:
+            read(entry)
+        except (VcdebugError, TypeError, ValueError, KeyError) as error:
+            self._unread.setdefault(part, []).append(entry)
+            why = error.line() if isinstance(error, VcdebugError) else "not in a form that this version knows"
+            return f"{part}: {entry!r}: {why}"
+        return ""
+
+    def _read_breakpoint(self, entry: str) -> None:
+        self.breakpoints.add(_text(entry))
+
+    def _read_watch(self, entry: str) -> None:
+        self.watches.keep(_text(entry))
+
+    def _read_bookmark(self, entry: Mapping[str, Any]) -> None:
+        seq, cycle = int(entry["event"]), int(entry.get("cycle", 1))
+        if seq < 1 or cycle < 1:
+            raise ValueError(seq)
+        self.bookmarks.set(seq, _text(entry.get("note", "")), cycle, branch=bool(entry.get("branch", False)))
+
+
+def _text(entry: object) -> str:
+    if not isinstance(entry, str):
+        raise TypeError(entry)
+    return entry
+
+
+def _bookmark_data(mark: Bookmark) -> dict[str, Any]:
+    data: dict[str, Any] = {"event": mark.seq}
+    if mark.note:
+        data["note"] = mark.note
+    if mark.cycle != 1:
+        data["cycle"] = mark.cycle
+    if mark.branch:
+        data["branch"] = True
+    return data

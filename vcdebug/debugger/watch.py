@@ -1,0 +1,134 @@
+"""What one keeps an eye on: figures of the state, and expressions over the fields of an event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vcdebug.debugger import figures
+from vcdebug.debugger.expression import Value, parse_expression
+from vcdebug.debugger.fields import FIELD_NAMES, fields_of
+from vcdebug.debugger.figure_history import Written, history
+from vcdebug.debugger.figure_words import FigureError, figure
+from vcdebug.debugger.tokens import tokens_of
+from vcdebug.errors import VcdebugError
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+
+
+class WatchError(VcdebugError):
+    """Something that cannot be watched."""
+
+
+class Watch(NamedTuple):
+    """One thing that is watched, as it was written."""
+
+    number: int
+    text: str
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether it names a figure; otherwise it is an expression."""
+        return names_figure(self.text)
+
+
+class Watched(NamedTuple):
+    """A watch at an event, in words."""
+
+    watch: Watch
+    now: str
+    before: str
+    """After the event before."""
+    change: Written | None = None
+    """The last change of a figure; None where there was none, and for expressions."""
+    old: str = ""
+    new: str = ""
+
+
+def names_figure(text: str) -> bool:
+    """`node n1 idle` is a figure, `node == "n1"` and `count(victims)` are expressions."""
+    kind, _, rest = text.strip().partition(" ")
+    begins = rest.strip().partition(" ")[0]
+    return kind in figures.KINDS and begins[:1].isalnum() and begins not in ("in", "not", "matches", "and", "or")
+
+
+def read(recording: Recording, text: str) -> str:
+    """The watch as it is kept; raises where it can have no value in this recording."""
+    if not text.strip():
+        raise WatchError(
+            "say what to watch", "a figure such as node n1 idle cpu, or an expression such as count(victims)"
+        )
+    if names_figure(text):
+        return str(figure(recording, _words(text)))
+    parse_expression(text, FIELD_NAMES)
+    return text.strip()
+
+
+def look(recording: Recording, seq: Seq, watch: Watch) -> Watched:
+    """A watch at an event; what this recording does not have is said in place of the value."""
+    if not watch.is_figure:
+        return Watched(watch, _evaluated(recording, seq, watch.text), _evaluated(recording, seq - 1, watch.text))
+    try:
+        found = figure(recording, _words(watch.text))
+    except FigureError as error:
+        return Watched(watch, error.message, "")
+    now, before = (figures.shown(found, figures.value(recording, found, at)) for at in (seq, seq - 1))
+    change = history(recording, found).last(seq)
+    if change is None:
+        return Watched(watch, now, before)
+    return Watched(watch, now, before, change, figures.shown(found, change.old), figures.shown(found, change.new))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(token.content for token in tokens_of(text) if token.kind != "end")
+
+
+def _evaluated(recording: Recording, seq: Seq, text: str) -> str:
+    if seq < 1:
+        return "-"
+    return _shown(parse_expression(text, FIELD_NAMES).value(fields_of(recording, seq)))
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else str(value)
+
+
+class WatchList:
+    """Watches by number; numbers are never used twice."""
+
+    def __init__(self) -> None:
+        self._watches: dict[int, Watch] = {}
+        self._last = 0
+
+    def __iter__(self) -> Iterator[Watch]:
+        return iter(self._watches.values())
+
+    def __len__(self) -> int:
+        return len(self._watches)
+
+    def add(self, text: str, recording: Recording) -> Watch:
+        """Watch a figure or an expression; one that is watched already stays as it is."""
+        return self.keep(read(recording, text))
+
+    def keep(self, text: str) -> Watch:
+        """As add, without a look at a recording."""
+        known = next((watch for watch in self if watch.text == text), None)
+        if known is not None:
+            return known
+        self._last += 1
+        self._watches[self._last] = Watch(self._last, text)
+        return self._watches[self._last]
+
+    def remove(self, number: int) -> Watch:
+        """Forget one."""
+        if number not in self._watches:
+            raise WatchError(f"no watch {number}")
+        return self._watches.pop(number)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._watches.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.commands import bookmarks, breaking, cycles, movement, pages, watching, what_if
+from vcdebug.debugger.commands import bookmarks, breaking, movement, pages, watching
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
 
@@ -13,8 +13,6 @@ VERBS: tuple[Verb, ...] = (
     *breaking.VERBS,
     *watching.VERBS,
     *bookmarks.VERBS,
-    *what_if.VERBS,
-    *cycles.VERBS,
     *pages.VERBS,
 )
 

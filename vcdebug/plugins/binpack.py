@@ -30,11 +30,11 @@ class Binpack(Plugin):
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self._weight = arguments.get_int(WEIGHT, 1)
-        self._resources = _resource_weights(arguments)
+        self.weight = arguments.get_int(WEIGHT, 1)
+        self.resources = _resource_weights(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
-        if self._weight == 0:
+        if self.weight == 0:
             ssn.withdraw(self, "node_order")
         table = ssn.node_table
         self._known: RowCache[np.float64] = RowCache(len(table), table.changes)
@@ -50,7 +50,7 @@ class Binpack(Plugin):
         weights = 0
         full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
         for name in request.resource_names():
-            weight = self._resources.get(name)
+            weight = self.resources.get(name)
             if weight is None:
                 continue
             capacity = nodes.column("allocatable", name)
@@ -67,7 +67,7 @@ class Binpack(Plugin):
             weights += weight
         if weights > 0:
             score = score / float(weights)
-        return np.where(full, 0.0, score * float(MAX_SCORE * self._weight))
+        return np.where(full, 0.0, score * float(MAX_SCORE * self.weight))
 
 
 def _resource_weights(arguments: Arguments) -> dict[str, int]:

@@ -17,6 +17,7 @@ from vcdebug.cli.executors.base import LOST, gather
 from vcdebug.cli.executors.cluster import Cluster
 
 NAME = "reclaim-across-queues"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,12 @@ def test_odds_come_to_the_same_on_a_cluster_as_here(address: str) -> None:
     here = call(["odds", NAME, "-n", "6", "-j", "1", "--json"])
     assert here == call(["odds", NAME, "-n", "6", "--scheduler", address, "--json"])
     assert 6 == json.loads(here[1])["draws"]
+
+
+def test_a_folder_of_snapshots_is_explained_the_same_on_a_cluster_as_here(address: str) -> None:
+    here = call(["explain", str(FIXTURES), "-j", "1"])
+    assert here == call(["explain", str(FIXTURES), "--scheduler", address])
+    assert (2, "") == (here[0], here[2])
 
 
 def test_a_cluster_is_sent_nothing_but_bytes_and_text(address: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,8 @@ def error_line(arguments: list[str], code: int = 1) -> str:
         (["explain", BLOCKED, "research/llm-finetune"], 2),
         (["explain", BLOCKED, "llm-finetune-worker-0"], 2),
         (["explain", BLOCKED, "llm-finetune"], 2),
+        (["explain", WORKS], 0),
+        (["explain", BLOCKED], 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
@@ -89,7 +91,7 @@ def test_an_unknown_job_is_one_line_with_the_closest() -> None:
     assert "did you mean research/llm-finetune" in error_line(["explain", BLOCKED, "research/llm-fintune"])
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["run"], ["run", WORKS, "--what"], ["explain", WORKS]])
+@pytest.mark.parametrize("arguments", [["nonsense"], ["run"], ["run", WORKS, "--what"], ["explain"]])
 def test_a_wrong_command_line_is_one_line(arguments: list[str]) -> None:
     assert " --help" in error_line(arguments)
 

@@ -53,3 +53,34 @@ def test_what_the_stream_cannot_encode_is_escaped() -> None:
     output.text("✓ done")
     output.flush()
     assert b"\\u2713 done\n" == data.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (
+            60,
+            [
+                "  default/job-1  No node has room for it, and nobody may be",
+                "                 evicted for it, so it waits.",
+            ],
+        ),
+        (
+            46,
+            [
+                "  default/job-1",
+                "      No node has room for it, and nobody may",
+                "      be evicted for it, so it waits.",
+            ],
+        ),
+    ],
+)
+def test_sentences_of_a_table_wrap_below_themselves_or_below_the_row(
+    width: int, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    sentence = "No node has room for it, and nobody may be evicted for it, so it waits."
+    out = Terminal()
+    show([Grid(("job", "why"), (("default/job-1", sentence),), 2, prose=True)], Output(out, io.StringIO()))
+    assert ["  job            why", *expected] == _COLOUR.sub("", out.getvalue()).splitlines()

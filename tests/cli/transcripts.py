@@ -32,7 +32,8 @@ def jobs(name: str) -> list[str]:
 
 def transcript(name: str) -> str:
     """Every headless command on one snapshot, seconds blotted out."""
-    commands = [["inspect", name], ["run", name], *(["explain", name, job] for job in jobs(name))]
+    explained = [["explain", name], *(["explain", name, job] for job in jobs(name))]
+    commands = [["inspect", name], ["run", name], *explained]
     parts = []
     for arguments in commands:
         code, out, err = call(arguments)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from vcdebug.cli.output import Output
 
 GAP = "  "
+MIN_PROSE = 40
+"""Columns in which sentences are still pleasant to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class Grid:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     indent: int = 0
+    prose: bool = False
+    """Whether the last column holds sentences, which wrap where a terminal is too narrow."""
 
 
 Block = Line | Grid
@@ -79,4 +84,18 @@ def _show_rich(blocks: Iterable[Block], output: Output) -> None:
             console.print(Padding(text, (0, 0, 0, block.indent), expand=False) if block.text else "")
             continue
         for number, row in enumerate(_lines(block)):
-            console.print(Text(row, style="bold" if number == 0 else ""), soft_wrap=True)
+            style = "bold" if number == 0 else ""
+            for line in _wrapped(row, block, console.width) if block.prose else [row]:
+                console.print(Text(line, style=style), soft_wrap=True)
+
+
+def _wrapped(row: str, grid: Grid, width: int) -> list[str]:
+    """A row whose last cell goes on below itself, or under the row where that leaves too little room."""
+    start = len(" " * grid.indent + GAP.join(" " * one for one in (*_widths(grid)[:-1], 0)))
+    if len(row) <= width:
+        return [row]
+    if width - start >= MIN_PROSE:
+        cell = wrap(row[start:], width - start)
+        return [row[:start] + cell[0], *(" " * start + line for line in cell[1:])]
+    below = " " * (grid.indent + 2 * len(GAP))
+    return [row[:start].rstrip(), *(below + line for line in wrap(row[start:], max(MIN_PROSE, width - len(below))))]

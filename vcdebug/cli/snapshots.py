@@ -19,6 +19,7 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.sources import Source
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -39,8 +40,12 @@ class Replayed(NamedTuple):
 
 def load_snapshot(word: str, complete: bool | None = None) -> Loaded:
     """Read a snapshot; raises SnapshotError when nothing in it can be replayed."""
+    return _load(source(word), complete)
+
+
+def _load(where: Source, complete: bool | None) -> Loaded:
     start = time.perf_counter()
-    snapshot = load(source(word), complete=complete)
+    snapshot = load(where, complete=complete)
     return Loaded(snapshot, time.perf_counter() - start)
 
 
@@ -67,8 +72,20 @@ def replay_snapshot(
     extender_url: str | None = None,
 ) -> Replayed:
     """Read a snapshot, edit it and execute its cycle; a seed draws what upstream leaves to chance."""
+    return replay_source(source(word), complete=complete, seed=seed, edits=edits, extender_url=extender_url)
+
+
+def replay_source(
+    where: Source,
+    *,
+    complete: bool | None = None,
+    seed: int | None = None,
+    edits: Sequence[str] = (),
+    extender_url: str | None = None,
+) -> Replayed:
+    """The same for a path or stream."""
     ask_extender = extender_client(extender_url)
-    loaded = load_snapshot(word, complete)
+    loaded = _load(where, complete)
     if seed is not None:
         loaded.snapshot.chance = Chance.drawn(seed)
     snapshot = edited_snapshot(loaded.snapshot, edits)

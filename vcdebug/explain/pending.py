@@ -21,7 +21,7 @@ from vcdebug.explain.gates.unseen import PLACES, unseen
 from vcdebug.explain.gates.validity import all_hidden, gated, validity
 from vcdebug.explain.room import Room
 from vcdebug.explain.steps import steps, unseen_steps
-from vcdebug.explain.subject import find_subject
+from vcdebug.explain.subject import Subject, find_subject
 from vcdebug.framework.record import PanicEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
@@ -34,11 +34,15 @@ NOT_TRIED = "not-tried"
 
 
 def explain(recording: Recording, word: str) -> Explanation:
-    """The answer for a job or a pod; raises VcdebugError for a name that nothing has."""
-    subject = find_subject(recording.snapshot, word)
+    """The answer for a job or a pod; raises NotFoundError for a name that nothing has."""
+    return explain_subject(recording, find_subject(recording.snapshot, word))
+
+
+def explain_subject(recording: Recording, subject: Subject) -> Explanation:
+    """The answer for a job or pod that is there."""
     if subject.job not in recording.session.jobs:
         finding = unseen(recording, subject)
-        name = subject.job or subject.pod or word
+        name = subject.job or subject.pod or ""
         scheduled = finding.cause == PLACES
         return Explanation(name, subject.pod, scheduled, finding, (), finding.advice, unseen_steps(recording, finding))
     case = Case(recording, subject.job, subject.pod)

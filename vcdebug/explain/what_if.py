@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import yaml
 
-from vcdebug.explain.effects import effects
+from vcdebug.explain.effects import Effects, effects
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.snapshot.edit_path import EditError
@@ -15,6 +16,8 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 AFTER = ("allocate", "preempt")
+_TRIED: WeakKeyDictionary[Recording, dict[str, Effects | None]] = WeakKeyDictionary()
+"""What came of cycles with one more action; forgotten with the recording."""
 
 
 class Trial(NamedTuple):
@@ -42,11 +45,21 @@ def _inserted(actions: tuple[str, ...], action: str) -> list[str]:
     return [*actions[:place], action, *actions[place:]]
 
 
+def _effects_with(recording: Recording, action: str) -> Effects | None:
+    """Tried once per recording and action, however many jobs ask."""
+    tried = _TRIED.setdefault(recording, {})
+    if action not in tried:
+        try:
+            tried[action] = effects(with_action(recording, action))
+        except EditError:
+            tried[action] = None
+    return tried[action]
+
+
 def try_action(recording: Recording, job: JobId, action: str) -> Trial | None:
     """None when the job would stay unplaced all the same, or a forced answer has no place in such a cycle."""
-    try:
-        done = effects(with_action(recording, action))
-    except EditError:
+    done = _effects_with(recording, action)
+    if done is None:
         return None
     placed = tuple((e.task, e.node) for e in (*done.bound, *done.pipelined) if e.job == job)
     summary = next((one for one in done.jobs if one.job == job), None)

@@ -132,7 +132,7 @@ def _gzip_files(data: bytes, name: str, budget: Budget, report: Report) -> Itera
 
 
 def _folder_files(folder: Path, budget: Budget, report: Report, progress: Progress | None) -> Iterator[SourceFile]:
-    paths = [path for path in _folder_paths(folder, budget, report) if _is_wanted(path.name)]
+    paths = [path for path in _folder_paths(folder, budget, report) if is_wanted(path.name)]
     sizes = [path.stat().st_size for path in paths]
     total, done = sum(sizes), 0
     for path, size in zip(paths, sizes, strict=True):
@@ -183,7 +183,7 @@ def _read_file(path: Path, name: str, budget: Budget, report: Report) -> Iterato
 def _wanted(files: Iterator[SourceFile], budget: Budget, report: Report) -> Iterator[SourceFile]:
     """The files that may hold objects or settings, unpacked; recordings are passed over."""
     for file in files:
-        if not _is_wanted(file.name):
+        if not is_wanted(file.name):
             continue
         name, data = file
         if data.startswith(GZIP_MAGIC):
@@ -199,7 +199,8 @@ def _wanted(files: Iterator[SourceFile], budget: Budget, report: Report) -> Iter
             yield SourceFile(name, data)
 
 
-def _is_wanted(name: str) -> bool:
+def is_wanted(name: str) -> bool:
+    """Whether a file of this name in a folder or archive may hold objects or settings."""
     path = PurePosixPath(name)
     if path.name in COMPANIONS or any(part.startswith((".", "__MACOSX")) for part in path.parts):
         return False

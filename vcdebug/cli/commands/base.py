@@ -89,14 +89,14 @@ def add_json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="write the answer as one JSON document")
 
 
-def add_workers(parser: ArgumentParser) -> None:
+def add_workers(parser: ArgumentParser, scope: str = "") -> None:
     """Who does the runs, where there are many."""
     who = parser.add_mutually_exclusive_group()
-    who.add_argument("-j", "--workers", metavar="N", type=positive, help="worker processes; one per processor")
+    who.add_argument("-j", "--workers", metavar="N", type=positive, help=f"{scope}worker processes; one per processor")
     who.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="a Dask scheduler, such as tcp://host:8786, whose workers do the runs; needs the extra dask",
+        help=f"{scope}a Dask scheduler, such as tcp://host:8786, whose workers do the runs; needs the extra dask",
     )
 
 

@@ -1,11 +1,29 @@
-"""`vcdebug explain`: why a job is Pending."""
+"""`vcdebug explain`: why a job is Pending, or why each of many is."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_extender, add_json, add_snapshot
+from vcdebug.cli.commands.base import (
+    SNAPSHOT_HELP,
+    Command,
+    Outcome,
+    add_complete,
+    add_edits,
+    add_extender,
+    add_json,
+    add_workers,
+)
 from vcdebug.cli.output import Output
+
+if TYPE_CHECKING:
+    from vcdebug.cli.failure import Failure
+    from vcdebug.cli.reports.surveys import Surveys
+    from vcdebug.cli.surveying import Surveyor
+    from vcdebug.explain.survey import Survey
+    from vcdebug.trace.recording import Recording
 
 
 class Explain(Command):
@@ -13,28 +31,92 @@ class Explain(Command):
 
     NAME = "explain"
     HELP = "say why a job is Pending: the gate that keeps it out, the numbers, the proof, and what would help"
-    EXITS = "exit status: 0 the job is scheduled in this cycle, 2 it stays unscheduled, 1 error"
+    EXITS = (
+        "exit status: 0 what was asked about is scheduled in this cycle, 2 some of it stays unscheduled, 1 error, "
+        "130 interrupted"
+    )
 
     def configure(self, parser: ArgumentParser) -> None:
-        add_snapshot(parser)
-        parser.add_argument("job", metavar="JOB_OR_POD", help="NAMESPACE/NAME, or a name that is unique")
+        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}, or a folder of snapshots")
+        parser.add_argument(
+            "job",
+            metavar="JOB_OR_POD",
+            nargs="?",
+            help="NAMESPACE/NAME, or a name that is unique; without it, every job that stays unscheduled",
+        )
+        add_complete(parser)
+        add_workers(parser, "for a folder: ")
         add_edits(parser)
         add_extender(parser)
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import show
-        from vcdebug.cli.reports import pending
-        from vcdebug.cli.reports.cycle import problem_count
-        from vcdebug.cli.snapshots import replay_snapshot
-        from vcdebug.explain.pending import explain
+        from vcdebug.cli.sources import source
+        from vcdebug.cli.surveying import Surveyor
+        from vcdebug.snapshot.collection import snapshots_in
 
-        recording = replay_snapshot(
-            args.snapshot, complete=args.complete, edits=args.edits, extender_url=args.extender_url
-        ).recording
-        explanation = explain(recording, args.job)
-        if args.json:
-            output.json(pending.document(explanation))
-        else:
-            show([*pending.blocks(explanation), *problem_count(recording)], output)
-        return Outcome.DONE if explanation.scheduled else Outcome.UNSCHEDULED
+        where = source(args.snapshot)
+        surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url)
+        snapshots = snapshots_in(where) if isinstance(where, Path) and where.is_dir() else []
+        if isinstance(where, Path) and snapshots:
+            return _many(where, snapshots, surveyor, args, output)
+        recording = surveyor.replay(where)
+        if args.job is not None:
+            return _one(recording, args, output)
+        from vcdebug.cli.reports.surveys import Surveys
+
+        name = recording.snapshot.name or args.snapshot
+        return _report(Surveys((name,), {name: surveyor.survey(recording)}), args, output)
+
+
+def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
+    """Everything about one job."""
+    from vcdebug.cli.render import show
+    from vcdebug.cli.reports import pending
+    from vcdebug.cli.reports.cycle import problem_count
+    from vcdebug.explain.pending import explain
+
+    explanation = explain(recording, args.job)
+    if args.json:
+        output.json(pending.document(explanation))
+    else:
+        show([*pending.blocks(explanation), *problem_count(recording)], output)
+    return Outcome.DONE if explanation.scheduled else Outcome.UNSCHEDULED
+
+
+def _many(folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespace, output: Output) -> Outcome:
+    """Every snapshot below a folder; one that cannot be replayed does not keep the others from it."""
+    from vcdebug.cli.executors import executor
+    from vcdebug.cli.executors.base import gather
+    from vcdebug.cli.packing import packed
+    from vcdebug.cli.progress import count_progress
+    from vcdebug.cli.reports.surveys import Surveys
+
+    names = tuple(path.relative_to(folder).as_posix() for path in snapshots)
+    items = (packed(path, name) for path, name in zip(snapshots, names, strict=True))
+    where = executor(args.workers, len(snapshots), args.scheduler)
+    with count_progress(output, "snapshots", len(snapshots)) as done:
+        gathered = gather(where, surveyor, items, done)
+    answers: dict[int, Survey | Failure] = {**gathered.results, **gathered.failures}
+    outcome = _report(Surveys(names, {names[number]: answers[number] for number in sorted(answers)}), args, output)
+    if gathered.interrupted:
+        output.narrate(f"interrupted: {len(answers)} of {len(names)} snapshots were looked at")
+    return Outcome.INTERRUPTED if gathered.interrupted else outcome
+
+
+def _report(found: Surveys, args: Namespace, output: Output) -> Outcome:
+    from vcdebug.cli.render import show
+    from vcdebug.cli.reports import surveys
+
+    if args.json:
+        output.json(surveys.document(found))
+    else:
+        show(surveys.blocks(found), output)
+    for name, line in found.failures.items():
+        output.narrate(line if line.startswith(name) else f"{name}: {line}")
+    if args.job is not None and not any(one.jobs for one in found.surveys.values()):
+        output.narrate(f"{args.job}: no such job or pod in any of the snapshots")
+        return Outcome.FAILED
+    if found.failures:
+        return Outcome.FAILED
+    return Outcome.UNSCHEDULED if found.unscheduled else Outcome.DONE

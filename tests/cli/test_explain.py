@@ -1,0 +1,116 @@
+"""`explain` about many jobs and many snapshots."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.transcripts import call
+from vcdebug.cli.executors import base
+from vcdebug.cli.packing import NamedBytes, packed
+from vcdebug.snapshot.bundled import bundled, find
+from vcdebug.snapshot.load import load
+
+WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
+JOB = "research/llm-finetune"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two snapshots: in one a job waits, in the other none does."""
+    for name, target in ((WORKS, "monday"), (BLOCKED, "tuesday")):
+        source = find(name)
+        assert source is not None
+        shutil.copytree(source, tmp_path / target)
+    return tmp_path
+
+
+def test_a_snapshot_without_a_job_is_a_table_of_all_that_wait() -> None:
+    code, out, err = call(["explain", BLOCKED])
+    assert (2, "") == (code, err)
+    assert f"{BLOCKED}: 1 of 6 jobs stays unscheduled" == out.splitlines()[0]
+    sentence = json.loads(call(["explain", BLOCKED, JOB, "--json"])[1])["sentence"]
+    assert out.splitlines()[2].split() == [JOB, "research", "2", "gang-discard", *sentence.split()]
+
+
+def test_a_folder_of_snapshots_is_a_table_each_and_counts_of_causes(folder: Path) -> None:
+    code, out, err = call(["explain", str(folder), "-j", "1"])
+    assert (2, "") == (code, err)
+    lines = out.splitlines()
+    assert "monday: none of 4 jobs waits" == lines[0]
+    assert "tuesday: 1 of 6 jobs stays unscheduled" == lines[2]
+    assert "2 snapshots: 1 of 10 jobs stays unscheduled" == lines[6]
+    assert ["gang-discard", "1", "1"] == lines[8].split()
+
+
+def test_a_folder_says_of_each_job_what_its_snapshot_says(folder: Path) -> None:
+    document = json.loads(call(["explain", str(folder), "--json"])[1])
+    assert ["monday", "tuesday"] == [one["snapshot"] for one in document["snapshots"]]
+    (explained,) = document["snapshots"][1]["explanations"]
+    alone = json.loads(call(["explain", BLOCKED, JOB, "--json"])[1])
+    assert {"queue": "research", "pending": 2, **alone} == explained
+    assert [{"cause": alone["cause"], "jobs": 1, "snapshots": 1}] == document["causes"]
+
+
+def test_worker_processes_say_the_same_as_one(folder: Path) -> None:
+    assert call(["explain", str(folder), "-j", "1"]) == call(["explain", str(folder), "-j", "2"])
+
+
+def test_one_job_may_be_asked_about_in_every_snapshot(folder: Path) -> None:
+    code, out, err = call(["explain", str(folder), JOB, "-j", "1"])
+    assert (2, "") == (code, err)
+    assert "monday: not there" == out.splitlines()[0]
+    assert "tuesday: 1 of 1 job stays unscheduled" in out
+    assert 0 == call(["explain", str(folder), "assistants/chat-api", "-j", "1"])[0]
+
+
+def test_a_job_that_is_nowhere_is_an_error(folder: Path) -> None:
+    code, _, err = call(["explain", str(folder), "no/such", "-j", "1"])
+    assert (1, "vcdebug: no/such: no such job or pod in any of the snapshots\n") == (code, err)
+
+
+def test_a_snapshot_that_fails_is_one_line_and_the_others_are_explained(folder: Path) -> None:
+    (folder / "broken.tar.gz").write_bytes(b"\x1f\x8bnothing")
+    (folder / "empty.zip").write_bytes(b"")
+    code, out, err = call(["explain", str(folder), "-j", "1"])
+    assert 1 == code
+    damaged, empty = err.splitlines()
+    assert damaged.startswith("vcdebug: broken.tar.gz: is damaged: ")
+    assert "vcdebug: empty.zip: is empty" == empty
+    assert "tuesday: 1 of 6 jobs stays unscheduled" in out
+    assert "only 2 of 4 snapshots: 1 of 10 jobs stays unscheduled" in out
+    failed = json.loads(call(["explain", str(folder), "-j", "1", "--json"])[1])["snapshots"][0]
+    assert {"snapshot": "broken.tar.gz", "error": damaged.removeprefix("vcdebug: ")} == failed
+
+
+def test_edits_are_made_in_every_snapshot(folder: Path) -> None:
+    code, out, _ = call(["explain", str(folder), "-j", "1", "--set", "conf:actions=enqueue, allocate, backfill"])
+    assert 2 == code
+    assert "action-not-configured" in out
+
+
+def test_ctrl_c_reports_what_was_explained_until_then(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gather = base.gather
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(base, "gather", lambda where, function, items, _: gather(where, function, items, interrupted))
+    code, out, err = call(["explain", str(folder), "-j", "1"])
+    assert (130, "vcdebug: interrupted: 1 of 2 snapshots were looked at\n") == (code, err)
+    assert "only 1 of 2 snapshots: 0 of 4 jobs stay unscheduled" in out
+    assert "tuesday" not in out
+
+
+@pytest.mark.parametrize("name", [one.name for one in bundled()])
+def test_a_packed_folder_is_read_like_the_folder(name: str) -> None:
+    folder = find(name)
+    assert folder is not None
+    item = packed(folder, name)
+    assert isinstance(item.data, bytes)
+    travelled, here = load(NamedBytes(name, item.data)), load(folder)
+    here.origin = travelled.origin
+    assert here == travelled

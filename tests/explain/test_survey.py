@@ -1,0 +1,72 @@
+"""Every job that stays unscheduled, with its cause."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from vcdebug.explain import what_if
+from vcdebug.explain.pending import explain
+from vcdebug.explain.survey import survey, survey_one
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
+
+
+def busy() -> Snapshot:
+    """One node, taken; two jobs that want it; one that names a queue which is not there; a pod of nobody's."""
+    return cluster(
+        node("n1", cpu="2"),
+        pod_group("runs", phase="Running"),
+        pods("runs", 1, cpu="2", on="n1"),
+        pod_group("waits-b"),
+        pods("waits-b", 2, cpu="2"),
+        pod_group("waits-a"),
+        pods("waits-a", 1, cpu="2"),
+        pod_group("lost", queue="nowhere"),
+        pods("lost", 1, cpu="1"),
+        conf=CONF,
+    )
+
+
+def test_every_job_that_waits_is_there_in_the_order_of_names_with_what_explain_says() -> None:
+    recording = replay(busy())
+    found = survey(recording)
+    assert (4, 3, False) == (found.jobs, len(found.unscheduled), found.named)
+    expected = ["default/lost", "default/waits-a", "default/waits-b"]
+    assert expected == [one.explanation.job for one in found.explained]
+    assert [explain(recording, job) for job in expected] == [one.explanation for one in found.explained]
+    assert [("", 0), ("default", 1), ("default", 2)] == [(one.queue, one.pending) for one in found.explained]
+
+
+def test_a_named_job_is_explained_whatever_came_of_it() -> None:
+    recording = replay(busy())
+    (one,) = survey_one(recording, "runs").explained
+    assert one.explanation.scheduled
+    assert [] == survey_one(recording, "runs").unscheduled
+    nobody = survey_one(recording, "nobody")
+    assert (0, (), True) == (nobody.jobs, nobody.explained, nobody.named)
+
+
+def test_a_survey_travels() -> None:
+    found = survey(replay(busy()))
+    assert found == pickle.loads(pickle.dumps(found))
+
+
+def test_a_missing_action_is_tried_once_however_many_jobs_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    with_action = what_if.with_action
+
+    def counted(recording: Recording, action: str) -> Recording:
+        tried.append(action)
+        return with_action(recording, action)
+
+    monkeypatch.setattr(what_if, "with_action", counted)
+    recording = replay(busy())
+    for job in ("default/waits-a", "default/waits-b", "default/waits-a"):
+        what_if.try_action(recording, job, "preempt")
+    assert ["preempt"] == tried

@@ -1,0 +1,131 @@
+"""The report of `vcdebug explain` about many jobs: a table per snapshot, and how often each cause is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from vcdebug.cli.failure import Failure
+from vcdebug.cli.render import Block, Grid, Line
+from vcdebug.cli.reports import pending
+from vcdebug.explain.survey import Survey, Surveyed
+
+HEADS = ("job", "queue", "pending#", "cause", "why")
+
+
+@dataclass(frozen=True, slots=True)
+class Surveys:
+    """What came of all snapshots, by name in their order; a name that is missing was not looked at."""
+
+    names: tuple[str, ...]
+    done: Mapping[str, Survey | Failure]
+
+    @property
+    def surveys(self) -> dict[str, Survey]:
+        """Those that did not fail."""
+        return {name: one for name, one in self.done.items() if isinstance(one, Survey)}
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why the others did, one line each."""
+        return {name: one.line for name, one in self.done.items() if isinstance(one, Failure)}
+
+    @property
+    def unscheduled(self) -> int:
+        """Jobs that stay unscheduled."""
+        return len([job for one in self.surveys.values() for job in one.unscheduled])
+
+    def causes(self) -> list[tuple[str, int, int]]:
+        """(cause, jobs, snapshots), the most frequent first."""
+        jobs: dict[str, list[str]] = {}
+        for name, one in self.surveys.items():
+            for job in one.unscheduled:
+                jobs.setdefault(job.explanation.cause, []).append(name)
+        counted = [(cause, len(names), len(dict.fromkeys(names))) for cause, names in jobs.items()]
+        return sorted(counted, key=lambda row: (-row[1], row[0]))
+
+
+def blocks(found: Surveys) -> Iterator[Block]:
+    """For people."""
+    spaced = True
+    for name, one in found.surveys.items():
+        section = list(_section(name, one))
+        if len(section) > 1 and not spaced:
+            yield Line("")
+        yield from section
+        spaced = len(section) > 1
+        if spaced:
+            yield Line("")
+    if not spaced and len(found.names) > 1:
+        yield Line("")
+    yield from _totals(found)
+    if found.unscheduled:
+        yield Line("the proof, and what would help: vcdebug explain SNAPSHOT JOB", "dim")
+
+
+def _section(name: str, one: Survey) -> Iterator[Block]:
+    """One line where nothing waits, else a table under it."""
+    yield Line(f"{name}: {_headline(one)}", "bad" if one.unscheduled else "good")
+    if one.explained:
+        yield Grid(HEADS, tuple(_row(job) for job in one.explained), 2, prose=True)
+    if one.problems:
+        yield Line(f"{_count(one.problems, 'problem')} with the input: vcdebug inspect says which", "dim", 2)
+
+
+def _headline(one: Survey) -> str:
+    if not one.jobs:
+        return "not there" if one.named else "no jobs"
+    waiting = len(one.unscheduled)
+    if waiting:
+        return f"{waiting} of {_count(one.jobs, 'job')} {'stays' if waiting == 1 else 'stay'} unscheduled"
+    return "scheduled" if one.named else f"none of {_count(one.jobs, 'job')} waits"
+
+
+def _row(job: Surveyed) -> tuple[str, ...]:
+    found = job.explanation
+    return found.pod or found.job, job.queue or "-", str(job.pending), found.cause, found.sentence
+
+
+def _totals(found: Surveys) -> Iterator[Block]:
+    several = len(found.names) > 1
+    if several:
+        surveys = found.surveys.values()
+        looked = _count(len(surveys), "snapshot")
+        if len(surveys) < len(found.names):
+            looked = f"only {len(surveys)} of {_count(len(found.names), 'snapshot')}"
+        jobs = len([job for one in surveys for job in range(one.jobs)])
+        stay = "stays" if found.unscheduled == 1 else "stay"
+        yield Line(f"{looked}: {found.unscheduled} of {_count(jobs, 'job')} {stay} unscheduled", "title")
+    if found.unscheduled and (several or found.unscheduled > 1):
+        heads = ("cause", "jobs#", "snapshots#") if several else ("cause", "jobs#")
+        rows = tuple((cause, str(jobs), str(snapshots))[: len(heads)] for cause, jobs, snapshots in found.causes())
+        yield Grid(heads, rows, 2)
+        yield Line("")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def document(found: Surveys) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    return {
+        "snapshots": [_snapshot(name, found.done.get(name)) for name in found.names],
+        "unscheduled": found.unscheduled,
+        "causes": [{"cause": cause, "jobs": jobs, "snapshots": snapshots} for cause, jobs, snapshots in found.causes()],
+    }
+
+
+def _snapshot(name: str, one: Survey | Failure | None) -> dict[str, object]:
+    if not isinstance(one, Survey):
+        return {"snapshot": name, "error": "not looked at" if one is None else one.line}
+    return {
+        "snapshot": name,
+        "error": None,
+        "jobs": one.jobs,
+        "unscheduled": len(one.unscheduled),
+        "problems": one.problems,
+        "explanations": [
+            {"queue": job.queue, "pending": job.pending, **pending.document(job.explanation)} for job in one.explained
+        ],
+    }

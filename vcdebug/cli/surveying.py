@@ -1,0 +1,38 @@
+"""What a worker does with one snapshot of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vcdebug.cli.failure import Failure
+from vcdebug.cli.packing import NamedBytes, Packed
+from vcdebug.cli.snapshots import replay_source
+from vcdebug.errors import SnapshotError
+from vcdebug.explain.survey import Survey, survey, survey_one
+from vcdebug.snapshot.sources import Source
+from vcdebug.trace.recording import Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyor:
+    """Replays a snapshot and explains its jobs; only plain values, so that it travels."""
+
+    job: str | None
+    """The only job or pod of interest."""
+    complete: bool | None
+    edits: tuple[str, ...]
+    extender_url: str | None
+
+    def __call__(self, item: Packed) -> Survey:
+        """The survey of a snapshot that came as bytes."""
+        if isinstance(item.data, Failure):
+            raise SnapshotError(item.data.line)
+        return self.survey(self.replay(NamedBytes(item.name, item.data)))
+
+    def replay(self, where: Source) -> Recording:
+        """The cycle of a snapshot."""
+        return replay_source(where, complete=self.complete, edits=self.edits, extender_url=self.extender_url).recording
+
+    def survey(self, recording: Recording) -> Survey:
+        """Its jobs that wait, or the one that was asked about."""
+        return survey(recording) if self.job is None else survey_one(recording, self.job)

@@ -1,0 +1,97 @@
+"""Folders of snapshots: which of the things in a folder is a cluster of its own. Kinds decide, not names."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import Final
+
+from vcdebug.snapshot.archive import BROKEN, GZIP_MAGIC, Budget
+from vcdebug.snapshot.gather import SETTINGS_FILES
+from vcdebug.snapshot.sources import is_wanted
+
+MOST_ENTRIES: Final = 1_000_000
+ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
+_KIND = re.compile(rb"""["']?\bkind["']?\s*:\s*["']?[A-Z]""")
+_NODE = re.compile(rb"""["']?\bkind["']?\s*:\s*["']?(?:Node|NodeList)\b""")
+_WORKLOAD = re.compile(rb"""["']?\bkind["']?\s*:\s*["']?(?:Pod|PodGroup)(?:List)?\b""")
+_CAPACITY = b"allocatable"
+"""What a Node has and a reference to one has not."""
+
+
+def snapshots_in(folder: Path) -> list[Path]:
+    """The snapshots below a folder in the order of their names; none where the folder itself is one.
+
+    A folder is one snapshot if manifests or settings lie directly in it, unless at least two of its files hold a
+    cluster each. Otherwise its archives are snapshots, and so are its folders if one of them holds nodes.
+    """
+    return _below(folder, Budget(max_files=MOST_ENTRIES))
+
+
+def _below(folder: Path, budget: Budget) -> list[Path]:
+    files, archives, folders = _entries(folder, budget)
+    if any(path.name in SETTINGS_FILES or path.suffix == ".conf" for path in files):
+        return []
+    manifests = [path for path in files if is_wanted(path.name)]
+    if len(manifests) > 1 or archives or folders:
+        manifests = [path for path in manifests if _KIND.search(_content(path))]
+    if manifests:
+        clusters = [path for path in manifests if _is_cluster([path])] if len(manifests) > 1 else []
+        return sorted([*clusters, *archives]) if len(clusters) > 1 else []
+    inner = {path: _below(path, budget) for path in folders}
+    loose = {path: _manifests(path, budget) for path in folders if not inner[path]}
+    found = [path for paths in inner.values() for path in paths] + archives
+    if found or any(_is_cluster(paths) for paths in loose.values()):
+        found += [path for path, paths in loose.items() if any(_KIND.search(_content(one)) for one in paths)]
+    return sorted(found)
+
+
+def _entries(folder: Path, budget: Budget) -> tuple[list[Path], list[Path], list[Path]]:
+    """(files, archives, folders) directly in a folder; hidden ones and links to folders are passed over."""
+    files: list[Path] = []
+    archives: list[Path] = []
+    folders: list[Path] = []
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return files, archives, folders
+    for path in entries:
+        budget.take_file(str(folder))
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            folders += [] if path.is_symlink() else [path]
+        elif path.is_file():
+            (archives if path.name.lower().endswith(ARCHIVES) else files).append(path)
+    return files, archives, folders
+
+
+def _manifests(folder: Path, budget: Budget) -> list[Path]:
+    """Everything below a folder that may hold objects."""
+    files, _, folders = _entries(folder, budget)
+    found = [path for path in files if is_wanted(path.name) and path.name not in SETTINGS_FILES]
+    for inner in folders:
+        found += _manifests(inner, budget)
+    return found
+
+
+def _is_cluster(paths: list[Path]) -> bool:
+    """Whether these files hold nodes, and something to place on them."""
+    nodes = workload = False
+    for path in paths:
+        text = _content(path)
+        nodes = nodes or (_NODE.search(text) is not None and _CAPACITY in text)
+        workload = workload or _WORKLOAD.search(text) is not None
+        if nodes and workload:
+            return True
+    return False
+
+
+def _content(path: Path) -> bytes:
+    """What a file holds, unpacked; nothing where it cannot be read."""
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
+    except BROKEN:
+        return b""

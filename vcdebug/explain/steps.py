@@ -204,7 +204,7 @@ def _vote_step(visit: Visit, offered: Sequence[Numbered]) -> Step:
         if not event.result and dict(event.subject).get("vote") != 0:
             empty.setdefault(event.plugin, []).append(seq)
     name = f"victims of {visit.action}"
-    placed = bool(visit.planned)
+    placed = len(visit.planned) == len(visit.tries)
     if not empty:
         return Step(name, "passed", "every plugin asked offers somebody", (offered[0][0],))
     text = "; ".join(f"{plugin} offers nobody {plural(len(seqs), 'time')}" for plugin, seqs in empty.items())

@@ -7,6 +7,7 @@ recording's histories.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from vcdebug.explain.amounts import amount, resource
@@ -161,10 +162,13 @@ def plain(figure: Figure, found: object) -> bool | int | float | str | None:
 def dimensions(recording: Recording, figure: Figure) -> tuple[str, ...]:
     """The dimensions of a figure that is an amount."""
     found = value(recording, figure._replace(dim=""), 0)
-    if not isinstance(found, Resource):
-        return ()
-    known = dict.fromkeys((CPU, MEMORY, *(name for name, _ in found.items())))
-    known.update(
-        dict.fromkeys(name for node in recording.session.nodes.values() for name, _ in node.allocatable.items())
-    )
-    return tuple(known)
+    return all_dimensions(recording) if isinstance(found, Resource) else ()
+
+
+@lru_cache(maxsize=4)
+def all_dimensions(recording: Recording) -> tuple[str, ...]:
+    """cpu, memory, and whatever else nodes offer and plugins keep books of."""
+    offered = (node.allocatable for node in recording.session.nodes.values())
+    booked = (entry for entry in recording.timeline.opening_books.values() if isinstance(entry, Resource))
+    names = dict.fromkeys(name for amounts in (*offered, *booked) for name, _ in amounts.items())
+    return tuple(dict.fromkeys((CPU, MEMORY, *sorted(names))))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from vcdebug.framework.record import Level
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.resource import PODS
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, short_name
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.names import bare
 from vcdebug.views.nodes import node_detail
 from vcdebug.views.outcome import outcome
@@ -76,7 +79,8 @@ def job_detail(recording: Recording, seq: Seq, name: JobId) -> Table:
         Row(f"span {span.index}", _visit(recording, span.index, span.first), span.first)
         for span in recording.index.spans_of(Level.JOB, name)
     ]
-    return Table(f"Job {name}", TASK_COLUMNS, [*rows, *visits], head=(*head, ()))
+    figures = partial(task_figure, TASK_COLUMNS)
+    return Table(f"Job {name}", TASK_COLUMNS, [*rows, *visits], head=(*head, ()), figures=figures)
 
 
 def _visit(recording: Recording, index: int, first: Seq) -> tuple[Piece, ...]:

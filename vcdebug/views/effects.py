@@ -8,6 +8,7 @@ from vcdebug.explain.writes import Write, writes
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import SKIPPED, YES, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.cell_figures import subject_figure
 
 COLUMNS = (
     Column(""),
@@ -33,7 +34,9 @@ def effects(recording: Recording, seq: Seq) -> Table:
     done = sum(1 for write in found if write.seq <= seq)
     here = next((keys[i] for i, write in enumerate(found) if write.seq == seq), "")
     sought = keys[max(done - 1, 0)] if found else ""
-    return Table("Effects", COLUMNS, rows, (_summary(found, done),), current=here, sought=sought)
+    return Table(
+        "Effects", COLUMNS, rows, (_summary(found, done),), current=here, sought=sought, figures=subject_figure
+    )
 
 
 def _summary(found: tuple[Write, ...], done: int) -> Line:

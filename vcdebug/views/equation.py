@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from vcdebug.explain.equation import Equation, Figure, Ratio, Term
 from vcdebug.explain.equations import equation as explain
@@ -13,6 +14,7 @@ from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, dimensions, number, resource_text, short_name
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
+from vcdebug.views.cell_figures import equation_figure, room_figure
 from vcdebug.views.names import bare
 from vcdebug.views.nodes import future_idle
 
@@ -25,15 +27,13 @@ def equation(recording: Recording, seq: Seq) -> Table:
     """The event's own arithmetic, else the room on the node that is being tried."""
     found = explain(recording, seq)
     if found is not None:
-        return _titled(equation_table(found))
+        table = equation_table(found)
+        figures = partial(equation_figure, recording, seq, found)
+        return replace(table, title=f"{TITLE}  {table.title}", figures=figures)
     node, task = (recording.tree.around(seq, level) for level in (Level.NODE, Level.TASK))
     if node is not None and task is not None and node.name in recording.session.nodes:
         return room(recording, seq, task.name, node.name)
     return Table(TITLE, foot=(line(muted("no arithmetic behind this event")),))
-
-
-def _titled(table: Table) -> Table:
-    return replace(table, title=f"{TITLE}  {table.title}")
 
 
 def equation_table(found: Equation) -> Table:
@@ -146,7 +146,8 @@ def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table
         mark = muted("–") if not need else Piece(YES, "good") if enough else Piece(NO, "bad")
         short = Piece("" if enough or not need else amount(dim, need - has), "accent")
         rows.append(Row(dim, (mark, Piece(short_name(dim)), *(Piece(amount(dim, part)) for part in parts), short)))
-    return Table(f"{TITLE}  room for {bare(task)} on {node}", columns, rows)
+    title = f"{TITLE}  room for {bare(task)} on {node}"
+    return Table(title, columns, rows, figures=partial(room_figure, node, columns))
 
 
 def objections(recording: Recording, seq: Seq) -> dict[str, str]:

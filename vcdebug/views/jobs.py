@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq
@@ -10,6 +10,7 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.base import NO, YES, Column, OnDemand, Piece, Row, Table, muted
+from vcdebug.views.cell_figures import job_figure
 
 COLUMNS = (
     Column("job", flexible=True),
@@ -27,7 +28,8 @@ def jobs(recording: Recording, seq: Seq, current: str = "") -> Table:
     """Every job with its counts; those with which the cycle has something to do first."""
     state = recording.timeline.state_at(seq)
     names, all_jobs = _order(recording), recording.session.jobs
-    return Table("Jobs", COLUMNS, OnDemand(names, lambda i: _row(all_jobs[names[i]], state)), current=current)
+    rows = OnDemand(names, lambda i: _row(all_jobs[names[i]], state))
+    return Table("Jobs", COLUMNS, rows, current=current, figures=partial(job_figure, COLUMNS))
 
 
 @lru_cache(maxsize=4)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
     CloseEvent,
+    CutEvent,
     HookEvent,
     OpEvent,
     PanicEvent,
@@ -46,6 +48,7 @@ VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {
     StateEvent: summary.state,
     CloseEvent: summary.close,
     PanicEvent: summary.panic,
+    CutEvent: summary.cut,
     RandomEvent: summary.random,
 }
 
@@ -57,4 +60,4 @@ def moment(recording: Recording, seq: Seq) -> Table:
     quirks = tuple(line(f"! quirk {note.code}: {note.text}") for note in recording.notes if note.seq == seq)
     if not quirks:
         return table
-    return Table(table.title, table.columns, table.rows, table.head, (*table.foot, *quirks), table.current)
+    return replace(table, foot=(*table.foot, *quirks))

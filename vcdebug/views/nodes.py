@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
@@ -13,6 +13,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, dimensions, short_name
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, muted
+from vcdebug.views.cell_figures import node_figure, task_figure
 
 
 def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
@@ -28,7 +29,8 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
     )
     names = recording.node_names
     rows = OnDemand(names, lambda i: _row(recording, names[i], state, dims))
-    return Table("Nodes: idle/allocatable", columns, rows, current=current)
+    figures = partial(node_figure, dims, columns)
+    return Table("Nodes: idle/allocatable", columns, rows, current=current, figures=figures)
 
 
 @lru_cache(maxsize=4)
@@ -93,7 +95,7 @@ def node_detail(recording: Recording, seq: Seq, name: NodeName) -> Table:
         Column("requests", flexible=True, least=20),
     )
     rows = [_task_row(recording, key, state) for key in state.tasks_on(name)]
-    return Table(f"Node {name}", columns, rows, head=(*head, ()))
+    return Table(f"Node {name}", columns, rows, head=(*head, ()), figures=partial(task_figure, columns))
 
 
 def _task_row(recording: Recording, key: str, state: ClusterState) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from vcdebug.framework.record import NodeAmounts, OpEvent
@@ -12,6 +13,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, dimensions, figure, short_name
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.cell_figures import operation_figure
 from vcdebug.views.names import bare
 
 COLUMNS = (
@@ -37,7 +39,8 @@ def operation(recording: Recording, seq: Seq, event: OpEvent) -> Table:
     before, after = recording.timeline.state_at(seq - 1), recording.timeline.state_at(seq)
     title = f"Operation: {event.op} {bare(event.task)} @{event.node}"
     rows = [*_node_rows(event, before, after), *_book_rows(event, before)]
-    return Table(title, COLUMNS, rows, head=tuple(_head(recording, event)))
+    figures = partial(operation_figure, event)
+    return Table(title, COLUMNS, rows, head=tuple(_head(recording, event)), figures=figures)
 
 
 def _head(recording: Recording, event: OpEvent) -> Iterator[Line]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from vcdebug.explain.borrowing import Pair, pairs, surplus
@@ -14,6 +15,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, figure, short_name
 from vcdebug.views.base import NO, Column, Line, Piece, Row, Style, Table, line, muted
+from vcdebug.views.cell_figures import queue_figure
 
 FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 COLUMNS = (
@@ -43,7 +45,8 @@ def queues(recording: Recording, seq: Seq, current: str = "") -> Table:
     if not any(row.cells[-1].text for row in rows):
         columns, rows = COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]
     foot = tuple(_foot(recording, seq, plugin))
-    return Table("Queues", columns, rows, foot=foot, current=f"{current} cpu" if current else "")
+    figures = partial(queue_figure, recording, plugin, columns)
+    return Table("Queues", columns, rows, foot=foot, current=f"{current} cpu" if current else "", figures=figures)
 
 
 def _foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[Line]:

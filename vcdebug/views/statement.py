@@ -9,6 +9,7 @@ from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementE
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Piece, Row, Style, Table, line, muted
+from vcdebug.views.cell_figures import statement_figure
 from vcdebug.views.headline import answer
 from vcdebug.views.names import bare
 
@@ -77,7 +78,8 @@ def statement(recording: Recording, seq: Seq) -> Table:
     rows = [_row(recording, op, seq, life) for op in life.ops]
     done = [op for op in life.ops if op <= seq]
     current = f"event {done[-1]}" if done else ""
-    return Table(f"{TITLE}  {_fate(recording, seq, life)}", columns, rows, current=current, wraps=False)
+    title = f"{TITLE}  {_fate(recording, seq, life)}"
+    return Table(title, columns, rows, current=current, wraps=False, figures=statement_figure)
 
 
 def _idle(recording: Recording, seq: Seq) -> str:

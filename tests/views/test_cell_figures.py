@@ -1,0 +1,159 @@
+"""Every number of the state on the screen names its figure, and the figure has the value that is shown."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.recorded import BLOCKED, bundled, golden
+from vcdebug.debugger import figures
+from vcdebug.debugger.figure_words import figure_of
+from vcdebug.debugger.figures import Figure
+from vcdebug.framework.record import HookEvent, OpEvent
+from vcdebug.model.resource import Resource
+from vcdebug.trace.recording import Recording
+from vcdebug.views import amounts
+from vcdebug.views.base import Table
+from vcdebug.views.detail import job_detail
+from vcdebug.views.equation import equation
+from vcdebug.views.jobs import jobs
+from vcdebug.views.moment import moment
+from vcdebug.views.nodes import node_detail, nodes
+from vcdebug.views.queues import queues
+from vcdebug.views.statement import statement
+
+RECORDINGS: dict[str, Callable[[], Recording]] = {
+    BLOCKED: bundled,
+    "reclaim-across-queues": lambda: bundled("reclaim-across-queues"),
+    "capacity-0005": lambda: golden("capacity-0005"),
+    "mixed-0004": lambda: golden("mixed-0004"),
+}
+EACH = pytest.mark.parametrize("name", RECORDINGS)
+
+
+def stops(recording: Recording) -> list[int]:
+    return [1, *range(2, len(recording), max(1, len(recording) // 12)), len(recording)]
+
+
+def cells(table: Table) -> Iterator[tuple[str, str, Figure | None]]:
+    """(head, text, figure) of every cell."""
+    for row in table.rows:
+        for column, cell in enumerate(row.cells):
+            yield table.columns[column].title, cell.text.strip(), table.figures(row, column)
+
+
+def text(figure: Figure, value: object) -> str:
+    """As the lists write a figure."""
+    if figure.dim:
+        assert isinstance(value, float | int)
+        return amounts.amount(figure.dim, value)
+    if isinstance(value, Resource):
+        shown = [f"{amounts.short_name(n)} {amounts.amount(n, v)}" for n, v in value.items() if v and n != "pods"]
+        return " ".join(shown) or "–"
+    return amounts.figure(value) or "–"
+
+
+def bare(cell: str) -> str:
+    """A cell's own number: without a mark before it, and what it is compared with behind it."""
+    return cell.removeprefix("✓ ").removeprefix("✗ ").removeprefix("▲ ").partition("/")[0]
+
+
+@EACH
+def test_each_number_of_the_jobs_is_its_figures_value(name: str) -> None:
+    recording = RECORDINGS[name]()
+    for seq in stops(recording):
+        for head, cell, figure in cells(jobs(recording, seq)):
+            if figure is None:
+                assert head in ("job", "queue")
+                continue
+            assert text(figure, figures.value(recording, figure, seq)) == (cell if head == "phase" else bare(cell))
+
+
+@EACH
+def test_each_number_of_the_nodes_is_its_figures_value(name: str) -> None:
+    recording = RECORDINGS[name]()
+    for seq in stops(recording):
+        for head, cell, figure in cells(nodes(recording, seq)):
+            if figure is None:
+                assert head in ("node", "remarks")
+            elif cell == "–":
+                assert text(figure, figures.value(recording, figure, seq)) in ("0", "–")
+            else:
+                assert text(figure, figures.value(recording, figure, seq)) == bare(cell)
+
+
+@EACH
+def test_each_number_of_the_queues_is_its_figures_value(name: str) -> None:
+    recording = RECORDINGS[name]()
+    for seq in stops(recording):
+        for head, cell, figure in cells(queues(recording, seq)):
+            if figure is None:
+                assert head in ("queue", "dim", "state") or cell in ("", "–")
+                continue
+            expected = text(figure, figures.value(recording, figure, seq))
+            assert expected == (cell.partition(" ")[0] if figure.part == "share" else bare(cell))
+
+
+@EACH
+def test_a_cells_figure_is_the_one_that_its_words_name(name: str) -> None:
+    recording = RECORDINGS[name]()
+    for view in (jobs, nodes, queues):
+        for _, _, figure in cells(view(recording, len(recording))):
+            assert figure is None or figure == figure_of(recording, str(figure))
+
+
+@EACH
+def test_an_operations_rows_are_the_figures_that_it_wrote(name: str) -> None:
+    recording = RECORDINGS[name]()
+    for seq in list(recording.index.of_type(OpEvent))[:40]:
+        table = moment(recording, int(seq))
+        for row in table.rows:
+            figure = table.figures(row, 4)
+            assert figure is not None
+            value = figures.value(recording, figure, int(seq))
+            assert row.cells[4].text == (amounts.amount(figure.dim, value) if figure.dim else amounts.figure(value))
+
+
+def test_a_statements_tasks_lead_to_their_status_and_node() -> None:
+    table = statement(bundled(), 110)
+    found = [str(table.figures(table.rows[0], column)) for column in range(3)]
+    assert [
+        "task research/resnet-sweep-worker-0 status",
+        "task research/resnet-sweep-worker-0 status",
+        "task research/resnet-sweep-worker-0 node",
+    ] == found
+
+
+def test_pages_lead_to_their_tasks_figures() -> None:
+    for table in (node_detail(bundled(), 110, "gpu-a100-01"), job_detail(bundled(), 110, "research/llm-finetune")):
+        found = [figure for _, _, figure in cells(table) if figure is not None]
+        assert found
+        assert ["task"] == list(dict.fromkeys(figure.kind for figure in found))
+
+
+@EACH
+def test_an_equations_figure_has_the_value_that_is_shown(name: str) -> None:
+    recording = RECORDINGS[name]()
+    led = 0
+    for seq in list(recording.index.of_type(HookEvent))[::3]:
+        table = equation(recording, int(seq))
+        for _, cell, figure in cells(table):
+            if figure is not None and cell:
+                led += 1
+                values = [figures.value(recording, figure, at) for at in (int(seq), int(seq) - 1)]
+                shown = [text(figure, value).replace(" ", "") for value in values]
+                assert any(cell.replace(",", "").replace(" ", "") == one for one in shown) or figure.dim == ""
+    assert 0 < led
+
+
+def test_the_room_on_a_node_leads_to_the_nodes_amounts() -> None:
+    recording = bundled()
+    table = next(
+        table
+        for seq in range(1, len(recording))
+        if (table := equation(recording, seq)).title.startswith("Equation  room for")
+        and any(column.title == "= idle" for column in table.columns)
+    )
+    heads = [column.title for column in table.columns]
+    figure = table.figures(table.rows[0], heads.index("= idle"))
+    assert figure is not None
+    assert ("node", "idle", table.rows[0].key) == (figure.kind, figure.part, figure.dim)

@@ -6,7 +6,7 @@ from vcdebug.framework.columns import Level, Note, NoteLog, SpanLog
 from vcdebug.framework.figures import FigureLog
 from vcdebug.framework.record import OpEvent
 from vcdebug.framework.statement import Statement
-from vcdebug.model.amountlog import AmountLog
+from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.resource import MAX_FLOAT64, Resource, deep_equal
 from vcdebug.model.status import TaskStatus
 from vcdebug.plugins.drf import Drf
@@ -21,9 +21,9 @@ AMOUNTS = (
 
 
 def test_an_amount_is_read_back_to_the_last_bit_with_the_order_of_its_scalars() -> None:
-    log = AmountLog()
-    places = [log.write(amount) for amount in AMOUNTS]
-    found = [log.read(place) for place in places]
+    ssn, log = session(), FigureLog()
+    place = log.write(task(ssn, "r-0"), None, (("p", {str(at): amount for at, amount in enumerate(AMOUNTS)}),))
+    found = [log.figure(place, "p", "", str(at)) for at in range(len(AMOUNTS))]
     assert all(deep_equal(amount, one) for amount, one in zip(AMOUNTS, found, strict=True))
     assert [amount.scalars and [*amount.scalars] for amount in AMOUNTS] == [
         one.scalars and [*one.scalars] for one in found
@@ -31,15 +31,15 @@ def test_an_amount_is_read_back_to_the_last_bit_with_the_order_of_its_scalars() 
     assert [amount.scalars is None for amount in AMOUNTS] == [one.scalars is None for one in found]
 
 
-def test_an_amount_that_changes_later_stays_what_it_was() -> None:
-    log, amount = AmountLog(), Resource(1.0, 2.0, {"pods": 1.0})
-    place = log.write(amount)
+def test_amounts_that_change_later_stay_what_they_were() -> None:
+    ssn, log = session(), FigureLog()
+    node, amount = ssn.nodes["n1"], Resource(1.0, 2.0, {"pods": 1.0})
+    before = str(NodeAmounts.of(node))
+    place = log.write(task(ssn, "r-0"), node, (("p", {"amount": amount}),))
     amount.add(Resource(1.0, 1.0, {"pods": 1.0}))
-    assert (1.0, 2.0, {"pods": 1.0}) == (
-        log.read(place).milli_cpu,
-        log.read(place).memory,
-        log.read(place).scalars,
-    )
+    node.remove_task(task(ssn, "r-0"))
+    assert before == str(log.node(place))
+    assert str(Resource(1.0, 2.0, {"pods": 1.0})) == str(log.figure(place, "p", "", "amount"))
 
 
 def test_an_operation_without_node_and_books_keeps_its_task() -> None:

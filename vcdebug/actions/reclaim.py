@@ -6,7 +6,7 @@ Upstream: actions/reclaim.
 from __future__ import annotations
 
 from vcdebug.framework.action import Action, collect_starving
-from vcdebug.framework.evictions import candidates_on, validate_victims
+from vcdebug.framework.evictions import candidates_on, make_room
 from vcdebug.framework.hooks import (
     JOB_PIPELINED,
     JOB_STARVING,
@@ -86,7 +86,7 @@ class Reclaim(Action):
         if not reclaimees:
             return False
         victims = ssn.ask(RECLAIMABLE, task, reclaimees) or []
-        if validate_victims(task, node, victims) is not None:
+        if not make_room(task, node, victims):
             return False
         trial = Statement(ssn)
         available = node.future_idle()

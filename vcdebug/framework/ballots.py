@@ -12,7 +12,7 @@ from vcdebug.framework.combine import Ballot, Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import HOOKS, Hook
 from vcdebug.framework.plugin import Plugin
-from vcdebug.framework.record import HookEvent, Record
+from vcdebug.framework.record import HookEvent, Record, made
 from vcdebug.framework.shown import Show
 
 Functions = dict[tuple[str, str], Callable[..., Any]]
@@ -41,7 +41,7 @@ class RecordedCall:
         finally:
             record.silent = 0
         subject, result = self._show(args, answer)
-        record.events.append(HookEvent(self._point, self._plugin, subject, result))
+        record.events.append(made(HookEvent, (self._point, self._plugin, subject, result)))
         return answer
 
 

@@ -5,7 +5,7 @@ Upstream: framework/session (closeSession), framework/job_updater.
 
 from __future__ import annotations
 
-from vcdebug.framework.record import CloseEvent, JobClose, NodeAmounts, TaskClose
+from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, made
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
@@ -25,8 +25,7 @@ def close_session(ssn: Session) -> None:
     for job in ssn.jobs.values():
         _update_phase(ssn, job)
     jobs = {uid: _job_close(job) for uid, job in ssn.jobs.items()}
-    nodes = tuple(NodeAmounts.of(node) for node in ssn.nodes.values())
-    ssn.record.append(CloseEvent(jobs, queue_statuses(ssn), nodes))
+    ssn.record.append(CloseEvent(jobs, queue_statuses(ssn), ssn.node_table.amounts()))
 
 
 def _update_phase(ssn: Session, job: JobInfo) -> None:
@@ -59,7 +58,7 @@ def _job_close(job: JobInfo) -> JobClose:
         if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED):
             tasks[task.key] = TaskClose(task.status, task.node_name, *job.task_scheduling_reason(uid))
         else:
-            tasks[task.key] = TaskClose(task.status, task.node_name)
+            tasks[task.key] = made(TaskClose, (task.status, task.node_name, None, None, None))
     group = job.pod_group
     return JobClose(group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
 

@@ -16,7 +16,7 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.forced import ForcedAnswers, with_forced
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
-from vcdebug.framework.record import ActionEvent, JobState, Level, NodeAmounts, PanicEvent, Record, StateEvent
+from vcdebug.framework.record import ActionEvent, JobState, Level, PanicEvent, Record, StateEvent
 from vcdebug.framework.registry import resolve
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
@@ -125,17 +125,22 @@ def _run_action(ssn: Session, name: str, actions: Registry) -> None:
 def record_state(ssn: Session, when: str) -> None:
     """Write the whole state as one event."""
     jobs = {uid: _job_state(ssn, job) for uid, job in ssn.jobs.items()}
-    nodes = tuple(NodeAmounts.of(node) for node in ssn.nodes.values())
-    ssn.record.append(StateEvent(when, nodes, jobs, ssn.books()))
+    ssn.record.append(StateEvent(when, ssn.node_table.amounts(), jobs, ssn.books()))
 
 
 def _job_state(ssn: Session, job: JobInfo) -> JobState:
     """The job's summary; the last one again where nothing about it changed."""
+    changes, phase = job.changes, job.pod_group.phase
+    known = ssn.job_states.get(job.uid)
+    if known is not None:
+        last = known[1]
+        same = known[0] == changes and last.phase == phase
+        if same and last.priority == job.priority and last.min_available == job.min_available:
+            return last
     index = job.task_status_index
     status = {one.label: len(index[one]) for one in (sorted(index) if len(index) > 1 else index)}
-    state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, status)
-    last = ssn.job_states.get(job.uid)
-    if state == last:
-        return last
-    ssn.job_states[job.uid] = state
+    state = JobState(job.queue, job.priority, job.min_available, phase, status)
+    if known is not None and state == last:
+        state = last
+    ssn.job_states[job.uid] = (changes, state)
     return state

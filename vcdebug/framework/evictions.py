@@ -37,11 +37,9 @@ def candidates_on(node: NodeInfo, accepts: Callable[[TaskInfo], bool]) -> list[T
     return [task.clone() for task in node.tasks_in_order() if accepts(task)]
 
 
-def validate_victims(task: TaskInfo, node: NodeInfo, victims: Iterable[TaskInfo]) -> str | None:
-    """Whether FutureIdle with the victims gone holds the task; upstream's error text if not."""
+def make_room(task: TaskInfo, node: NodeInfo, victims: Iterable[TaskInfo]) -> bool:
+    """ValidateVictims: whether FutureIdle with the victims gone holds the task."""
     future = node.future_idle()
     for victim in victims:
         future.add(victim.resreq)
-    if task.init_resreq.less_equal(future):
-        return None
-    return f"not enough resources: requested <{task.init_resreq}>, but future idle <{future}>"
+    return task.init_resreq.less_equal(future)

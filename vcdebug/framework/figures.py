@@ -5,13 +5,13 @@ Upstream: none; a recording has as many of these figures as a cycle has operatio
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from vcdebug.model.amountlog import AmountLog, Place
 from vcdebug.model.names import FloatArray, IntArray, NodeName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodeamounts import NodeAmounts
@@ -23,91 +23,98 @@ Books = tuple[tuple[str, Mapping[str, Any]], ...]
 """(plugin, its figures) in plugin name order."""
 Ripples = Sequence[tuple[str, str, Mapping[str, Any]]]
 """(plugin, job or queue, its figures): what changed beside the ledgers."""
+Place = int
+"""Where a row begins."""
+Shape = tuple[int, tuple[str, ...] | None]
+"""What of a Resource is no amount: its largest number of tasks, and the names of its scalars (None for a nil map)."""
+Kind = Shape | type
 
+TASK: Final = 1
 NODE: Final = 3
-"""Numbers of a row before the node's: its layout, the task's status, and the node that the task names."""
-NODE_PARTS: Final = len(NodeAmounts._fields)
+"""Cells of a row: the number of its layout, the task's status and node, the node's amounts, then every figure."""
+LEDGER, RIPPLE = False, True
 OWNERS: Final = ("job", "queue")
 """Figures that say whom a ledger is about."""
 
 
+class Cell(NamedTuple):
+    """Where a figure lies in a row, and what it is: a float, an amount of some shape, or something else."""
+
+    kind: Kind
+    at: int
+
+
 class Entry(NamedTuple):
-    """A plugin's figures in a row: a ripple's first one names whom it is about."""
+    """A plugin's figures in a row; a ripple also names whom it is about, under the empty name."""
 
     plugin: str
     ripple: bool
+    cells: Mapping[str, Cell]
     names: tuple[str, ...]
-    kinds: tuple[type, ...]
+    """Its figures."""
+
+    def owner_cells(self) -> list[Cell]:
+        """Where it says whom it is about: the first of them that says something."""
+        names = ("",) if self.ripple else OWNERS
+        return [self.cells[name] for name in names if name in self.cells]
 
 
 class Layout(NamedTuple):
     """What the numbers of a row mean."""
 
-    node: bool
+    node: tuple[Cell, ...]
     entries: tuple[Entry, ...]
 
 
 class FigureLog:
-    """A row per operation: the task's status and node, places of the node's amounts, then every figure."""
+    """A row per operation."""
 
-    __slots__ = ("_amounts", "_layout_of", "_layouts", "_other_of", "_others")
+    __slots__ = ("_layout_of", "_layouts", "_numbers", "_other_of", "_others")
 
     def __init__(self) -> None:
-        self._amounts = AmountLog()
+        self._numbers = array("d")
         self._layouts: list[Layout] = []
         self._layout_of: dict[tuple[object, ...], int] = {}
         self._others: list[Any] = []
-        """Figures that are neither amounts nor floats."""
+        """Figures that are neither amounts nor floats; equal texts once."""
         self._other_of: dict[str, int] = {}
 
     # Writing
 
     def write(self, task: TaskInfo, node: NodeInfo | None, books: Books, ripples: Ripples = ()) -> Place:
         """Keep what an operation on the task left behind, as it is now."""
-        cells: list[float] = [task.status, self._other(task.node_name)]
-        shape: list[object] = [node is not None]
+        cells: list[float] = [0.0, task.status, self._other(task.node_name)]
+        shape: list[object] = []
         if node is not None:
-            cells.extend(self._node(node))
+            for amount in (node.idle, node.used, node.releasing, node.pipelined):
+                shape.append(_add(cells, amount))
         for plugin, figures in books:
-            shape += (plugin, False)
+            shape += (LEDGER, plugin)
             self._figures(figures, cells, shape)
-        for plugin, key, figures in ripples:
-            shape += (plugin, True)
-            cells.append(self._other(key))
-            self._figures(figures, cells, shape)
-        numbers = self._amounts.numbers
-        place = len(numbers)
-        numbers.append(self._layout(tuple(shape)))
-        numbers.extend(cells)
+        for plugin, owner, figures in ripples:
+            shape += (RIPPLE, plugin)
+            self._figures({"": owner, **figures}, cells, shape)
+        key = (*shape,)
+        number = self._layout_of.get(key)
+        cells[0] = self._new_layout(key) if number is None else number
+        place = len(self._numbers)
+        self._numbers.extend(cells)
         return place
-
-    def _node(self, node: NodeInfo) -> tuple[Place, ...]:
-        """Places of the four amounts: the last ones where they did not change."""
-        now = NodeAmounts.of(node)
-        if node.written is None:
-            places = tuple([self._amounts.write(amount) for amount in now])
-        else:
-            before, places = node.written
-            if before is now:
-                return places
-            known = zip(now, before, places, strict=True)
-            places = tuple([place if one is old else self._amounts.write(one) for one, old, place in known])
-        node.written = (now, places)
-        return places
 
     def _figures(self, figures: Mapping[str, Any], cells: list[float], shape: list[object]) -> None:
         for name, value in figures.items():
             kind = type(value)
-            shape += (name, kind)
             if kind is float:
+                shape += (name, float)
                 cells.append(value)
             elif kind is Resource:
-                cells.append(self._amounts.write(value))
+                shape += (name, _add(cells, value))
             else:
+                shape += (name, object)
                 cells.append(self._other(value))
 
     def _other(self, value: object) -> int:
-        if not isinstance(value, str):
+        if type(value) is not str:
             self._others.append(value)
             return len(self._others) - 1
         number = self._other_of.get(value)
@@ -116,42 +123,38 @@ class FigureLog:
             self._others.append(value)
         return number
 
-    def _layout(self, shape: tuple[object, ...]) -> int:
-        number = self._layout_of.get(shape)
-        if number is None:
-            number = self._layout_of[shape] = len(self._layouts)
-            self._layouts.append(Layout(bool(shape[0]), tuple(_entries(shape))))
+    def _new_layout(self, shape: tuple[Any, ...]) -> int:
+        number = self._layout_of[shape] = len(self._layouts)
+        self._layouts.append(_layout(shape))
         return number
 
     # Reading
 
     def _row(self, place: Place) -> Layout:
-        return self._layouts[int(self._amounts.numbers[place])]
+        return self._layouts[int(self._numbers[place])]
 
     def task(self, place: Place) -> tuple[TaskStatus, NodeName]:
         """What the task has become, and the node that it names."""
-        status, node = self._amounts.numbers[place + 1 : place + NODE]
+        status, node = self._numbers[place + TASK : place + NODE]
         return TaskStatus(int(status)), self._others[int(node)]
 
     def node(self, place: Place) -> NodeAmounts | None:
         """What the operation's node had then; None where the session has no such node."""
-        if not self._row(place).node:
-            return None
-        read, numbers = self._amounts.read, self._amounts.numbers
-        return NodeAmounts(*[read(int(cell)) for cell in numbers[place + NODE : place + NODE + NODE_PARTS]])
+        cells = self._row(place).node
+        return NodeAmounts(*[self._value(place, cell) for cell in cells]) if cells else None
 
     def books(self, place: Place) -> Books:
         """Each plugin's ledger."""
         return tuple(
-            (entry.plugin, {name: self._value(kind, at + index) for index, (name, kind) in _numbered(entry)})
-            for entry, at in self._entries(place)
+            (entry.plugin, {name: self._value(place, cell) for name, cell in entry.cells.items()})
+            for entry in self._row(place).entries
             if not entry.ripple
         )
 
     def changed(self, place: Place) -> Iterator[tuple[str, str, str]]:
         """(plugin, job or queue or nothing, figure) of everything that the operation wrote, ripples last."""
-        for entry, at in self._entries(place):
-            owner = self._owner(entry, at)
+        for entry in self._row(place).entries:
+            owner = self._owner(place, entry)
             for name in entry.names:
                 yield entry.plugin, owner, name
 
@@ -159,66 +162,72 @@ class FigureLog:
         """What the rows at these places hold: an entry, which of the places have it, and whom it is about at each."""
         if not len(places):
             return
-        numbers = np.frombuffer(self._amounts.numbers, dtype=np.float64)
-        shapes = numbers[places].astype(np.int64)
+        numbers = np.frombuffer(self._numbers, dtype=np.float64)
+        layouts = numbers[places].astype(np.int64)
         for number, layout in enumerate(self._layouts):
-            having = np.flatnonzero(shapes == number)
-            for entry, offset in _offsets(layout):
-                yield entry, having, self._owners(entry, numbers, places[having] + offset)
+            having = np.flatnonzero(layouts == number)
+            for entry in layout.entries:
+                yield entry, having, self._owners(entry, numbers, places[having])
 
-    def _owners(self, entry: Entry, numbers: FloatArray, at: IntArray) -> Sequence[str]:
+    def _owners(self, entry: Entry, numbers: FloatArray, places: IntArray) -> Sequence[str]:
         """As _owner, for a column of places."""
-        cells = [-1] if entry.ripple else [entry.names.index(name) for name in OWNERS if name in entry.names]
-        found = [""] * len(at)
-        for cell in reversed(cells):
-            named = map(self._others.__getitem__, numbers[at + cell].astype(np.int64).tolist())
+        found = [""] * len(places)
+        for cell in reversed(entry.owner_cells()):
+            named = map(self._others.__getitem__, numbers[places + cell.at].astype(np.int64).tolist())
             found = [str(name) if name else other for name, other in zip(named, found, strict=True)]
         return found
 
     def figure(self, place: Place, plugin: str, owner: str, figure: str) -> Any:
-        """One figure; of a ledger and a ripple about the same the ripple, which is written last."""
-        found = None
-        for entry, at in self._entries(place):
-            if entry.plugin == plugin and figure in entry.names and self._owner(entry, at) == owner:
-                index = entry.names.index(figure)
-                found = self._value(entry.kinds[index], at + index)
-        return found
+        """One figure; of a ledger and a ripple about the same the ripple's, which holds last."""
+        for entry in reversed(self._row(place).entries):
+            if entry.plugin == plugin and figure in entry.cells and self._owner(place, entry) == owner:
+                return self._value(place, entry.cells[figure])
+        return None
 
-    def _entries(self, place: Place) -> Iterator[tuple[Entry, Place]]:
-        """Each plugin's figures and the place of the first one."""
-        for entry, offset in _offsets(self._row(place)):
-            yield entry, place + offset
+    def _owner(self, place: Place, entry: Entry) -> str:
+        stated = (self._value(place, cell) for cell in entry.owner_cells())
+        return next((str(name) for name in stated if name), "")
 
-    def _owner(self, entry: Entry, at: Place) -> str:
-        if entry.ripple:
-            return str(self._value(str, at - 1) or "")
-        named = (self._value(str, at + entry.names.index(name)) for name in OWNERS if name in entry.names)
-        return next((str(name) for name in named if name), "")
-
-    def _value(self, kind: type, at: Place) -> Any:
-        cell = self._amounts.numbers[at]
-        if kind is float:
-            return cell
-        return self._amounts.read(int(cell)) if kind is Resource else self._others[int(cell)]
+    def _value(self, place: Place, cell: Cell) -> Any:
+        at, numbers = place + cell.at, self._numbers
+        if cell.kind is float:
+            return numbers[at]
+        if isinstance(cell.kind, type):
+            return self._others[int(numbers[at])]
+        most, names = cell.kind
+        scalars = None if names is None else dict(zip(names, numbers[at + 2 : at + 2 + len(names)], strict=True))
+        return Resource(numbers[at], numbers[at + 1], scalars, most)
 
 
-def _offsets(layout: Layout) -> Iterator[tuple[Entry, int]]:
-    """Each plugin's figures, and how far from the beginning of a row the first one lies."""
-    at = NODE + (NODE_PARTS if layout.node else 0)
-    for entry in layout.entries:
-        at += entry.ripple
-        yield entry, at
-        at += len(entry.names)
+def _add(cells: list[float], amount: Resource) -> Shape:
+    scalars = amount.scalars
+    if scalars:
+        cells += (amount.milli_cpu, amount.memory, *scalars.values())
+        return amount.max_task_num, (*scalars,)
+    cells += (amount.milli_cpu, amount.memory)
+    return amount.max_task_num, None if scalars is None else ()
 
 
-def _numbered(entry: Entry) -> Iterator[tuple[int, tuple[str, type]]]:
-    return enumerate(zip(entry.names, entry.kinds, strict=True))
-
-
-def _entries(shape: Sequence[Any]) -> Iterator[Entry]:
-    """The entries of a flat shape: plugin and whether it is a ripple, then names and kinds up to the next one."""
-    starts = [index for index in range(1, len(shape), 2) if isinstance(shape[index + 1], bool)]
+def _layout(shape: tuple[Any, ...]) -> Layout:
+    """From its flat form: the node's shapes, then whether it is a ripple, plugin, and each figure's name and kind."""
+    node = 0
+    while node < len(shape) and isinstance(shape[node], tuple):
+        node += 1
+    at, entries = NODE, []
+    cells, at = _cells(shape[:node], at)
+    starts = [index for index in range(node, len(shape), 2) if isinstance(shape[index], bool)]
     for start, end in pairwise([*starts, len(shape)]):
-        yield Entry(
-            shape[start], shape[start + 1], tuple(shape[start + 2 : end : 2]), tuple(shape[start + 3 : end : 2])
-        )
+        kinds, at = _cells(shape[start + 3 : end : 2], at)
+        names = shape[start + 2 : end : 2]
+        known = dict(zip(names, kinds, strict=True))
+        entries.append(Entry(shape[start + 1], shape[start], known, tuple(name for name in names if name)))
+    return Layout(tuple(cells), tuple(entries))
+
+
+def _cells(kinds: Sequence[Kind], at: int) -> tuple[list[Cell], int]:
+    """The cells of figures that lie one after the other, and where the next one begins."""
+    cells = []
+    for kind in kinds:
+        cells.append(Cell(kind, at))
+        at += 1 if isinstance(kind, type) else 2 + len(kind[1] or ())
+    return cells, at

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from vcdebug.framework.record import PopEvent, Record
+from vcdebug.framework.record import PopEvent, Record, made
 from vcdebug.model.task import TaskInfo
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class PriorityQueue(Generic[T]):
             items[parent], items[child] = items[child], items[parent]
             parent = child
         item = items.pop()
-        self._record.append(PopEvent(self._kind, self._name(item), last))
+        self._record.append(made(PopEvent, (self._kind, self._name(item), last)))
         return item
 
     def extend(self, items: Iterable[T]) -> PriorityQueue[T]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.quirks import SEARCH_SAMPLED
-from vcdebug.framework.record import HookEvent, PredicateEvent
+from vcdebug.framework.record import HookEvent, PredicateEvent, made
 from vcdebug.framework.session import Session
 from vcdebug.gomath import div
 from vcdebug.model.fiterror import FitErrors
@@ -179,14 +179,15 @@ class PredicateHelper:
 def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
     """PredicateFn for one node outside a search: each plugin's answer is recorded; 0 or the objector's code."""
     row = ssn.node_table.single(node.row)
-    subject = (*task.pod.subject, ("node", node.name))
+    subject = task.pod.subject + node.subject
+    record = ssn.record
     for tier in ssn.ballots[PREDICATE.method]:
         for ballot in tier:
-            ssn.record.silent += 1
+            record.silent += 1
             code = int(ballot.call(task, row)[0])
-            ssn.record.silent -= 1
+            record.silent -= 1
             result = ssn.shown_code(code) if code else None
-            ssn.record.append(HookEvent(PREDICATE.upstream, ballot.plugin, subject, result))
+            record.append(made(HookEvent, (PREDICATE.upstream, ballot.plugin, subject, result)))
             if code:
                 return code
     return 0

@@ -13,13 +13,15 @@ from vcdebug.framework.columns import Level as Level
 from vcdebug.framework.columns import Note as Note
 from vcdebug.framework.columns import Span as Span
 from vcdebug.framework.figures import Books as Books
-from vcdebug.framework.figures import FigureLog
-from vcdebug.model.amountlog import Place
+from vcdebug.framework.figures import FigureLog, Place
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import Codes, FloatArray, IntArray, JobId, NodeName, Row, Seq, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
 from vcdebug.model.podgroup import Condition
 from vcdebug.model.status import TaskStatus
+
+made = tuple.__new__
+"""`made(HookEvent, (...))`: an event from its fields in order, in a third of the time of calling its class."""
 
 
 class HookEvent(NamedTuple):

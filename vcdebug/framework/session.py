@@ -83,8 +83,8 @@ class Session:
         self._cycle_states: dict[TaskId, CycleState] = {}
         self._ledger_keepers: list[tuple[str, Plugin]] | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
-        self.job_states: dict[JobId, JobState] = {}
-        """What was last recorded of each job's state."""
+        self.job_states: dict[JobId, tuple[int, JobState]] = {}
+        """What was last recorded of each job's state, and after how many changes."""
         self._ripplers: list[tuple[str, Plugin]] | None = None
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 

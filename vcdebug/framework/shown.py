@@ -43,12 +43,12 @@ def sub_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
 
 def queue(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """A question about a queue."""
-    return (("queue", args[0].name),), answer
+    return args[0].subject, answer
 
 
 def queue_task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """May the queue take the task?"""
-    return (("queue", args[0].name), *args[1].pod.subject), answer
+    return args[0].subject + args[1].pod.subject, answer
 
 
 def state_queue_task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:

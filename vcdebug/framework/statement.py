@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from vcdebug.framework import transitions
-from vcdebug.framework.record import StatementEvent
+from vcdebug.framework.record import StatementEvent, made
 from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName
 from vcdebug.model.status import TaskStatus
@@ -79,8 +79,8 @@ class Statement:
         return None
 
     def _announce(self, what: str, operations: list[Operation]) -> None:
-        ops = tuple((operation.kind, operation.task.key, operation.task.node_name) for operation in operations)
-        self._ssn.record.append(StatementEvent(what, ops))
+        ops = tuple([(kind, task.key, task.node_name) for kind, task, _ in operations])
+        self._ssn.record.append(made(StatementEvent, (what, ops)))
 
     def commit(self) -> None:
         """Hand evictions and allocations to the cache; pipelined tasks stay in the session only."""

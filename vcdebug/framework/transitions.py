@@ -8,7 +8,7 @@ from __future__ import annotations
 from vcdebug.framework.hooks import JOB_READY
 from vcdebug.framework.persistence import bind_conflict
 from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING
-from vcdebug.framework.record import OpEvent
+from vcdebug.framework.record import OpEvent, made
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
 from vcdebug.model.resource import AssertPanic
@@ -40,7 +40,7 @@ def record_op(
     if record.silent:
         return
     place = record.figures.write(task, ssn.nodes.get(node), ssn.ledgers(task), ssn.ripples(task))
-    record.operation(OpEvent(op, task.key, node, record.figures, place, reason, eviction, via))
+    record.operation(made(OpEvent, (op, task.key, node, record.figures, place, reason, eviction, via)))
 
 
 def _update_node(ssn: Session, task: TaskInfo) -> None:

@@ -44,7 +44,8 @@ class Columns:
         """Add (sign 1) or subtract (sign -1) a pod's amounts."""
         self.milli_cpu[row] += sign * amounts.milli_cpu
         self.memory[row] += sign * amounts.memory
-        self.gpu[row] += sign * amounts.gpu
+        if amounts.gpu:
+            self.gpu[row] += sign * amounts.gpu
 
 
 def _gate_open(_gate: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vcdebug.model.amountlog import Place
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts
@@ -48,10 +47,10 @@ class NodeInfo:
         "releasing",
         "row",
         "spec",
+        "subject",
         "table",
         "tasks",
         "used",
-        "written",
     )
 
     def __init__(self, manifest: Mapping[str, Any], ordering: Ordering = ASCENDING) -> None:
@@ -59,6 +58,8 @@ class NodeInfo:
         self.manifest = manifest
         self.spec: Mapping[str, Any] = manifest.get("spec") or {}
         self.name: str = metadata.get("name", "")
+        self.subject = (("node", self.name),)
+        """How a record names it, the same object each time."""
         self.labels: Mapping[str, str] = metadata.get("labels") or {}
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.oversubscription_node = parse_bool(self.labels.get(OVERSUBSCRIPTION_LABEL, "")) is True
@@ -75,8 +76,6 @@ class NodeInfo:
         """Ledgers of shared devices by device name."""
         self.last_amounts: NodeAmounts | None = None
         """What was last shown of this node."""
-        self.written: tuple[NodeAmounts, tuple[Place, ...]] | None = None
-        """What an operation last kept of this node, and where."""
         self.ordering = ordering
         self._order: list[TaskKey] | None = None
         """Keys of `tasks` in the cycle's order, while nobody came or went."""
@@ -183,7 +182,7 @@ class NodeInfo:
         """An independent copy with the tasks replayed, outside any table."""
         copy = NodeInfo.__new__(NodeInfo)
         copy.ordering = self.ordering
-        for slot in ("manifest", "spec", "name", "labels", "annotations", "oversubscription_node"):
+        for slot in ("manifest", "spec", "name", "subject", "labels", "annotations", "oversubscription_node"):
             setattr(copy, slot, getattr(self, slot))
         copy.offline_job_evicting = self.offline_job_evicting
         copy.allocatable, copy.capability = self.allocatable, self.capability
@@ -191,7 +190,7 @@ class NodeInfo:
         copy.releasing, copy.pipelined = Resource(), Resource()
         copy.tasks, copy.row, copy.table = {}, self.row, None
         copy.devices = {}
-        copy.last_amounts = copy._order = copy.written = None
+        copy.last_amounts = copy._order = None
         for task in self.tasks_in_order():
             copy.add_task(task)
         copy.devices = {name: ledger.clone() for name, ledger in self.devices.items()}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from vcdebug.model.names import BoolArray, Codes, FloatArray, IntArray, NodeName, Row
+from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
 from vcdebug.model.rowcache import RowCache
 
@@ -25,7 +26,19 @@ FIXED_FIELDS: tuple[Field, ...] = ("allocatable", "capability")
 class NodeTable:
     """One row per node (names ascending), one column per (field, dimension); a missing dimension reads as 0."""
 
-    __slots__ = ("_alone", "_columns", "_lacking", "_seen", "changes", "dims", "names", "nodes", "row_of")
+    __slots__ = (
+        "_alone",
+        "_amounts",
+        "_columns",
+        "_lacking",
+        "_seen",
+        "_shown",
+        "changes",
+        "dims",
+        "names",
+        "nodes",
+        "row_of",
+    )
 
     def __init__(self, nodes: Sequence[NodeInfo]) -> None:
         self.nodes = list(nodes)
@@ -35,6 +48,8 @@ class NodeTable:
         self.changes: list[Row] = []
         """Rows whose amounts changed, one entry per change, ever growing."""
         self._seen = 0
+        self._amounts: list[NodeAmounts] = []
+        self._shown = 0
         self._alone: dict[Row, NodeRows] = {}
         self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
         self._columns: dict[Field, FloatArray] = {}
@@ -67,6 +82,15 @@ class NodeTable:
     def touch(self, row: Row) -> None:
         """A node's amounts changed."""
         self.changes.append(row)
+
+    def amounts(self) -> tuple[NodeAmounts, ...]:
+        """Every node's amounts now: only nodes that changed since the last time are looked at."""
+        if not self._amounts:
+            self._amounts = [NodeAmounts.of(node) for node in self.nodes]
+        for row in dict.fromkeys(self.changes[self._shown :]):
+            self._amounts[row] = NodeAmounts.of(self.nodes[row])
+        self._shown = len(self.changes)
+        return tuple(self._amounts)
 
     def _refresh(self) -> None:
         dirty = dict.fromkeys(self.changes[self._seen :])

@@ -33,6 +33,7 @@ class QueueInfo:
         "reclaimable",
         "spec",
         "state",
+        "subject",
         "uid",
         "weight",
         "weights",
@@ -44,6 +45,8 @@ class QueueInfo:
         self.spec: Mapping[str, Any] = spec
         self.name: str = metadata.get("name", "")
         self.uid: str = self.name
+        self.subject = (("queue", self.name),)
+        """How a record names it, the same object each time."""
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
         self.weight: int = spec.get("weight") or 0

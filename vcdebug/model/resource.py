@@ -60,6 +60,8 @@ def _lt(left: float, right: float) -> bool:
 
 
 Compare = Callable[[float, float], bool]
+_new = object.__new__
+_NOTHING: Mapping[str, float] = {}
 
 
 class Resource:
@@ -108,7 +110,12 @@ class Resource:
     def clone(self) -> Resource:
         """A deep copy; a nil scalar map stays nil."""
         scalars = self.scalars
-        return Resource(self.milli_cpu, self.memory, None if scalars is None else scalars.copy(), self.max_task_num)
+        copy = _new(Resource)
+        copy.milli_cpu = self.milli_cpu
+        copy.memory = self.memory
+        copy.scalars = None if scalars is None else scalars.copy()
+        copy.max_task_num = self.max_task_num
+        return copy
 
     def copy_unless(self, known: Resource) -> Resource:
         """`known` itself where it holds exactly this, nil or empty scalar map included, else a copy."""
@@ -206,9 +213,9 @@ class Resource:
 
     def sub(self, rr: Resource) -> Resource:
         """Component difference; raises AssertPanic where the real scheduler's assertion fails."""
-        if not rr.less_equal(self):
-            raise AssertPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
-        return self._subtract(rr)
+        if rr.less_equal(self):
+            return self._subtract(rr)
+        raise AssertPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
 
     def sub_without_assert(self, rr: Resource) -> Resource:
         """Component difference that may go negative; a nil map leaves scalars alone."""
@@ -289,7 +296,7 @@ class Resource:
             return False
         if not self.scalars:
             return True
-        other = rr.scalars or {}
+        other = rr.scalars or _NOTHING
         for name, amount in self.scalars.items():  # noqa: SIM110  # a generator costs twice as much here
             if not other.get(name, 0.0) - amount > _MINUS_MIN:
                 return False

@@ -24,18 +24,21 @@ READY_STATUSES = (
 class TaskSet:
     """Tasks by status with a gang minimum; JobInfo and SubJobInfo add what is theirs."""
 
-    __slots__ = ("_idle_pending", "min_available", "ordering", "task_status_index", "tasks")
+    __slots__ = ("_idle_pending", "changes", "min_available", "ordering", "task_status_index", "tasks")
 
     def __init__(self, min_available: int, ordering: Ordering = ASCENDING) -> None:
         self.min_available = min_available
         self.ordering = ordering
         self.tasks: dict[TaskId, TaskInfo] = {}
         self.task_status_index: StatusIndex = {}
+        self.changes = 0
+        """How often a task came, went or changed its status."""
         self._idle_pending = 0
         """Entries under Pending that request nothing."""
 
     def index_task(self, task: TaskInfo) -> None:
         """Enter the task under its current status."""
+        self.changes += 1
         entries = self.task_status_index.get(task.status)
         if entries is None:
             entries = self.task_status_index[task.status] = {}
@@ -50,6 +53,7 @@ class TaskSet:
             return
         if status is TaskStatus.PENDING and entries[uid].best_effort:
             self._idle_pending -= 1
+        self.changes += 1
         del entries[uid]
         if not entries:
             del self.task_status_index[status]

@@ -26,6 +26,7 @@ from vcdebug.model.resource import (
     MAX_FLOAT64,
     MEMORY,
     MIN_RESOURCE,
+    PODS,
     ZERO,
     Resource,
     deep_equal,
@@ -75,6 +76,7 @@ class QueueAttr:
 
 
 Attrs = dict[QueueName, QueueAttr]
+_NOTHING: Mapping[str, float] = {}
 
 
 class AllocatedState(dict[QueueName, Resource]):
@@ -276,7 +278,17 @@ def count_in(attr: QueueAttr, job: JobInfo) -> None:
 
 def within(allocated: Resource, request: Resource, limit: Resource) -> bool:
     """Whether `allocated` and `request` together stay within the limit, in the dimensions requested."""
-    return allocated.clone().add(request).less_equal_with_dimension_and_resources_name(limit, request)[0]
+    if request.milli_cpu > 0 and allocated.milli_cpu + request.milli_cpu > limit.milli_cpu:
+        return False
+    if request.memory > 0 and allocated.memory + request.memory > limit.memory:
+        return False
+    if not request.scalars:
+        return True
+    held, most = allocated.scalars or _NOTHING, limit.scalars or _NOTHING
+    return not any(
+        amount > 0 and name != PODS and held.get(name, 0.0) + amount > most.get(name, 0.0)
+        for name, amount in request.scalars.items()
+    )
 
 
 class Dealt(NamedTuple):

@@ -11,7 +11,7 @@ from functools import partial
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework.action import Action, QueuedJobs
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import candidates_on, validate_victims
+from vcdebug.framework.evictions import candidates_on, make_room
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_PIPELINED,
@@ -148,7 +148,7 @@ class Preempt(Action):
         self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, accepts: Filter
     ) -> bool:
         victims = ssn.ask(PREEMPTABLE, task, candidates_on(node, accepts)) or []
-        if validate_victims(task, node, victims) is not None:
+        if not make_room(task, node, victims):
             return False
         trial = Statement(ssn)
         heap = victims_queue(ssn, victims, task)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import candidates_on, validate_victims
+from vcdebug.framework.evictions import candidates_on, make_room
 from vcdebug.framework.hooks import (
     PREEMPTABLE,
     SIMULATE_ADD_TASK,
@@ -138,7 +138,7 @@ class TopologyAwarePreemption:
         """SelectVictimsOnNode: evict until it fits, then spare whom it can, most valuable first."""
         simulation = Simulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
         victims = ssn.ask(PREEMPTABLE, task, candidates_on(simulation.node, accepts)) or []
-        if validate_victims(task, simulation.node, victims) is not None:
+        if not make_room(task, simulation.node, victims):
             return []
         potential: list[TaskInfo] = []
         heap = victims_queue(ssn, victims, task)

@@ -9,6 +9,7 @@ from vcdebug.debugger.expression import AnyOf, Fields, Value
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
+    CutEvent,
     Event,
     HookEvent,
     Level,
@@ -36,6 +37,7 @@ EVENT_WORDS: Final[Mapping[type, str]] = {
     ActionEvent: "action",
     StateEvent: "state",
     PanicEvent: "panic",
+    CutEvent: "cut",
 }
 
 

@@ -22,7 +22,7 @@ from vcdebug.explain.gates.validity import all_hidden, gated, validity
 from vcdebug.explain.room import Room
 from vcdebug.explain.steps import steps, unseen_steps
 from vcdebug.explain.subject import Subject, find_subject
-from vcdebug.framework.record import PanicEvent
+from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
@@ -30,6 +30,7 @@ from vcdebug.trace.recording import Recording
 DOORS = (all_hidden, admission, validity, gated)
 """Gates before any task is tried, in the scheduler's order: nothing gets past one that is shut."""
 PANIC = "panic"
+CUT = "cut-off"
 NOT_TRIED = "not-tried"
 
 
@@ -71,11 +72,13 @@ def _left_over(case: Case) -> list[Finding]:
 
 def judge(case: Case) -> list[Finding]:
     """The dominant finding first, then what else stands in the way."""
+    last = case.recording.event(len(case.recording))
+    if isinstance(last, CutEvent):
+        return [_cut(case, last)]
     shut = [finding for gate in DOORS if (finding := gate(case)) is not None]
     task = case.blocked
     if shut:
         return [*shut, *_never(case, task)]
-    last = case.recording.event(len(case.recording))
     if isinstance(last, PanicEvent):
         return [_panic(case, last)]
     if task is None:
@@ -167,6 +170,12 @@ def _panic(case: Case, event: PanicEvent) -> Finding:
     sentence = f"The real scheduler panics before {case.job.uid} is placed: {event.message}"
     evidence = (Evidence(len(case.recording), "the scheduler's process ends here"),)
     return Finding(PANIC, sentence, {}, evidence, ("remove what makes it panic: the whole cycle is lost",))
+
+
+def _cut(case: Case, event: CutEvent) -> Finding:
+    sentence = f"{case.job.uid} was not placed before the replay was cut off at its bound of {event.bound}."
+    evidence = (Evidence(len(case.recording), "the recording ends here, the cycle does not"),)
+    return Finding(CUT, sentence, {}, evidence, ("give more room with --max-events and --max-memory",))
 
 
 def _not_tried(case: Case) -> Finding:

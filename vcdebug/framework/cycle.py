@@ -11,12 +11,13 @@ from typing import Protocol
 from vcdebug.framework import hooks
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.ballots import build_ballots, register
+from vcdebug.framework.bound import RecordFullError
 from vcdebug.framework.closing import close_session
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.forced import ForcedAnswers, with_forced
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
-from vcdebug.framework.record import ActionEvent, JobState, Level, PanicEvent, Record, StateEvent
+from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, PanicEvent, Record, StateEvent
 from vcdebug.framework.registry import resolve
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
@@ -57,7 +58,7 @@ def run_cycle(
     tick: Tick = lambda _stage: None,
     ask_extender: AskExtender | None = None,
 ) -> Session:
-    """Execute the cycle into the record; a panic of the real scheduler ends it with a panic event."""
+    """Execute the cycle into the record; a panic of the real scheduler, or a full record, ends it with an event."""
     ssn = Session(snapshot, conf, record)
     ssn.ask_extender = ask_extender
     record.node_names = ssn.node_table.names
@@ -75,6 +76,10 @@ def run_cycle(
         except (AssertPanic, SchedulerPanic) as panic:
             record.silent = 0
             record.append(PanicEvent(panic.message if isinstance(panic, AssertPanic) else str(panic)))
+        except RecordFullError as full:
+            record.silent = 0
+            record.append(CutEvent(str(full)))
+            return ssn
     forced.check()
     return ssn
 

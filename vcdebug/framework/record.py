@@ -5,8 +5,8 @@ Upstream: none; the recorder wraps every call that the framework makes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from vcdebug.framework.columns import OPERATION, ChangeLog, NoteLog, SpanLog
 from vcdebug.framework.columns import Level as Level
@@ -22,6 +22,16 @@ from vcdebug.model.status import TaskStatus
 
 made = tuple.__new__
 """`made(HookEvent, (...))`: an event from its fields in order, in a third of the time of calling its class."""
+
+
+class Bound(Protocol):
+    """How much a record may hold."""
+
+    next_look: int
+
+    def look(self, events: Sequence[Any]) -> None:
+        """Called once there are `next_look` events: stops the cycle by raising, or sets when to look again."""
+        ...
 
 
 class HookEvent(NamedTuple):
@@ -180,6 +190,13 @@ class PanicEvent(NamedTuple):
     message: str
 
 
+class CutEvent(NamedTuple):
+    """The record is full, and the replay stops here; the real scheduler would go on."""
+
+    bound: str
+    """What was reached, as `5,000,000 events`."""
+
+
 Event = (
     HookEvent
     | PopEvent
@@ -193,6 +210,7 @@ Event = (
     | StateEvent
     | CloseEvent
     | PanicEvent
+    | CutEvent
 )
 
 
@@ -210,6 +228,7 @@ class Record:
     """The append-only store of one cycle."""
 
     __slots__ = (
+        "bound",
         "changes",
         "events",
         "figures",
@@ -221,7 +240,8 @@ class Record:
         "spans",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, bound: Bound | None = None) -> None:
+        self.bound = bound
         self.events: list[Event] = []
         self.changes = ChangeLog()
         self.spans = SpanLog()
@@ -282,6 +302,8 @@ class Scope:
 
     def __enter__(self) -> None:
         record = self._record
+        if record.bound is not None and len(record.events) >= record.bound.next_look:
+            record.bound.look(record.events)
         record.spans.begin(self._level, self._name, len(record.events) + 1)
 
     def __exit__(self, *_: object) -> None:

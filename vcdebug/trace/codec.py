@@ -12,6 +12,7 @@ from vcdebug.framework.record import (
     BestEvent,
     Books,
     CloseEvent,
+    CutEvent,
     HookEvent,
     JobClose,
     NodeAmounts,
@@ -235,3 +236,7 @@ class EventEncoder:
     @encode.register
     def _panic(self, event: PanicEvent) -> Json:
         return {"ev": "panic", "message": event.message}
+
+    @encode.register
+    def _cut(self, event: CutEvent) -> Json:
+        return {"ev": "cut", "bound": event.bound}

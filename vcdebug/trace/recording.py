@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.record import Event, Note, Record, Span
+from vcdebug.framework.record import CutEvent, Event, Note, Record, Span
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import NodeName, Seq
@@ -62,6 +62,12 @@ class Recording:
         of_plugins = (problem for plugin in plugins for problem in plugin.problems)
         restored = self.session.persistence.problems
         return (*self.snapshot.problems, *self.conf.problems, *restored, *of_plugins)
+
+    @property
+    def cut(self) -> CutEvent | None:
+        """The last event, where the record was full before the cycle was over."""
+        last = self.record.events[-1] if self.record.events else None
+        return last if isinstance(last, CutEvent) else None
 
     @property
     def node_names(self) -> Sequence[NodeName]:

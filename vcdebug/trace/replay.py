@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from vcdebug.actions import ACTIONS
+from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import SchedulerConf, parse_conf
 from vcdebug.framework.cycle import SchedulerPanic, open_plugins, run_cycle
 from vcdebug.framework.record import Record
@@ -21,15 +22,24 @@ from vcdebug.trace.recording import Recording
 Clock = Callable[[], float]
 
 
-def replay(snapshot: Snapshot, *, clock: Clock | None = None, ask_extender: AskExtender | None = None) -> Recording:
-    """Execute one cycle; a clock (seconds) is only used to time its stages, the extender's webhook only where given."""
+def replay(
+    snapshot: Snapshot,
+    *,
+    clock: Clock | None = None,
+    ask_extender: AskExtender | None = None,
+    bound: Bound | None = None,
+) -> Recording:
+    """Execute one cycle; a clock (seconds) is only used to time its stages, the extender's webhook only where given.
+
+    Beyond the bound the recording is cut off: `trace/cut.py` says where.
+    """
     conf = parse_conf(snapshot.scheduler_conf)
     stages = Stages(clock)
     with collector_paused():
         session = run_cycle(
             snapshot,
             conf,
-            Record(),
+            Record(bound or Bound()),
             plugins=PLUGINS,
             actions=ACTIONS,
             tick=stages.end,

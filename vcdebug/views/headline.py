@@ -9,6 +9,7 @@ from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
     CloseEvent,
+    CutEvent,
     Event,
     HookEvent,
     OpEvent,
@@ -152,3 +153,8 @@ def _(event: CloseEvent) -> Headline:
 @headline.register
 def _(event: PanicEvent) -> Headline:
     return Headline(f"{NO} panic", Piece(event.message, "bad"))
+
+
+@headline.register
+def _(event: CutEvent) -> Headline:
+    return Headline(f"{NO} cut off", Piece(f"at {event.bound}", "bad"))

@@ -49,6 +49,7 @@ VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {
     CloseEvent: summary.close,
     PanicEvent: summary.panic,
     CutEvent: summary.cut,
+    CutEvent: summary.cut,
     RandomEvent: summary.random,
 }
 

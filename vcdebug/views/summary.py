@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.framework.record import ActionEvent, CloseEvent, PanicEvent, RandomEvent, StateEvent, StatementEvent
+from vcdebug.framework.record import ActionEvent, CloseEvent, CutEvent, PanicEvent, RandomEvent, StateEvent, StatementEvent
 from vcdebug.model.names import Seq
+from vcdebug.trace.cut import cut_off
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, count, line, muted
 from vcdebug.views.names import bare
@@ -69,6 +70,13 @@ def panic(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
         line(event.message),
     )
     return Table("Panic", head=head)
+
+
+def cut(recording: Recording, seq: Seq, event: CutEvent) -> Table:
+    """The recording is full."""
+    error = cut_off(recording)
+    words = error.line() if error is not None else event.bound
+    return Table("Cut off", head=(line(Piece(f"{NO} the recording ends here, the cycle does not", "bad")), line(words)))
 
 
 def random(recording: Recording, seq: Seq, event: RandomEvent) -> Table:

@@ -1,0 +1,57 @@
+"""How much a record may hold: a cycle without an end in sight stops with a word, and not for want of memory.
+
+Upstream: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from vcdebug.framework.record import PredicateEvent, ScoreEvent
+
+MAX_EVENTS = 5_000_000
+MAX_MEGABYTES = 8_000
+LOOK_EVERY = 10_000
+"""Events between two looks at the size."""
+BYTES_PER_EVENT = 300
+"""An event beside its arrays of one number per node."""
+
+
+class RecordFullError(Exception):
+    """The record has reached its bound; the text names it."""
+
+
+class Bound:
+    """A number of events and an estimated size; looked at where a span begins."""
+
+    __slots__ = ("_events", "_megabytes", "_weighed", "array_bytes", "next_look")
+
+    def __init__(self, events: int = MAX_EVENTS, megabytes: int = MAX_MEGABYTES) -> None:
+        self._events = events
+        self._megabytes = megabytes
+        self._weighed = 0
+        self.array_bytes = 0
+        """What was weighed so far; arrays that neighbouring events share count once."""
+        self.next_look = min(events, LOOK_EVERY)
+        """The number of events at which to look again."""
+
+    def look(self, events: Sequence[Any]) -> None:
+        """Weigh what was recorded since the last look; raises RecordFullError beyond the bound."""
+        count = len(events)
+        sizes = {id(array): array.nbytes for event in events[self._weighed :] for array in _arrays(event)}
+        self.array_bytes += sum(sizes.values())  # exact: ints
+        self._weighed = count
+        if count >= self._events:
+            raise RecordFullError(f"{self._events:,} events")
+        if (self.array_bytes + count * BYTES_PER_EVENT) >> 20 >= self._megabytes:
+            raise RecordFullError(f"{self._megabytes:,} MB")
+        self.next_look = min(self._events, count + LOOK_EVERY)
+
+
+def _arrays(event: object) -> Iterator[Any]:
+    """What an event keeps for each node."""
+    if isinstance(event, PredicateEvent):
+        yield from (event.feasible, event.failed, event.codes)
+    elif isinstance(event, ScoreEvent):
+        yield from (event.rows, event.total, *(scores for _, scores in event.parts))

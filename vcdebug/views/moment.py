@@ -10,7 +10,6 @@ from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
     CloseEvent,
-    CutEvent,
     HookEvent,
     OpEvent,
     PanicEvent,
@@ -48,8 +47,6 @@ VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {
     StateEvent: summary.state,
     CloseEvent: summary.close,
     PanicEvent: summary.panic,
-    CutEvent: summary.cut,
-    CutEvent: summary.cut,
     RandomEvent: summary.random,
 }
 

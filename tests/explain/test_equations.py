@@ -48,12 +48,19 @@ def test_the_copied_cases_ask_for_nearly_every_equation() -> None:
     events = (event for name in GOLDEN for event in golden(name).events)
     asked = dict.fromkeys((event.plugin, event.point) for event in events if isinstance(event, HookEvent))
     elsewhere = {
+        ("capacity", "UnifiedEvictable"),
+        ("cdp", "Preemptable"),
+        ("cdp", "Reclaimable"),
         ("gang", "SubJobReady"),
         ("gang", "SubJobPipelined"),
         ("gang", "UnifiedEvictable"),
         ("priority", "UnifiedEvictable"),
         ("conformance", "UnifiedEvictable"),
         ("drf", "Reclaimable"),
+        ("pdb", "Preemptable"),
+        ("pdb", "Reclaimable"),
+        ("resourcequota", "JobEnqueueable"),
+        ("tdm", "Preemptable"),
     }
     assert elsewhere >= {*HOOK_EQUATIONS} - {*asked}
 

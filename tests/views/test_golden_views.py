@@ -119,8 +119,14 @@ def departments() -> Recording:
         [pod_group("page", queue="web", phase="Running"), *pods("page", 5, on="n1")],
         [pod_group("asr", queue="speech", phase="Pending", min_resources={"cpu": "2"}), *pods("asr", 2)],
     ]
-    conf = conf_of("gang", "capacity overcommit", arguments={"capacity": {"enableHierarchy": "true"}})
+    arguments = {"capacity": {"enableHierarchy": "true"}}
+    conf = conf_of("gang", "capacity overcommit", actions="enqueue, allocate", arguments=arguments)
     return replay(cluster(node("n1", cpu="16", memory="64Gi"), queues_of_tree, *jobs, conf=conf))
+
+
+def first(point: str) -> Seq:
+    """The first call of a hook in the tree of queues."""
+    return departments().index.at_point(point)[0]
 
 
 def hyper_node(name: str, tier: int, kind: str, *members: str) -> Manifest:
@@ -142,6 +148,10 @@ CASES: list[tuple[str, str, str, View]] = [
     ("predicates", FITS, "predicate", moment),
     ("predicates-equation", FITS, "predicate", equation),
     ("scores", BLOCKED, "score", moment),
+    ("scores-equation", BLOCKED, "score", equation),
+    ("best-equation", BLOCKED, "tie", equation),
+    ("capacity-admission-equation", QUOTA, "start", lambda *_: equation(departments(), first("JobEnqueueable"))),
+    ("capacity-allocatable-equation", QUOTA, "start", lambda *_: equation(departments(), first("Allocatable"))),
     ("best", BLOCKED, "tie", moment),
     ("evict", WORKS, "statement evict", moment),
     ("pipeline-equation", WORKS, "statement pipeline", equation),

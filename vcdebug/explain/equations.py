@@ -6,18 +6,39 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from vcdebug.explain import equations_gang, equations_queues, equations_victims
+from vcdebug.explain import (
+    equations_admission,
+    equations_capacity,
+    equations_gang,
+    equations_protection,
+    equations_queues,
+    equations_reclaim,
+    equations_victims,
+)
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations_nodes import operation, search
 from vcdebug.explain.equations_orders import pop
+from vcdebug.explain.equations_scores import choice, node_score
 from vcdebug.explain.equations_statements import gate, unfinished_trial
-from vcdebug.framework.record import HookEvent, OpEvent, PopEvent, PredicateEvent, StatementEvent
+from vcdebug.framework.record import (
+    BestEvent,
+    HookEvent,
+    OpEvent,
+    PopEvent,
+    PredicateEvent,
+    ScoreEvent,
+    StatementEvent,
+)
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
 
 HOOK_EQUATIONS: Final[Mapping[tuple[str, str], Callable[[Recording, Seq, HookEvent], Equation]]] = {
+    **equations_admission.EQUATIONS,
+    **equations_capacity.EQUATIONS,
     **equations_gang.EQUATIONS,
+    **equations_protection.EQUATIONS,
     **equations_queues.EQUATIONS,
+    **equations_reclaim.EQUATIONS,
     **equations_victims.EQUATIONS,
 }
 """(plugin, hook) → its arithmetic."""
@@ -31,6 +52,10 @@ def equation(recording: Recording, seq: Seq, node: NodeName | None = None) -> Eq
         return None if compute is None else compute(recording, seq, event)
     if isinstance(event, PredicateEvent):
         return search(recording, seq, event, node)
+    if isinstance(event, ScoreEvent):
+        return node_score(recording, seq, event, node)
+    if isinstance(event, BestEvent):
+        return choice(recording, seq, event)
     if isinstance(event, PopEvent):
         return pop(recording, seq, event)
     if isinstance(event, OpEvent):

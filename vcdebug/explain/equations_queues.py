@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.past import before, task_of
+from vcdebug.framework.persistence import counted
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
@@ -96,11 +97,17 @@ def _simulated(recording: Recording, seq: Seq, queue: QueueName, allocated: Reso
 def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """May the queue reclaim for these tasks?"""
     queue, tasks = event.subject[0][1], event.subject[1][1]
+    request = requested(recording, tasks)
+    title = f"proportion: may queue {queue} reclaim for {', '.join(tasks)}?"
+    return _within_deserved(recording, seq, title, queue, request)
+
+
+def requested(recording: Recording, tasks: Iterable[TaskKey]) -> Resource:
+    """What several tasks ask for together."""
     request = Resource()
     for task in tasks:
         request.add(task_of(recording, task).resreq)
-    title = f"proportion: may queue {queue} reclaim for {', '.join(tasks)}?"
-    return _within_deserved(recording, seq, title, queue, request)
+    return request
 
 
 def _within_deserved(recording: Recording, seq: Seq, title: str, queue: QueueName, request: Resource) -> Equation:
@@ -132,7 +139,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     parts = (minimum, allocated, inqueue, elastic, total, limit)
     terms = tuple(
         _limited(name, tuple(part.get(name) for part in parts), amount, total)
-        for name, amount in _dimensions(minimum, limit)
+        for name, amount in _dimensions(counted(recording.session, queue, minimum), limit)
     )
     title = f"proportion: does queue {queue} admit {uid}?"
     formula = "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum"

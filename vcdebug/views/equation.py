@@ -17,6 +17,7 @@ from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, 
 from vcdebug.views.cell_figures import equation_figure, room_figure
 from vcdebug.views.names import bare
 from vcdebug.views.nodes import future_idle
+from vcdebug.views.scores import short_part
 
 TITLE = "Equation"
 DECIDES = "◀"
@@ -87,6 +88,8 @@ def _name(found: Equation, term: Term) -> str:
     if found.kind == "dimension":
         *words, dimension = term.name.split(" ")
         return " ".join([*words, short_name(dimension)])
+    if found.kind == "check" and "/" in term.name:
+        return short_part(term.name)
     return bare(term.name) if found.kind == "task" else term.name
 
 

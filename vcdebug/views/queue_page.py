@@ -32,9 +32,9 @@ LEDGER_COLUMNS = (
     Column("PodGroup", flexible=True, least=16),
     Column("phase"),
     Column("age", right=True),
-    Column("minResources", flexible=True),
     Column("reserves", flexible=True),
-    Column("why", flexible=True, least=20),
+    Column("why", flexible=True, least=16),
+    Column("minResources", flexible=True),
 )
 AMOUNTS = ("guarantee", "deserved", "allocated", "request", "inqueue", "elastic", "realCapability")
 SHORT = {"realCapability": "limit"}
@@ -198,9 +198,9 @@ def _entry_row(recording: Recording, entry: Entry) -> Row:
         Piece(f"{YES if counts else '–'} {entry.job}", "strong" if counts else "muted"),
         Piece(entry.phase or "–"),
         Piece(age(recording.snapshot.now, entry.created)),
-        Piece("–" if entry.minimum is None else resource_text(entry.minimum)),
         Piece(resource_text(entry.reserved)) if entry.reserved is not None else muted("–"),
         Piece(entry.why if counts else f"does not count: {entry.why}", "" if counts else "muted"),
+        Piece("–" if entry.minimum is None else resource_text(entry.minimum)),
     )
     return Row(entry.job, cells, entry.seq, ("job", entry.job))
 

@@ -1,0 +1,89 @@
+"""capacity's limits and victims, told queue by queue."""
+
+from typing import Any
+
+from tests.builders import cluster, conf_of, node, pod_group, pods, queue
+from tests.explain.test_equations import the, wrong
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+
+def tree(*objects: Any, actions: str = "allocate", level: int = 0) -> Recording:
+    """A cluster of ten cores whose queues are a tree."""
+    arguments = {"enableHierarchy": "true", "arguments": f"{{ancestorReclaimLevel: {level}}}"}
+    conf = conf_of("gang capacity", actions=actions, arguments={"capacity": arguments})
+    recording = replay(cluster(node("n1", cpu="10"), queue("root"), *objects, conf=conf))
+    assert [] == list(wrong(recording))
+    return recording
+
+
+def department() -> list[Manifest]:
+    return [
+        queue("dept", parent="root", capability={"cpu": "4"}),
+        queue("one", parent="dept", deserved={"cpu": "1"}),
+        queue("two", parent="dept", deserved={"cpu": "1"}),
+    ]
+
+
+def test_the_ancestor_whose_limit_is_short_decides() -> None:
+    held = [pod_group("held", queue="one", phase="Running"), *pods("held", 3, on="n1")]
+    recording = tree(department(), held, [pod_group("new", queue="two"), *pods("new", 1, cpu="2")])
+    found = the(recording, "Allocatable", "capacity")
+    assert (False, "dept cpu") == (found.verdict, found.deciding)
+    lines = {term.name: (term.figures, term.holds) for term in found.terms}
+    assert ((0.0, 2000.0, 2000.0, 4000.0), True) == lines["two cpu"]
+    assert ((3000.0, 2000.0, 5000.0, 4000.0), False) == lines["dept cpu"]
+
+
+def test_admission_counts_what_is_inqueue_and_not_what_is_elastic() -> None:
+    held = [pod_group("held", queue="one", phase="Running", min_resources={"cpu": "1"}), *pods("held", 3, on="n1")]
+    new = [pod_group("new", queue="two", phase="Pending", min_resources={"cpu": "3"}), *pods("new", 1)]
+    recording = tree(department(), held, new, actions="enqueue")
+    found = the(recording, "JobEnqueueable", "capacity")
+    lines = {term.name: term.figures for term in found.terms}
+    assert (3000.0, 3000.0, 0.0, 2000.0, 4000.0, 4000.0) == lines["dept cpu"]
+    assert 1 == found.verdict
+
+
+def test_a_queue_that_is_no_leaf_is_told_before_any_arithmetic() -> None:
+    closed = [queue("shut", parent="root", state="Closed")]
+    recording = tree(closed, [pod_group("new", queue="shut"), *pods("new", 1)])
+    found = the(recording, "Allocatable", "capacity")
+    assert (False, "the queue's state is Closed, not Open") == (found.verdict, found.note)
+
+
+def reclaim(*objects: Any, cpu: str = "4") -> Recording:
+    conf = conf_of("gang capacity", actions="reclaim")
+    recording = replay(cluster(node("n1", cpu=cpu), *objects, conf=conf))
+    assert [] == list(wrong(recording))
+    return recording
+
+
+def test_a_queue_reclaims_where_it_deserves_more() -> None:
+    recording = reclaim(
+        [queue("a", deserved={"cpu": "2"}), queue("b", deserved={"cpu": "2"})],
+        [pod_group("held", queue="b", phase="Running", min_member=0), *pods("held", 4, on="n1")],
+        [pod_group("new", queue="a"), *pods("new", 1)],
+    )
+    asked = the(recording, "Preemptive", "capacity")
+    assert (True, "deserved a cpu") == (asked.verdict, asked.deciding)
+    found = the(recording, "Reclaimable", "capacity")
+    lines = [(term.name[-1], term.figures[2], term.holds) for term in found.terms]
+    assert [("3", 4000.0, True), ("2", 3000.0, True), ("1", 2000.0, False), ("0", 2000.0, False)] == lines
+    assert "queue b holds no more than it deserves" == found.terms[2].note
+
+
+def test_the_guarantee_that_would_break_is_named() -> None:
+    recording = reclaim(
+        [queue("a", deserved={"cpu": "2"}), queue("b", guarantee={"cpu": "4"}), queue("c")],
+        [pod_group("held", queue="b", phase="Running", min_member=0), *pods("held", 4, on="n1")],
+        [pod_group("more", queue="c", phase="Running", min_member=0), *pods("more", 2, on="n1")],
+        [pod_group("new", queue="a"), *pods("new", 1)],
+        cpu="6",
+    )
+    found = the(recording, "Reclaimable", "capacity")
+    lines = {term.name: term for term in found.terms}
+    assert "queue b would fall below its guarantee of cpu" == lines["default/held-0"].note
+    assert ("b", "cpu", 4000.0, 4000.0, 4000.0) == lines["default/held-0"].figures
+    assert lines["default/more-0"].holds

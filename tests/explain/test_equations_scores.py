@@ -1,0 +1,96 @@
+"""Scores add up on screen: each node's parts to its total, binpack's resources to its part."""
+
+from collections.abc import Iterator
+from math import isnan
+
+import pytest
+
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.explain.equation import Equation
+from vcdebug.explain.equations import equation
+from vcdebug.explain.equations_scores import binpack, node_score
+from vcdebug.framework.record import BestEvent, ScoreEvent
+from vcdebug.trace.recording import Recording
+
+SUM = "sum of those below"
+
+
+def scored(recording: Recording) -> Iterator[tuple[int, ScoreEvent, int, str]]:
+    """(event number, event, index, node) of every node that was scored."""
+    for seq in recording.index.of_type(ScoreEvent):
+        event = recording.event(seq)
+        assert isinstance(event, ScoreEvent)
+        for index, row in enumerate(event.rows.tolist()):
+            yield seq, event, index, recording.node_names[row]
+
+
+def weighted(found: Equation) -> float:
+    """What the lines on screen add up to."""
+    total = 0.0
+    for term in found.terms:
+        value = term.figures[-1]
+        total += value if isinstance(value, float) and term.note != SUM else 0.0
+    return total
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_lines_add_up_to_the_recorded_total(name: str) -> None:
+    for seq, event, index, node in scored(golden(name)):
+        found = node_score(golden(name), seq, event, node)
+        assert found is not None
+        assert float(event.total[index]) == found.verdict
+        assert weighted(found) == pytest.approx(found.verdict)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_binpack_comes_to_its_recorded_part(name: str) -> None:
+    for seq, event, index, node in scored(golden(name)):
+        part = dict(event.parts).get("binpack")
+        found = binpack(golden(name), seq, event.task, node)
+        assert (part is None) == (found is None)
+        if part is not None and found is not None and not isnan(part[index]):
+            assert float(part[index]) == found.verdict
+
+
+def best(recording: Recording) -> tuple[int, BestEvent]:
+    seq = recording.index.of_type(BestEvent)[0]
+    event = recording.event(seq)
+    assert isinstance(event, BestEvent)
+    return seq, event
+
+
+def test_a_scorer_shows_raw_normalised_and_weighted() -> None:
+    recording = bundled()
+    seq, event, _, node = next(scored(recording))
+    found = node_score(recording, seq, event, node)
+    assert found is not None
+    lines = {term.name.rsplit("/", 1)[-1]: term.figures for term in found.terms}
+    assert (0.0, 100.0, 3, 300.0) == lines["TaintToleration"]
+    raw, normalised, weight, value = lines["NodeResourcesFit_LeastAllocated"]
+    assert (normalised, 1) == (raw, weight)
+    assert normalised == value
+
+
+def test_the_best_node_stands_beside_the_best_of_the_others() -> None:
+    recording = bundled()
+    seq, event = best(recording)
+    found = equation(recording, seq)
+    assert found is not None
+    assert event.score == found.verdict
+    assert event.name == found.columns[0]
+    assert "the totals are equal" == found.note
+    assert all(term.figures[2] == 0 for term in found.terms)
+
+
+def test_the_part_that_tells_two_nodes_apart_is_marked() -> None:
+    recordings = (golden(name) for name in GOLDEN)
+    found = next(
+        told
+        for recording in recordings
+        for seq in recording.index.of_type(BestEvent)
+        if (told := equation(recording, seq)) is not None and told.deciding is not None
+    )
+    differences = [abs(float(str(term.figures[2]))) for term in found.terms]
+    telling = found.deciding_term
+    assert telling is not None
+    assert max(differences) == abs(float(str(telling.figures[2])))

@@ -1,0 +1,217 @@
+"""The arithmetic of scores: what each plugin gives a node, raw, normalised and weighted, and why one node is best.
+
+Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isnan
+from typing import Final, NamedTuple
+
+from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.past import before, task_of
+from vcdebug.framework.record import BestEvent, ScoreEvent
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.plugins.binpack import MAX_SCORE, Binpack
+from vcdebug.plugins.nodeorder import WEIGHTS
+from vcdebug.trace.recording import Recording
+
+BATCH = "/batch"
+COLUMNS = ("raw", "normalised", "weight", "weighted")
+FORMULA = "weighted = normalised × weight; the total is the sum of them"
+BEST_FORMULA = "the highest total is best; of equal ones the real scheduler draws one, the replay takes the first"
+LOOKED_BACK: Final = 4
+"""A choice follows its scores at once, or after the events of a tie."""
+_WEIGHT_OF: Final = {
+    "ImageLocality": "imagelocality.weight",
+    "NodeResourcesFit_LeastAllocated": "leastrequested.weight",
+    "NodeResourcesFit_MostAllocated": "mostrequested.weight",
+    "NodeResourcesBalancedAllocation": "balancedresource.weight",
+    "NodeAffinity": "nodeaffinity.weight",
+    "InterPodAffinity": "podaffinity.weight",
+    "TaintToleration": "tainttoleration.weight",
+    "PodTopologySpread": "podtopologyspread.weight",
+}
+_PER_NODE: Final = ("ImageLocality", "NodeResourcesFit_LeastAllocated", "NodeResourcesFit_MostAllocated")
+"""Scorers that Kubernetes does not normalise over the nodes."""
+
+
+class Part(NamedTuple):
+    """One line of a node's score."""
+
+    name: str
+    value: float
+    """NaN where the node has no entry."""
+    top: bool
+    """Whether it counts itself; otherwise it is part of the one above it."""
+    batch: bool
+
+
+def parts_of(event: ScoreEvent, index: int) -> list[Part]:
+    """Every part of one node's score, in the order in which they were asked."""
+    return [_part(name, float(values[index])) for name, values in event.parts]
+
+
+def _part(name: str, value: float) -> Part:
+    plugin, _, rest = name.partition("/")
+    top = not rest or name == plugin + BATCH
+    return Part(name, value, top, name.endswith(BATCH) or BATCH + "/" in name)
+
+
+def total_of(parts: list[Part]) -> float:
+    """Per-node functions first, then the batch ones, as upstream adds them."""
+    sums = [0.0, 0.0]
+    for part in parts:
+        if part.top and not isnan(part.value):
+            sums[part.batch] = sums[part.batch] + part.value
+    return sums[0] + sums[1]
+
+
+def row_of(recording: Recording, event: ScoreEvent, node: NodeName) -> int | None:
+    """Where a node stands among those scored."""
+    rows = event.rows.tolist()
+    row = recording.session.node_table.row_of.get(node)
+    return rows.index(row) if row in rows else None
+
+
+def best_row(event: ScoreEvent) -> int | None:
+    """The first node with the highest total."""
+    real = [(value, -index) for index, value in enumerate(event.total.tolist()) if not isnan(value)]
+    return -max(real)[1] if real else None
+
+
+def node_score(recording: Recording, seq: Seq, event: ScoreEvent, node: NodeName | None = None) -> Equation | None:
+    """One node's score, of the best node where none is named."""
+    index = best_row(event) if node is None else row_of(recording, event, node)
+    if index is None:
+        return None
+    name, parts = recording.node_names[int(event.rows[index])], parts_of(event, index)
+    total, recorded = total_of(parts), float(event.total[index])
+    lost = ""
+    if total != recorded:
+        total, lost = _without_order(parts), "; a per-node score failed here, and the node keeps none of them"
+    terms = tuple(_terms(recording, name, event.task, parts))
+    title = f"score of {name} for {event.task}"
+    return Equation(title, FORMULA, COLUMNS, "check", terms, total, None, f"total {total:g}{lost}")
+
+
+def _without_order(parts: list[Part]) -> float:
+    return total_of([part for part in parts if part.batch])
+
+
+def _terms(recording: Recording, node: NodeName, task: TaskKey, parts: list[Part]) -> Iterator[Term]:
+    """The parts that make a sum stand under it; a part that is the whole sum stands for it."""
+    for place, part in enumerate(parts):
+        inner = _inner(parts, place)
+        if part.top and len(inner) == 1:
+            continue
+        if isnan(part.value):
+            yield Term(part.name, (None, None, None, None), None, "no entry: a function failed on this node")
+            continue
+        raw, normalised, weight = _origin(recording, node, task, part) if not inner else (None, None, None)
+        yield Term(part.name, (raw, normalised, weight, part.value), None, "sum of those below" if inner else "")
+
+
+def _inner(parts: list[Part], place: int) -> list[Part]:
+    """The parts that follow a sum up to the next one."""
+    found: list[Part] = []
+    for part in parts[place + 1 :] if parts[place].top else ():
+        if part.top:
+            break
+        found.append(part)
+    return found
+
+
+def _origin(
+    recording: Recording, node: NodeName, task: TaskKey, part: Part
+) -> tuple[float | None, float | None, int | None]:
+    """(raw, normalised, weight) of one scorer of nodeorder, as far as the recording keeps them."""
+    scorer = part.name.rsplit("/", 1)[-1]
+    key, plugin = _WEIGHT_OF.get(scorer), recording.session.plugins.get("nodeorder")
+    if key is None or plugin is None or not part.name.startswith("nodeorder/"):
+        return None, None, None
+    weight = plugin.arguments.get_int(key, WEIGHTS[key])
+    normalised = part.value / weight
+    return _raw(recording, node, task, scorer, normalised), normalised, weight
+
+
+def _raw(recording: Recording, node: NodeName, task: TaskKey, scorer: str, normalised: float) -> float | None:
+    if scorer in _PER_NODE:
+        return normalised
+    if scorer not in ("TaintToleration", "NodeAffinity"):
+        return None
+    view, row = recording.session.view, recording.session.node_table.row_of[node]
+    placement = view.shapes.placement(task_of(recording, task).pod)
+    if scorer == "TaintToleration":
+        return float(view.taints.intolerable_preferences(placement.tolerations)[row])
+    matching = (each for each in placement.preferred or () if view.labels.matching_term(each.term)[row])
+    return float(sum(each.weight for each in matching))  # exact: ints
+
+
+# The choice
+
+
+def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
+    """The scores that a choice was made from."""
+    for earlier in range(seq - 1, max(0, seq - LOOKED_BACK), -1):
+        event = recording.event(earlier)
+        if isinstance(event, ScoreEvent):
+            return earlier, event
+    return None
+
+
+def choice(recording: Recording, seq: Seq, event: BestEvent) -> Equation | None:
+    """Why one node is best: part by part against the best of the others."""
+    found = scores_before(recording, seq)
+    index = row_of(recording, found[1], event.name) if found is not None and event.kind == "node" else None
+    if found is None or index is None:
+        return None
+    scores = found[1]
+    others = [(value, -i) for i, value in enumerate(scores.total.tolist()) if i != index and not isnan(value)]
+    if not others:
+        return node_score(recording, found[0], scores, event.name)
+    other = -max(others)[1]
+    name = recording.node_names[int(scores.rows[other])]
+    mine, against = parts_of(scores, index), parts_of(scores, other)
+    terms = tuple(
+        Term(part.name, (part.value, rival.value, part.value - rival.value), None)
+        for place, (part, rival) in enumerate(zip(mine, against, strict=True))
+        if len(_inner(mine, place)) == 0 and not isnan(part.value) and not isnan(rival.value)
+    )
+    telling = max(terms, key=lambda term: abs(float(str(term.figures[2]))), default=None)
+    deciding = telling.name if telling is not None and telling.figures[2] else None
+    margin = float(scores.total[index]) - float(scores.total[other])
+    words = "the totals are equal" if not margin else f"{event.name} leads by {margin:g}"
+    title = f"why {event.name} and not {name}"
+    columns = (event.name, name, "difference")
+    return Equation(title, BEST_FORMULA, columns, "check", terms, event.score, deciding, words)
+
+
+# binpack
+
+
+def binpack(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Equation | None:
+    """How full the task would make the node, resource by resource."""
+    plugin = recording.session.plugins.get("binpack")
+    if not isinstance(plugin, Binpack):
+        return None
+    used, info = before(recording, seq).nodes[node].used, recording.session.nodes[node]
+    request, weight = task_of(recording, task).resreq, plugin.weight
+    terms, score, weights, full = [], 0.0, 0, False
+    for name in request.resource_names():
+        each = plugin.resources.get(name)
+        if each is None:
+            continue
+        capacity, wanted = info.allocatable.get(name), request.get(name) + used.get(name)
+        part = wanted * float(each) / capacity if capacity and each else 0.0
+        full = full or bool(capacity and each and wanted > capacity)
+        score, weights = score + part, weights + each
+        figures = (used.get(name), request.get(name), wanted, capacity, each, Ratio(part))
+        terms.append(Term(name, figures, not wanted > capacity if capacity and each else None))
+    average = score / float(weights) if weights else score
+    value = 0.0 if full else average * float(MAX_SCORE * weight)
+    formula = f"score = sum of parts / {weights} × {MAX_SCORE * weight}; 0 where it does not fit"
+    columns = ("used", "request", "sum", "allocatable", "weight", "part")
+    title = f"binpack of {task} on {node}"
+    return Equation(title, formula, columns, "dimension", tuple(terms), value, None, f"comes to {value:g}")

@@ -10,6 +10,7 @@ from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
     CloseEvent,
+    CutEvent,
     HookEvent,
     OpEvent,
     PanicEvent,
@@ -47,6 +48,7 @@ VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {
     StateEvent: summary.state,
     CloseEvent: summary.close,
     PanicEvent: summary.panic,
+    CutEvent: summary.cut,
     RandomEvent: summary.random,
 }
 

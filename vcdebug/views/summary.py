@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.framework.record import ActionEvent, CloseEvent, CutEvent, PanicEvent, RandomEvent, StateEvent, StatementEvent
+from vcdebug.framework.record import (
+    ActionEvent,
+    CloseEvent,
+    CutEvent,
+    PanicEvent,
+    RandomEvent,
+    StateEvent,
+    StatementEvent,
+)
 from vcdebug.model.names import Seq
 from vcdebug.trace.cut import cut_off
 from vcdebug.trace.recording import Recording

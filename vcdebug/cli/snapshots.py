@@ -12,6 +12,7 @@ from vcdebug.cli.sources import source
 from vcdebug.debugger.what_if import edited
 from vcdebug.errors import ConfigError
 from vcdebug.explain.coverage import uncovered
+from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.chance import Chance
@@ -20,6 +21,7 @@ from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
+from vcdebug.trace.cut import whole
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -70,9 +72,15 @@ def replay_snapshot(
     seed: int | None = None,
     edits: Sequence[str] = (),
     extender_url: str | None = None,
+    bound: Bound | None = None,
 ) -> Replayed:
-    """Read a snapshot, edit it and execute its cycle; a seed draws what upstream leaves to chance."""
-    return replay_source(source(word), complete=complete, seed=seed, edits=edits, extender_url=extender_url)
+    """Read a snapshot, edit it and execute its cycle; a seed draws what upstream leaves to chance.
+
+    A recording that is full is cut off where a bound is given, else it raises CutOffError.
+    """
+    return replay_source(
+        source(word), complete=complete, seed=seed, edits=edits, extender_url=extender_url, bound=bound
+    )
 
 
 def replay_source(
@@ -82,6 +90,7 @@ def replay_source(
     seed: int | None = None,
     edits: Sequence[str] = (),
     extender_url: str | None = None,
+    bound: Bound | None = None,
 ) -> Replayed:
     """The same for a path or stream."""
     ask_extender = extender_client(extender_url)
@@ -89,7 +98,9 @@ def replay_source(
     if seed is not None:
         loaded.snapshot.chance = Chance.drawn(seed)
     snapshot = edited_snapshot(loaded.snapshot, edits)
-    recording = replay(snapshot, clock=time.perf_counter, ask_extender=ask_extender)
+    recording = replay(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=bound)
+    if bound is None:
+        whole(recording)
     return Replayed(recording, {"load": loaded.seconds, **recording.seconds})
 
 

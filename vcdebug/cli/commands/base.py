@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from enum import Enum, auto
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vcdebug.cli.output import Output
+
+if TYPE_CHECKING:
+    from vcdebug.framework.bound import Bound
 
 
 class Outcome(Enum):
@@ -82,6 +85,24 @@ def add_extender(parser: ArgumentParser) -> None:
         metavar="URL",
         help="ask the extender's webhook at this address what extender.json does not answer; otherwise unknown",
     )
+
+
+def add_bound(parser: ArgumentParser) -> None:
+    """How much one recording may hold."""
+    parser.add_argument(
+        "--max-events", metavar="N", type=positive, help="stop the replay after so many events; 5 million by default"
+    )
+    parser.add_argument(
+        "--max-memory", metavar="MB", type=positive, help="or once the recording is about this large; 8000 by default"
+    )
+
+
+def bound_of(args: Namespace) -> Bound:
+    """What add_bound's arguments ask for."""
+    from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
+
+    events, megabytes = getattr(args, "max_events", None), getattr(args, "max_memory", None)
+    return Bound(events or MAX_EVENTS, megabytes or MAX_MEGABYTES)
 
 
 def add_json(parser: ArgumentParser) -> None:

@@ -8,7 +8,16 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_extender, add_json, add_snapshot
+from vcdebug.cli.commands.base import (
+    Command,
+    Outcome,
+    add_bound,
+    add_edits,
+    add_extender,
+    add_json,
+    add_snapshot,
+    bound_of,
+)
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -33,6 +42,7 @@ class Run(Command):
             "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
         )
         add_edits(parser)
+        add_bound(parser)
         add_extender(parser)
         parser.add_argument(
             "--extender-answers", metavar="FILE", help="write what the webhook answered, for a replay without it"
@@ -43,6 +53,7 @@ class Run(Command):
         from vcdebug.cli.render import show
         from vcdebug.cli.reports import cycle
         from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.trace.cut import whole
 
         if args.json and args.trace == STDOUT:
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
@@ -54,6 +65,7 @@ class Run(Command):
             seed=args.seed,
             edits=args.edits,
             extender_url=args.extender_url,
+            bound=bound_of(args),
         )
         if args.extender_answers is not None:
             _write_answers(recording, args.extender_answers)
@@ -63,6 +75,7 @@ class Run(Command):
             output.json(cycle.document(recording, seconds))
         elif args.trace != STDOUT:
             show(cycle.blocks(recording, seconds), output)
+        whole(recording)
         return Outcome.DONE
 
 

@@ -32,6 +32,7 @@ def document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, ob
         "notes": [{"seq": note.seq, "code": note.code, "text": note.text} for note in recording.notes],
         "problems": [problem.line() for problem in input_problems(recording)],
         "panic": done.panic,
+        **({"cut": recording.cut.bound} if recording.cut is not None else {}),
     }
 
 
@@ -45,6 +46,8 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     if done.panic is not None:
         yield Line(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
         yield Line(_cost(done), indent=2)
+    if recording.cut is not None:
+        yield Line(f"cut off at {recording.cut.bound}: the cycle goes on, this is where it stood", "bad")
     yield from _moves(done)
     yield Line("")
     yield Grid(JOB_HEADS, tuple(_job_rows(done)))

@@ -1,0 +1,45 @@
+"""A replay that stops at its bound: what there is, one line, exit status 1."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.transcripts import call
+
+WORKS = "preempt-works"
+
+
+def test_run_shows_what_there_is_and_ends_with_the_line() -> None:
+    code, out, err = call(["run", WORKS, "--max-events", "30"])
+    assert 1 == code
+    assert "cut off at 30 events: the cycle goes on, this is where it stood" in out
+    assert 1 == err.count("\n")
+    assert "the replay stopped at its bound of 30 events: after event 3" in err
+    assert "give more room with --max-events and --max-memory" in err
+
+
+def test_run_as_json_says_where_it_was_cut() -> None:
+    code, out, _ = call(["run", WORKS, "--json", "--max-events", "30"])
+    assert (1, "30 events") == (code, json.loads(out)["cut"])
+    code, out, _ = call(["run", WORKS, "--json"])
+    assert (0, False) == (code, "cut" in json.loads(out))
+
+
+def test_the_trace_of_a_cut_replay_ends_with_the_cut() -> None:
+    code, out, _ = call(["run", WORKS, "--trace", "-", "--max-events", "30"])
+    last = json.loads(out.splitlines()[-1])
+    assert (1, "cut", "30 events") == (code, last["ev"], last["bound"])
+
+
+def test_room_enough_changes_nothing() -> None:
+    arguments = ["run", WORKS, "--trace", "-"]
+    assert call(arguments) == call([*arguments, "--max-events", "1000000", "--max-memory", "1"])
+
+
+@pytest.mark.parametrize("option", ["--max-events", "--max-memory"])
+def test_a_bound_is_a_positive_number(option: str) -> None:
+    code, _, err = call(["run", WORKS, option, "0"])
+    assert 1 == code
+    assert "'0' is not a positive number" in err

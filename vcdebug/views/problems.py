@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from vcdebug.explain.coverage import uncovered
+from vcdebug.explain.invariants import violations
+from vcdebug.framework.forced import FORCED
 from vcdebug.snapshot.problem import Problem
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import YES, Column, Piece, Row, Table, line
@@ -16,14 +18,18 @@ def all_problems(recording: Recording) -> tuple[Problem, ...]:
 
 
 def problems(recording: Recording) -> Table:
-    """Problems of the snapshot and the configuration, then quirks with their events."""
+    """Problems of the snapshot and the configuration, quirks with their events, then rules that do not hold."""
     rows: list[Row] = []
     for number, problem in enumerate(all_problems(recording)):
         where = ": ".join(part for part in (problem.file, problem.object, problem.field) if part)
         what = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
         rows.append(Row(f"problem {number}", (Piece("! problem", "warn"), Piece(where), Piece(what))))
     for number, note in enumerate(recording.notes):
-        cells = (Piece("~ quirk", "warn"), Piece(f"event {note.seq}"), Piece(f"{note.code}: {note.text}"))
+        kind, what = ("~ forced", note.text) if note.code == FORCED else ("~ quirk", f"{note.code}: {note.text}")
+        cells = (Piece(kind, "warn"), Piece(f"event {note.seq}"), Piece(what))
         rows.append(Row(f"quirk {number}", cells, note.seq))
+    for number, violation in enumerate(violations(recording)):
+        cells = (Piece("≠ rule", "warn"), Piece(f"event {violation.seq}"), Piece(violation.line))
+        rows.append(Row(f"invariant {number}", cells, violation.seq))
     foot = () if rows else (line(Piece(f"{YES} nothing wrong in the snapshot, no quirk acted", "good")),)
     return Table("Problems", COLUMNS, rows, foot=foot)

@@ -4,6 +4,7 @@ KINDS: dict[str, str] = {
     "action": "vcdebug.debugger.breakpoints.action:Action",
     "data": "vcdebug.debugger.breakpoints.data:Data",
     "enqueue": "vcdebug.debugger.breakpoints.enqueue:Enqueue",
+    "invariant": "vcdebug.debugger.breakpoints.invariant:Invariant",
     "overused": "vcdebug.debugger.breakpoints.overused:Overused",
     "predicate": "vcdebug.debugger.breakpoints.predicate:Predicate",
     "quirk": "vcdebug.debugger.breakpoints.quirk:Quirk",

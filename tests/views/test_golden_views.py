@@ -26,7 +26,9 @@ from vcdebug.views.conf import conf
 from vcdebug.views.detail import job_detail
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
+from vcdebug.views.evictions import evictions_table
 from vcdebug.views.flow import flow
+from vcdebug.views.funnel import funnel
 from vcdebug.views.hypernodes import hypernodes
 from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
@@ -169,6 +171,12 @@ CASES: list[tuple[str, str, str, View]] = [
     ),
     ("orders", WORKS, "statement pipeline", orders),
     ("orders-between-actions", BLOCKED, "start", orders),
+    ("funnel", BLOCKED, 'victim if task == "research/llm-finetune-worker-1"', funnel),
+    ("funnel-placed", WORKS, "victim", funnel),
+    ("funnel-of-action", BLOCKED, 'action if action == "preempt"', funnel),
+    ("funnel-elsewhere", BLOCKED, "start", funnel),
+    ("evictions", WORKS, "victim", evictions_table),
+    ("evictions-discarded", BLOCKED, "statement discard if ops > 0", evictions_table),
     ("action", BLOCKED, 'action if action == "preempt"', moment),
     ("jobs", BLOCKED, "statement pipeline", jobs),
     ("nodes", BLOCKED, "statement pipeline", nodes),
@@ -223,7 +231,7 @@ def test_the_view_says_what_it_always_said(name: str, snapshot: str, words: str,
 def test_every_event_of_a_cycle_can_be_shown(name: str) -> None:
     recording = recording_of(name)
     for seq in range(1, len(recording) + 1):
-        for view in (moment, equation, statement, jobs, nodes, queues, effects, log, orders):
+        for view in (moment, equation, statement, jobs, nodes, queues, effects, log, orders, funnel):
             table = view(recording, seq)
             assert table.title
             assert all(len(table.columns) == len(row.cells) for row in table.rows)

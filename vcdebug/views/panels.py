@@ -12,7 +12,9 @@ from vcdebug.views.bookmarks import bookmarks
 from vcdebug.views.conf import conf
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
+from vcdebug.views.evictions import evictions_table
 from vcdebug.views.flow import around, flow
+from vcdebug.views.funnel import funnel
 from vcdebug.views.hypernodes import hypernodes
 from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
@@ -60,6 +62,8 @@ PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {
     "watch": lambda here: watches(here.recording, here.seq, here.watches),
     "bookmarks": lambda here: bookmarks(here.recording, here.seq, here.bookmarks),
     "order": lambda here: orders(here.recording, here.seq),
+    "funnel": lambda here: funnel(here.recording, here.seq),
+    "evictions": lambda here: evictions_table(here.recording, here.seq),
 }
 
 

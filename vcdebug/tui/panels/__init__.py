@@ -5,7 +5,9 @@ from vcdebug.tui.panels.breakpoints import BreakpointsPanel
 from vcdebug.tui.panels.conf import ConfPanel
 from vcdebug.tui.panels.effects import EffectsPanel
 from vcdebug.tui.panels.equation import EquationPanel
+from vcdebug.tui.panels.evictions import EvictionsPanel
 from vcdebug.tui.panels.flow import FlowPanel
+from vcdebug.tui.panels.funnel import FunnelPanel
 from vcdebug.tui.panels.hypernodes import HyperNodesPanel
 from vcdebug.tui.panels.jobs import JobsPanel
 from vcdebug.tui.panels.log import LogPanel
@@ -31,4 +33,6 @@ PANELS: tuple[type[Panel], ...] = (
     LogPanel,
     HyperNodesPanel,
     OrderPanel,
+    FunnelPanel,
+    EvictionsPanel,
 )

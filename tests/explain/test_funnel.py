@@ -1,0 +1,100 @@
+"""The search for victims as a funnel: each count is the one that the recording bears out."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.explain.evictions import evictions
+from vcdebug.explain.funnel import EVICTING, REACH, VICTIMS, Funnel, NodeFunnel, funnels
+from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
+from vcdebug.framework.record import HookEvent, Level, OpEvent, StatementEvent
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+
+def searches(recording: Recording) -> Iterator[Funnel]:
+    for span in recording.spans:
+        if span.level is Level.ACTION and span.name in EVICTING and span.last >= span.first:
+            yield from funnels(recording, span.first)
+
+
+def choice_of(recording: Recording, turn: NodeFunnel) -> VictimChoice | None:
+    """The question for victims of a node's turn."""
+    span = next(s for s in recording.spans if (s.level, s.name, s.first) == (Level.NODE, turn.node, turn.first))
+    for seq in range(span.first, span.last + 1):
+        event = recording.event(seq)
+        if isinstance(event, HookEvent) and event.point in POINTS:
+            return victim_choice(recording, seq)
+    return None
+
+
+@pytest.mark.parametrize("name", [name for name in GOLDEN if not name.startswith(("volumes", "usage", "numa"))])
+def test_who_is_in_reach_is_who_the_plugins_were_asked_about(name: str) -> None:
+    recording = golden(name)
+    for search in searches(recording):
+        for turn in search.tried:
+            choice, left = choice_of(recording, turn), {stage.name: stage.left for stage in turn.stages}
+            if choice is not None:
+                assert len(choice.candidates) == (left[REACH] or 0)
+                assert len(choice.victims) == (left[VICTIMS] or 0)
+
+
+def test_nodes_that_were_never_tried_are_told_apart_from_those_that_failed() -> None:
+    first, second, _ = searches(bundled())
+    assert (["gpu-a100-01"], 7) == ([turn.node for turn in first.tried], len(first.never))
+    assert (8, 0) == (len(second.tried), len(second.never))
+    assert ("placed", "discard") == (first.tried[0].outcome, first.tried[0].fate)
+
+
+def test_the_plugin_that_empties_the_tier_is_named() -> None:
+    second = list(searches(bundled()))[1]
+    assert ("tier 1", "gang") == (second.tried[0].stopped_at, second.tried[0].by)
+    assert ["on it", "running"] == [turn.stopped_at for turn in second.tried if turn.stopped_at != "tier 1"]
+
+
+def test_each_filter_of_the_action_counts_for_itself() -> None:
+    running = pods("low", 3, cpu="1", on="n1")
+    running[0]["metadata"]["annotations"]["volcano.sh/preemptable"] = "false"
+    elsewhere = [queue("other"), pod_group("far", queue="other", phase="Running"), *pods("far", 1, on="n1")]
+    recording = replay(
+        cluster(
+            node("n1", cpu="4"),
+            [priority_class("high", 100), priority_class("low", 1)],
+            [pod_group("low", priority_class="low", phase="Running", min_member=0), *running],
+            elsewhere,
+            [pod_group("high", priority_class="high", min_member=1), *pods("high", 1, cpu="3")],
+            conf=conf_of("priority gang", actions="preempt"),
+        )
+    )
+    turn = next(searches(recording)).tried[0]
+    assert [4, 4, 3, 2, 2, 2] == [stage.left for stage in turn.stages]
+    assert "not enough room: cpu" == turn.outcome
+
+
+def test_an_eviction_names_victim_preemptor_tier_and_fate() -> None:
+    found = evictions(bundled())[0]
+    assert ("research/resnet-sweep-worker-0", "research/llm-finetune-worker-0") == (found.victim, found.preemptor)
+    assert ("preempt", 1, "discard", "research") == (found.action, found.tier, found.fate, found.queue)
+    event = bundled().event(found.end)
+    assert isinstance(event, StatementEvent)
+    assert "discard" == event.what
+
+
+@pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith(("preempt", "reclaim", "mixed", "gang"))])
+def test_each_planned_eviction_is_listed_with_what_became_of_it(name: str) -> None:
+    recording = golden(name)
+    found = evictions(recording)
+    planned = [
+        seq
+        for seq in recording.index.of_type(OpEvent)
+        if isinstance(event := recording.event(seq), OpEvent) and event.op == "evict"
+    ]
+    undone = [
+        event.task
+        for seq in recording.index.of_type(OpEvent)
+        if isinstance(event := recording.event(seq), OpEvent) and event.op == "unevict"
+    ]
+    assert planned == [each.seq for each in found]
+    assert sorted(undone) == sorted(each.victim for each in found if each.fate == "discard")

@@ -1,0 +1,251 @@
+"""The search for victims as a funnel: per node, how many tasks are left after every filter, and which left none.
+
+Upstream: actions/preempt, actions/reclaim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from vcdebug.explain.evictions import fate_of
+from vcdebug.explain.past import before, job_of, task_of
+from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
+from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.status import TaskStatus, preemptable_status
+from vcdebug.model.task import TaskInfo
+from vcdebug.trace.recording import Recording
+
+EVICTING: Final = ("preempt", "reclaim")
+ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
+QUEUE_LIMITS: Final = ("Allocatable", "SimulateAllocatable")
+PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
+
+
+class Stage(NamedTuple):
+    """How many tasks are left after a filter; None where it was not reached."""
+
+    name: str
+    left: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFunnel:
+    """One node that was tried."""
+
+    node: NodeName
+    first: Seq
+    """The event with which its turn begins; of a turn without events the one that follows."""
+    stages: tuple[Stage, ...]
+    outcome: str
+    by: str
+    """The plugin whose answer left nobody in the last tier that was asked."""
+    fate: str
+    """What became of a placement: commit, discard, or nothing."""
+    end: Seq
+
+    @property
+    def stopped_at(self) -> str:
+        """The filter that left nobody; empty where victims were left."""
+        return next((stage.name for stage in self.stages if stage.left == 0), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """One task's search."""
+
+    action: str
+    task: TaskKey
+    seq: Seq
+    """The event of its predicates, else of its beginning."""
+    considered: int
+    refused: int
+    """Nodes that the predicates refused."""
+    tried: tuple[NodeFunnel, ...]
+    never: tuple[NodeName, ...]
+    """Feasible nodes that were never tried."""
+    reach: str
+    """Who is in reach, in words."""
+
+
+def funnel_at(recording: Recording, seq: Seq) -> Funnel | None:
+    """The search that an event belongs to."""
+    action, task = recording.tree.around(seq, Level.ACTION), recording.tree.around(seq, Level.TASK)
+    if action is None or task is None or action.name not in EVICTING:
+        return None
+    return _funnel(recording, task.index, action.name)
+
+
+def funnels(recording: Recording, seq: Seq) -> tuple[Funnel, ...]:
+    """Every search of the evicting action around an event."""
+    action = recording.tree.around(seq, Level.ACTION)
+    if action is None or action.name not in EVICTING:
+        return ()
+    tasks = [span for span in _inside(recording, action) if span.level is Level.TASK]
+    return tuple(_funnel(recording, span.index, action.name) for span in tasks)
+
+
+def _inside(recording: Recording, span: Span) -> Iterator[Span]:
+    """Spans inside one, empty ones included: they follow it until one that is not."""
+    for inner in recording.spans[span.index + 1 :]:
+        if inner.parent < span.index:
+            return
+        yield inner
+
+
+@lru_cache(maxsize=256)
+def _funnel(recording: Recording, index: int, action: str) -> Funnel:
+    span = recording.spans[index]
+    task, within = task_of(recording, span.name), action == "preempt" and not _between_jobs(recording, span)
+    search = _search(recording, span)
+    turns = [inner for inner in _inside(recording, span) if inner.level is Level.NODE]
+    reach = _reach(recording, action, task, within=within)
+    tried = tuple(_node(recording, turn, action, reach) for turn in turns)
+    visited = dict.fromkeys(each.node for each in tried)
+    feasible = [recording.node_names[row] for row in search[1].feasible.tolist()] if search is not None else []
+    never = tuple(name for name in feasible if name not in visited)
+    considered = search[1].considered if search is not None else 0
+    refused = len(search[1].failed) if search is not None else 0
+    at = search[0] if search is not None else span.first
+    return Funnel(
+        action, task.key, at, considered, refused, tried, never, _reach_words(recording, action, task, within=within)
+    )
+
+
+def _search(recording: Recording, span: Span) -> tuple[Seq, PredicateEvent] | None:
+    """The pass of predicates that gave the nodes to try."""
+    for seq in range(span.first, span.last + 1):
+        event = recording.event(seq)
+        if isinstance(event, PredicateEvent):
+            return seq, event
+    return None
+
+
+def _between_jobs(recording: Recording, task: Span) -> bool:
+    """preempt turns to each job twice; only the first time the job has just left its queue."""
+    job = recording.spans[task.parent]
+    event = recording.event(job.first - 1) if job.first > 1 else None
+    return isinstance(event, PopEvent) and event.kind == "job" and event.name == job.name
+
+
+Accepts = Callable[[TaskInfo], bool]
+
+
+def _reach(recording: Recording, action: str, preemptor: TaskInfo, *, within: bool) -> Accepts:
+    """The action's own filter, without status and the pod's own word."""
+    own, queues = job_of(recording, preemptor.key), recording.session.queues
+
+    def accepts(task: TaskInfo) -> bool:
+        job = job_of(recording, task.key)
+        if job is None or own is None:
+            return False
+        if action == "reclaim":
+            return job.queue != own.queue and queues[job.queue].reclaimable
+        lighter = task.best_effort or not preemptor.best_effort
+        return lighter and (job.uid == own.uid if within else job.uid != own.uid and job.queue == own.queue)
+
+    return accepts
+
+
+def _reach_words(recording: Recording, action: str, preemptor: TaskInfo, *, within: bool) -> str:
+    own = job_of(recording, preemptor.key)
+    queue = own.queue if own is not None else ""
+    if action == "reclaim":
+        return f"tasks of reclaimable queues other than {queue}"
+    return "tasks of the same job" if within else f"tasks of other jobs in queue {queue}"
+
+
+def _node(recording: Recording, turn: Span, action: str, reach: Accepts) -> NodeFunnel:
+    state = before(recording, turn.first)
+    keys = state.tasks_on(turn.name)
+    ready = preemptable_status if action == "preempt" else _is_running
+    tasks = [task_of(recording, key) for key in keys]
+    running = [task for task in tasks if ready(state.tasks[task.key].status)]
+    willing = [task for task in running if task.preemptable]
+    inside = [task for task in willing if reach(task)]
+    counts = ((ON_NODE, tasks), (STATUS, running), (PREEMPTABLE, willing), (REACH, inside))
+    choice = _choice(recording, turn)
+    stages = [*(Stage(name, len(left)) for name, left in counts), *_tiers(recording, choice)]
+    fate, end = _fate(recording, turn)
+    outcome = _outcome(recording, turn, choice)
+    return NodeFunnel(turn.name, turn.first, _until_none(stages), outcome, _emptied_by(choice), fate, end)
+
+
+def _emptied_by(choice: VictimChoice | None) -> str:
+    offers = [offer for tier in choice.tiers for offer in tier.offers] if choice is not None else []
+    answered = [offer for offer in offers if offer.seat.state == "answered"]
+    return answered[-1].seat.plugin if answered and not answered[-1].left else ""
+
+
+def _fate(recording: Recording, turn: Span) -> tuple[str, Seq]:
+    for seq in range(turn.first, turn.last + 1):
+        event = recording.event(seq)
+        if isinstance(event, OpEvent) and event.op == "pipeline":
+            return fate_of(recording, seq, event)
+    return "", 0
+
+
+def _is_running(status: TaskStatus) -> bool:
+    return status is TaskStatus.RUNNING
+
+
+def _choice(recording: Recording, turn: Span) -> VictimChoice | None:
+    for seq in range(turn.first, turn.last + 1):
+        event = recording.event(seq)
+        if isinstance(event, HookEvent) and event.point in POINTS:
+            return victim_choice(recording, seq)
+    return None
+
+
+def _tiers(recording: Recording, choice: VictimChoice | None) -> Iterator[Stage]:
+    """What each tier left of the candidates: the next one is asked only where it left nobody."""
+    asked = {tier.number: tier for tier in choice.tiers} if choice is not None else {}
+    for number in tiers_asked(recording):
+        tier = asked.get(number)
+        answered = tier is not None and any(offer.seat.state == "answered" for offer in tier.offers)
+        yield Stage(f"tier {number}", len(tier.victims) if tier is not None and answered else None)
+    yield Stage(VICTIMS, len(choice.victims) if choice is not None else None)
+
+
+@lru_cache(maxsize=8)
+def tiers_asked(recording: Recording) -> tuple[int, ...]:
+    """Tiers in which some plugin has a say about victims."""
+    ballots = recording.session.ballots
+    methods = ("preemptable", "reclaimable")
+    size = len(recording.conf.tiers)
+    return tuple(n for n in range(1, size + 1) if any(m in ballots and ballots[m][n - 1] for m in methods))
+
+
+def _until_none(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """After a filter of the action itself left nobody nothing else counts; a tier that leaves nobody asks the next."""
+    found: list[Stage] = []
+    empty = False
+    for stage in stages:
+        found.append(Stage(stage.name, None) if empty else stage)
+        empty = empty or (stage.left == 0 and not stage.name.startswith("tier"))
+    return tuple(found)
+
+
+def _outcome(recording: Recording, turn: Span, choice: VictimChoice | None) -> str:
+    events = [recording.event(seq) for seq in range(turn.first, turn.last + 1)]
+    ops = [event.op for event in events if isinstance(event, OpEvent)]
+    placed = ops.count("pipeline")
+    if placed:
+        return TAKEN_BACK if ops.count("unpipeline") >= placed else PLACED
+    if choice is None or choice.room is None:
+        return ""
+    if not choice.room.verdict:
+        return _short(choice) if choice.victims else ""
+    limits = [event for event in events if isinstance(event, HookEvent) and event.point in QUEUE_LIMITS]
+    if limits and not limits[-1].result:
+        return f"{limits[-1].plugin}: beyond what the queue may have"
+    return ENOUGH if not ops else TOO_FEW
+
+
+def _short(choice: VictimChoice) -> str:
+    """The first dimension in which all victims together are too few."""
+    term = choice.room.deciding_term if choice.room is not None else None
+    return f"{TOO_FEW}: {term.name}" if term is not None else TOO_FEW

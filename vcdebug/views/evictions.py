@@ -1,0 +1,67 @@
+"""Who was evicted for whom, also where it was taken back."""
+
+from __future__ import annotations
+
+from vcdebug.explain.evictions import Eviction, evictions
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import HERE, SKIPPED, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.names import bare
+
+COLUMNS = (
+    Column(""),
+    Column("victim", flexible=True, least=16),
+    Column("evicted for", flexible=True, least=16),
+    Column("outcome"),
+    Column("by"),
+    Column("tier", right=True),
+    Column("node"),
+    Column("victim's queue"),
+    Column("event", right=True),
+)
+_FATES: dict[str, tuple[str, Style]] = {
+    "commit": ("○ committed", "good"),
+    "discard": ("◆ discarded", "bad"),
+    "at once": ("○ at once", "good"),
+    "": ("never decided", "warn"),
+}
+
+
+def evictions_table(recording: Recording, seq: Seq) -> Table:
+    """All evictions of the cycle in order; those of later events step back."""
+    found = evictions(recording)
+    keys = tuple(f"event {each.seq}" for each in found)
+    rows = OnDemand(keys, lambda i: _row(found[i], seq))
+    done = [each for each in found if each.seq <= seq]
+    current = keys[len(done) - 1] if done and done[-1].seq == seq else ""
+    sought = keys[max(len(done) - 1, 0)] if found else ""
+    return Table("Evictions", COLUMNS, rows, (_summary(found),), current=current, sought=sought)
+
+
+def _summary(found: tuple[Eviction, ...]) -> Line:
+    if not found:
+        return line(muted("this cycle plans no eviction"))
+    kept = len([each for each in found if each.fate in ("commit", "at once")])
+    victims = len(dict.fromkeys(each.victim for each in found if each.fate in ("commit", "at once")))
+    taken_back = len(found) - kept
+    told = f"{count(victims, 'task')} evicted" if victims else "nobody is evicted in the end"
+    return line(told, muted(f", {count(taken_back, 'planned eviction')} taken back" if taken_back else ""))
+
+
+def _row(each: Eviction, seq: Seq) -> Row:
+    words, style = _FATES[each.fate]
+    later = each.seq > seq
+    mark = Piece(HERE, "here") if each.seq == seq else muted(SKIPPED if later else "")
+    at = f" at {each.end}" if each.fate and each.fate != "at once" else ""
+    cells = (
+        mark,
+        Piece(each.victim, "muted" if later else "strong"),
+        Piece(bare(each.preemptor) or "nobody: it should go anyway", "muted" if later or not each.preemptor else ""),
+        Piece(f"{words}{at}", "muted" if later else style),
+        Piece(each.action, "muted" if later else ""),
+        muted(str(each.tier) if each.tier is not None else "–"),
+        Piece(each.node, "muted" if later else ""),
+        muted(each.queue),
+        muted(str(each.seq)),
+    )
+    return Row(f"event {each.seq}", cells, each.seq, ("task", each.victim))

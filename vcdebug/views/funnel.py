@@ -1,0 +1,140 @@
+"""The search for victims, node by node: what every filter leaves, and the one that leaves nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.funnel import EVICTING, PLACED, Funnel, NodeFunnel, Stage, funnel_at, funnels
+from vcdebug.framework.record import Level
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.amounts import short_name
+from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.names import bare
+
+TITLE = "Funnel"
+OUTCOME = Column("outcome", flexible=True, least=12)
+TASK_COLUMNS = (
+    Column("task", flexible=True, least=16),
+    Column("refused", right=True),
+    Column("tried", right=True),
+    Column("never", right=True),
+    Column("where it ends", flexible=True, least=16),
+    Column("event", right=True),
+)
+_NOBODY = {
+    "on it": "no task on it",
+    "running": "none is Running",
+    "preemptable": "none is preemptable",
+    "in reach": "none in reach",
+}
+NO_SEARCH = "nobody looks for victims here: the funnel belongs to preempt and reclaim"
+NOT_CONFIGURED = "neither preempt nor reclaim is among the actions: nobody is ever evicted for a waiting task"
+GANGS = "gang actions look for victims in whole domains: see the votes on UnifiedEvictable"
+
+
+def funnel(recording: Recording, seq: Seq) -> Table:
+    """The nodes of the task that looks for victims; in the action around, its tasks."""
+    found = funnel_at(recording, seq)
+    if found is not None:
+        return _task_table(found, seq)
+    searches = funnels(recording, seq)
+    if searches:
+        rows = [_search_row(each) for each in searches]
+        return Table(f"{TITLE} of {searches[0].action}", TASK_COLUMNS, rows)
+    return Table(TITLE, foot=(line(muted(_nothing(recording, seq))),))
+
+
+def _nothing(recording: Recording, seq: Seq) -> str:
+    action = recording.tree.around(seq, Level.ACTION)
+    if action is not None and action.name.startswith("gang"):
+        return GANGS
+    if not any(name in EVICTING for name in recording.conf.actions):
+        return NOT_CONFIGURED
+    return NO_SEARCH
+
+
+def _task_table(found: Funnel, seq: Seq) -> Table:
+    names = [stage.name for stage in found.tried[0].stages] if found.tried else []
+    columns = (Column("node"), *(Column(name, right=True) for name in names), OUTCOME)
+    rows = [_node_row(each) for each in found.tried] + [_never_row(node, len(names)) for node in found.never]
+    here = [each for each in found.tried if each.first <= seq]
+    current = _key(here[-1]) if here else ""
+    title = f"{TITLE}: {found.action} for {bare(found.task)}"
+    return Table(title, columns, rows, tuple(_head(found)), current=current)
+
+
+def _head(found: Funnel) -> Iterator[Line]:
+    feasible = len(found.tried) + len(found.never)
+    yield line(
+        f"{count(found.considered, 'node')} → ",
+        Piece(f"{feasible} pass the predicates", "bad" if not feasible else ""),
+        f" → {len(dict.fromkeys(each.node for each in found.tried))} tried",
+        muted(f", {len(found.never)} never tried" if found.never else ""),
+    )
+    yield line(muted(f"in reach: {found.reach}"))
+    words = [_words(each) for each in found.tried]
+    if words and not any(each.outcome == PLACED for each in found.tried):
+        most = max(dict.fromkeys(words), key=words.count)
+        yield line(Piece(f"{NO} {most} on {words.count(most)} of {count(len(words), 'node')}", "bad"))
+
+
+def _key(each: NodeFunnel) -> str:
+    return f"{each.node} {each.first}"
+
+
+def _node_row(each: NodeFunnel) -> Row:
+    kept = each.outcome == PLACED and each.fate != "discard"
+    words = f"{YES if kept else NO} {_words(each)}"
+    cells = (
+        Piece(each.node, "strong"),
+        *(_stage(stage, each) for stage in each.stages),
+        Piece(words, "good" if kept else "bad"),
+    )
+    return Row(_key(each), cells, each.first, ("node", each.node))
+
+
+def _words(each: NodeFunnel) -> str:
+    if each.outcome == PLACED and each.fate == "discard":
+        return f"placed, then discarded at {each.end}"
+    if each.outcome:
+        start, colon, dimension = each.outcome.partition(": ")
+        return f"{start}{colon}{short_name(dimension)}" if "room" in start else each.outcome
+    return _NOBODY.get(each.stopped_at) or (f"{each.by} leaves nobody" if each.by else "no victims")
+
+
+def _stage(stage: Stage, each: NodeFunnel) -> Piece:
+    """A count; the one that leaves nobody is marked."""
+    if stage.left is None:
+        return muted(SKIPPED)
+    if stage.left == 0 and not each.outcome and stage.name == each.stopped_at:
+        return Piece(f"{NO} 0", "bad")
+    return Piece(str(stage.left), "" if stage.left else "muted")
+
+
+def _never_row(node: NodeName, stages: int) -> Row:
+    cells = (muted(node), *(muted(SKIPPED) for _ in range(stages)), muted("never tried"))
+    return Row(f"{node} never", cells, subject=("node", node))
+
+
+def _search_row(found: Funnel) -> Row:
+    placed = next((each for each in found.tried if each.outcome == PLACED), None)
+    if placed is not None and placed.fate == "discard":
+        end = Piece(f"{NO} placed on {placed.node}, then discarded at {placed.end}", "bad")
+    elif placed is not None:
+        end = Piece(f"{YES} placed on {placed.node}", "good")
+    elif not found.considered:
+        end = Piece(f"{NO} stopped before any node", "bad")
+    elif not found.tried:
+        end = Piece(f"{NO} no node passes the predicates", "bad")
+    else:
+        last = [_words(each) for each in found.tried]
+        most = max(dict.fromkeys(last), key=last.count)
+        end = Piece(f"{NO} {most} on {last.count(most)} of {count(len(last), 'node')}", "bad")
+    cells = (
+        Piece(bare(found.task), "strong"),
+        *(Piece(str(number)) for number in (found.refused, len(found.tried), len(found.never))),
+        end,
+        muted(str(found.seq)),
+    )
+    return Row(f"{found.task} {found.seq}", cells, found.seq, ("task", found.task))

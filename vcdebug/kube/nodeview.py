@@ -47,6 +47,12 @@ class Columns:
         if amounts.gpu:
             self.gpu[row] += sign * amounts.gpu
 
+    def set(self, row: Row, pods: Sequence[Scored]) -> None:
+        """The sum of what pods ask for."""
+        self.milli_cpu[row] = sum(pod.milli_cpu for pod in pods)  # exact: ints
+        self.memory[row] = sum(pod.memory for pod in pods)  # exact: ints
+        self.gpu[row] = sum(pod.gpu for pod in pods)  # exact: ints
+
 
 def _gate_open(_gate: str) -> bool:
     return True
@@ -95,12 +101,24 @@ class NodeView:
         for row, name in enumerate(view.names):
             view._read_allocatable(row)
             view.images[row] = states.get(name, {})
-            for task in nodes[name].tasks_in_order():
-                if task.status is not TaskStatus.PIPELINED:
-                    view.add_pod(row, task.pod)
+            view._hold(row, [task.pod for task in nodes[name].tasks_in_order() if task.status != TaskStatus.PIPELINED])
         columns = (view.allocatable.milli_cpu, view.allocatable.memory)
         view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
         return view
+
+    def _hold(self, row: Row, pods: list[Pod]) -> None:
+        """Put many pods on an empty node: as add_pod, with one sum per column."""
+        shapes = [self.shapes.shape(pod) for pod in pods]
+        self.pods[row] = shapes
+        self.pod_count[row] = len(shapes)
+        for columns, amounts in (
+            (self.requested, [shape.requests.requested for shape in shapes]),
+            (self.non_zero_requested, [shape.requests.non_zero for shape in shapes]),
+        ):
+            columns.set(row, amounts)
+        for shape in shapes:
+            self.ports.add(row, shape.ports)
+            self._count_terms(row, shape, 1)
 
     def _read_allocatable(self, row: Row) -> None:
         amounts = (self.manifests[row].get("status") or {}).get("allocatable") or {}
@@ -131,6 +149,9 @@ class NodeView:
         self.pod_count[row] += sign
         self.requested.add(row, shape.requests.requested, sign)
         self.non_zero_requested.add(row, shape.requests.non_zero, sign)
+        self._count_terms(row, shape, sign)
+
+    def _count_terms(self, row: Row, shape: PodShape, sign: int) -> None:
         terms = shape.affinity
         if terms.has_affinity:
             self.pods_with_affinity[row] += sign

@@ -44,7 +44,7 @@ class PodShapes:
         self._groups: dict[tuple[str, str, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
-        self._requests: dict[str, PodRequests] = {}
+        self._requests: dict[tuple[str, str], PodRequests] = {}
         self._placements: dict[str, Placement] = {}
         self._placement_of: dict[int, tuple[Pod, Placement]] = {}
 
@@ -71,8 +71,12 @@ class PodShapes:
 
     def group(self, pod: Pod) -> LabelGroup:
         """The label group of the pod."""
-        key = (pod.namespace, repr(pod.labels), pod.deleting)
-        return _once(self._groups, key, lambda: LabelGroup(*(pod.namespace, pod.labels, pod.deleting)))
+        deleting = pod.deleting
+        key = (pod.namespace, repr(pod.labels), deleting)
+        known = self._groups.get(key)
+        if known is None:
+            known = self._groups[key] = LabelGroup(pod.namespace, pod.labels, deleting)
+        return known
 
     def _affinity(self, pod: Pod) -> PodAffinityTerms:
         affinity = pod.spec.get("affinity")
@@ -83,26 +87,23 @@ class PodShapes:
 
     def _host_ports(self, pod: Pod) -> HostPorts:
         containers = [*(pod.spec.get("initContainers") or ()), *(pod.spec.get("containers") or ())]
-        if not any(container.get("ports") for container in containers):
+        if not [1 for container in containers if container.get("ports")]:
             return ()
         text = repr([(c.get("restartPolicy"), c.get("ports")) for c in containers])
         return _once(self._ports, text, lambda: host_ports(pod.spec))
 
     def _pod_requests(self, pod: Pod) -> PodRequests:
         spec, status = pod.spec, pod.status
-        text = repr(
-            (
-                [c.get("resources") for c in spec.get("containers") or ()],
-                [(c.get("restartPolicy"), c.get("resources")) for c in spec.get("initContainers") or ()],
-                spec.get("resources"),
-                spec.get("overhead"),
-                _resize_text(spec, status),
-            )
-        )
-        return _once(self._requests, text, lambda: pod_requests(spec, status, self._gate))
+        text = (pod.resources_text, _resize_text(spec, status))
+        known = self._requests.get(text)
+        if known is None:
+            known = self._requests[text] = pod_requests(spec, status, self._gate)
+        return known
 
 
 def _resize_text(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+    if not (status.get("containerStatuses") or status.get("initContainerStatuses")):
+        return ""
     statuses = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
     if not any(entry.get("resources") is not None for entry in statuses):
         return ""

@@ -266,10 +266,9 @@ class JobInfo(TaskSet):
     def get_sch_gated_pod_resources(self) -> Resource:
         """Requests of tasks behind scheduling gates, except Volcano's own."""
         total = Resource()
-        for uid in sorted(self.tasks):
-            task = self.tasks[uid]
-            if task.sch_gated and not task.pod.only_volcano_gate:
-                total.add(task.resreq)
+        gated = [uid for uid, task in self.tasks.items() if task.sch_gated and not task.pod.only_volcano_gate]
+        for uid in sorted(gated):
+            total.add(self.tasks[uid].resreq)
         return total
 
     def deduct_sch_gated_resources(self, resource: Resource) -> Resource:

@@ -33,8 +33,10 @@ class Pod:
     """One pod object, shared by every copy of its task, as upstream shares the pointer."""
 
     __slots__ = (
+        "_resources_text",
         "annotations",
         "creation_timestamp",
+        "key",
         "labels",
         "manifest",
         "name",
@@ -54,6 +56,8 @@ class Pod:
         self.status: Mapping[str, Any] = manifest.get("status") or _EMPTY
         self.name: str = metadata.get("name", "")
         self.namespace: str = metadata.get("namespace", "")
+        self.key = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        """`namespace/name`, or the bare name without a namespace."""
         self.uid: str = metadata.get("uid", "")
         self.subject = (("task", self.key),)
         """How a record names its task, the same object each time."""
@@ -62,12 +66,18 @@ class Pod:
         self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
         self.node_name: str = self.spec.get("nodeName") or ""
         """Written by Statement.Allocate and never restored."""
+        self._resources_text = ""
         self.nominated_node_name: str = self.status.get("nominatedNodeName") or ""
 
     @property
-    def key(self) -> str:
-        """`namespace/name`, or the bare name without a namespace."""
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+    def resources_text(self) -> str:
+        """Everything that the spec says of resources, as one text: pods of one template have the same."""
+        if not self._resources_text:
+            spec = self.spec
+            containers = [container.get("resources") for container in spec.get("containers") or ()]
+            initial = [(c.get("resources"), c.get("restartPolicy")) for c in spec.get("initContainers") or ()]
+            self._resources_text = repr((containers, initial, spec.get("resources"), spec.get("overhead")))
+        return self._resources_text
 
     @property
     def phase(self) -> str:
@@ -140,7 +150,8 @@ class Pod:
     @property
     def has_restartable_init_container(self) -> bool:
         """Whether some init container is a sidecar."""
-        return any(c.get("restartPolicy") == "Always" for c in self.spec.get("initContainers") or ())
+        initial = self.spec.get("initContainers")
+        return bool(initial) and any(c.get("restartPolicy") == "Always" for c in initial)
 
 
 def revocable_zone(annotations: Mapping[str, str]) -> str:

@@ -25,12 +25,10 @@ class PodRequestCache:
 
     def request(self, pod: Pod) -> Resource:
         """As pod_request."""
-        spec, status = pod.spec, pod.status
+        status = pod.status
         if _resized(status, "containerStatuses") or _resized(status, "initContainerStatuses"):
             return pod_request(pod, self._flags)
-        containers = [container.get("resources") for container in spec.get("containers") or ()]
-        initial = [(c.get("resources"), c.get("restartPolicy")) for c in spec.get("initContainers") or ()]
-        text = repr((containers, initial, spec.get("resources"), spec.get("overhead")))
+        text = pod.resources_text
         known = self._known.get(text)
         if known is None:
             known = self._known[text] = pod_request(pod, self._flags)
@@ -38,7 +36,8 @@ class PodRequestCache:
 
 
 def _resized(status: Mapping[str, Any], field: str) -> bool:
-    return any(container.get("resources") is not None for container in status.get(field) or ())
+    known = status.get(field)
+    return bool(known) and any(container.get("resources") is not None for container in known)
 
 
 def pod_request(pod: Pod, flags: Flags) -> Resource:

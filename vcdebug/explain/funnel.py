@@ -5,7 +5,7 @@ Upstream: actions/preempt, actions/reclaim.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -102,7 +102,7 @@ def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     task, within = task_of(recording, span.name), action == "preempt" and not _between_jobs(recording, span)
     search = _search(recording, span)
     turns = [inner for inner in _inside(recording, span) if inner.level is Level.NODE]
-    reach = _reach(recording, action, task, within=within)
+    reach = Reach(recording, action, task, within)
     tried = tuple(_node(recording, turn, action, reach) for turn in turns)
     visited = dict.fromkeys(each.node for each in tried)
     feasible = [recording.node_names[row] for row in search[1].feasible.tolist()] if search is not None else []
@@ -110,9 +110,7 @@ def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     considered = search[1].considered if search is not None else 0
     refused = len(search[1].failed) if search is not None else 0
     at = search[0] if search is not None else span.first
-    return Funnel(
-        action, task.key, at, considered, refused, tried, never, _reach_words(recording, action, task, within=within)
-    )
+    return Funnel(action, task.key, at, considered, refused, tried, never, reach.words)
 
 
 def _search(recording: Recording, span: Span) -> tuple[Seq, PredicateEvent] | None:
@@ -131,41 +129,44 @@ def _between_jobs(recording: Recording, task: Span) -> bool:
     return isinstance(event, PopEvent) and event.kind == "job" and event.name == job.name
 
 
-Accepts = Callable[[TaskInfo], bool]
-
-
-def _reach(recording: Recording, action: str, preemptor: TaskInfo, *, within: bool) -> Accepts:
+class Reach(NamedTuple):
     """The action's own filter, without status and the pod's own word."""
-    own, queues = job_of(recording, preemptor.key), recording.session.queues
 
-    def accepts(task: TaskInfo) -> bool:
-        job = job_of(recording, task.key)
+    recording: Recording
+    action: str
+    preemptor: TaskInfo
+    within: bool
+    """Whether preempt looks inside the preemptor's own job."""
+
+    def accepts(self, task: TaskInfo) -> bool:
+        """Whether the action looks at a task at all."""
+        job, own = job_of(self.recording, task.key), job_of(self.recording, self.preemptor.key)
         if job is None or own is None:
             return False
-        if action == "reclaim":
-            return job.queue != own.queue and queues[job.queue].reclaimable
-        lighter = task.best_effort or not preemptor.best_effort
-        return lighter and (job.uid == own.uid if within else job.uid != own.uid and job.queue == own.queue)
+        if self.action == "reclaim":
+            return job.queue != own.queue and self.recording.session.queues[job.queue].reclaimable
+        if self.preemptor.best_effort and not task.best_effort:
+            return False
+        return job.uid == own.uid if self.within else job.uid != own.uid and job.queue == own.queue
 
-    return accepts
+    @property
+    def words(self) -> str:
+        """Who is in reach."""
+        own = job_of(self.recording, self.preemptor.key)
+        queue = own.queue if own is not None else ""
+        if self.action == "reclaim":
+            return f"tasks of reclaimable queues other than {queue}"
+        return "tasks of the same job" if self.within else f"tasks of other jobs in queue {queue}"
 
 
-def _reach_words(recording: Recording, action: str, preemptor: TaskInfo, *, within: bool) -> str:
-    own = job_of(recording, preemptor.key)
-    queue = own.queue if own is not None else ""
-    if action == "reclaim":
-        return f"tasks of reclaimable queues other than {queue}"
-    return "tasks of the same job" if within else f"tasks of other jobs in queue {queue}"
-
-
-def _node(recording: Recording, turn: Span, action: str, reach: Accepts) -> NodeFunnel:
+def _node(recording: Recording, turn: Span, action: str, reach: Reach) -> NodeFunnel:
     state = before(recording, turn.first)
     keys = state.tasks_on(turn.name)
     ready = preemptable_status if action == "preempt" else _is_running
     tasks = [task_of(recording, key) for key in keys]
     running = [task for task in tasks if ready(state.tasks[task.key].status)]
     willing = [task for task in running if task.preemptable]
-    inside = [task for task in willing if reach(task)]
+    inside = [task for task in willing if reach.accepts(task)]
     counts = ((ON_NODE, tasks), (STATUS, running), (PREEMPTABLE, willing), (REACH, inside))
     choice = _choice(recording, turn)
     stages = [*(Stage(name, len(left)) for name, left in counts), *_tiers(recording, choice)]

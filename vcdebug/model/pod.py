@@ -150,7 +150,7 @@ class Pod:
     @property
     def has_restartable_init_container(self) -> bool:
         """Whether some init container is a sidecar."""
-        initial = self.spec.get("initContainers")
+        initial: list[Mapping[str, Any]] = self.spec.get("initContainers") or []
         return bool(initial) and any(c.get("restartPolicy") == "Always" for c in initial)
 
 

@@ -36,7 +36,7 @@ class PodRequestCache:
 
 
 def _resized(status: Mapping[str, Any], field: str) -> bool:
-    known = status.get(field)
+    known: list[Mapping[str, Any]] = status.get(field) or []
     return bool(known) and any(container.get("resources") is not None for container in known)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from vcdebug.explain.answer import Number
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MAX_INT64, MEMORY, MIN_RESOURCE, PODS, Resource
 
+_VOLUMES = "attachable-volumes-csi-"
 _BINARY = ((1 << 50, "Pi"), (1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 _MILLI = 1000.0
 
@@ -17,9 +18,14 @@ def amount(name: str, value: float) -> str:
         return "unlimited"
     if name == MEMORY:
         return _bytes(value)
-    if name == PODS:
+    if counted(name):
         return _number(value)
     return _number(value / _MILLI)
+
+
+def counted(name: str) -> bool:
+    """Whether the dimension holds plain counts, where all others hold thousandths."""
+    return name == PODS or name.startswith(_VOLUMES)
 
 
 def _bytes(value: float) -> str:
@@ -64,8 +70,8 @@ def number(name: str, value: float) -> Number:
     """An amount in the unit that people use for it."""
     if name == MEMORY:
         return Number(value, "bytes")
-    if name == PODS:
-        return Number(value, "pods")
+    if counted(name):
+        return Number(value, "pods" if name == PODS else "volumes")
     return Number(value / _MILLI, "cores" if name == CPU else name)
 
 

@@ -22,7 +22,7 @@ from vcdebug.explain.gates.validity import all_hidden, gated, validity
 from vcdebug.explain.room import Room
 from vcdebug.explain.steps import steps, unseen_steps
 from vcdebug.explain.subject import Subject, find_subject
-from vcdebug.framework.record import CutEvent, PanicEvent
+from vcdebug.framework.record import CutEvent, HookEvent, PanicEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
@@ -137,7 +137,7 @@ def _base(case: Case, task: TaskInfo, room: Room) -> list[Finding]:
     found = [finding for finding in said if finding is not None]
     refused = [(seq, event) for seq, event in refusals(case) if ("task", task.key) in event.subject] or refusals(case)
     if refused:
-        found.append(not_allocatable(case, task, room, *refused[0]))
+        found.append(_refused(case, task, room, *refused[0]))
     if not room.free:
         lacking = no_node(case, task, room)
         if found and found[0].cause == DISCARD:
@@ -148,6 +148,12 @@ def _base(case: Case, task: TaskInfo, room: Room) -> list[Finding]:
     if "allocate" not in case.actions and not task.best_effort:
         return [no_allocate(case, task, room)]
     return [no_best_node(case, task) or _not_tried(case)]
+
+
+def _refused(case: Case, task: TaskInfo, room: Room, seq: Seq, event: HookEvent) -> Finding:
+    """Allocatable's refusal, for the task that it was about."""
+    about = case.tasks.get(dict(event.subject)["task"], task)
+    return not_allocatable(case, about, room if about is task else Room(case, about, room.seq), seq, event)
 
 
 def _ordered(gates: list[Gate], base: list[Finding], room: Room) -> list[Finding]:

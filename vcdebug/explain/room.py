@@ -187,6 +187,10 @@ class Room:
             future.add(victim.resreq)
         return self.task.init_resreq.less_equal(future)
 
+    def would_fit(self, name: NodeName, victims: Sequence[TaskInfo]) -> bool:
+        """The same for a node by its name."""
+        return any(node.name == name and self.fits_without(node, victims) for node in self.nodes)
+
     def could_free(self, action: str) -> list[NodeRoom]:
         """Suitable nodes on which the action's own candidates hold enough."""
         return [

@@ -89,13 +89,15 @@ def _overcommit(case: Case, seq: Seq) -> Finding:
     stuck = _stuck_jobs(case, seq, same_queue=False)
     if stuck and not _exceeding(_without(inqueue, stuck).add(minimum), idle, minimum):
         return _held(case, seq, "overcommit", stuck, lines, idle)
-    name = names[0] if names else "cpu"
-    short = inqueue.get(name) + minimum.get(name) - idle.get(name)
+    wanted = inqueue.clone().add(minimum).add(used)
+    name = _scarcest(wanted, total, names)
+    short = {each: inqueue.get(each) + minimum.get(each) - idle.get(each) for each in names or [name]}
+    others = ", ".join(amounts.named(each, value) for each, value in short.items() if each != name)
     sentence = (
         f"{case.job.uid} is not admitted: it asks {amounts.named(name, minimum.get(name))} as minResources, overcommit "
         f"has {amounts.amount(name, idle.get(name))} to give ({amounts.amount(name, total.get(name))} x {factor:g} - "
         f"{amounts.amount(name, used.get(name))} used) with {amounts.amount(name, inqueue.get(name))} promised to "
-        f"Inqueue jobs, short by {amounts.amount(name, short)}."
+        f"Inqueue jobs, short by {amounts.amount(name, short[name])}{f' (and by {others})' if others else ''}."
     )
     numbers: dict[str, Number] = {
         **amounts.numbers("minResources", minimum, names),
@@ -104,11 +106,16 @@ def _overcommit(case: Case, seq: Seq) -> Finding:
         **amounts.numbers("total", total, names),
         **amounts.numbers("used", used, names),
         "factor": Number(factor, ""),
-        f"short.{name}": amounts.number(name, short),
+        **{f"short.{each}": amounts.number(each, value) for each, value in short.items()},
     }
-    wanted = inqueue.clone().add(minimum).add(used)
-    advice = _overcommit_advice(wanted, total, names, amounts.named(name, short))
+    missing = " and ".join(amounts.named(each, value) for each, value in short.items())
+    advice = _overcommit_advice(wanted, total, names, missing)
     return Finding(OVERCOMMIT, sentence, numbers, _proof(seq, "overcommit"), advice, lines)
+
+
+def _scarcest(wanted: Resource, total: Resource, names: list[str]) -> str:
+    """The dimension that is enlarged least compared with what is wanted."""
+    return max(names, key=lambda name: wanted.get(name) / max(total.get(name), 1.0), default="cpu")
 
 
 def _overcommit_advice(wanted: Resource, total: Resource, names: list[str], short: str) -> tuple[str, ...]:
@@ -130,17 +137,30 @@ def _quota(case: Case, seq: Seq, plugin: str) -> Finding:
     stuck = _stuck_jobs(case, seq, same_queue=True)
     if stuck and not _exceeding(_without(limit.taken, stuck).add(minimum), limit.limit, minimum):
         return _held(case, seq, plugin, stuck, limit.lines(), limit.limit)
-    source = "its capability" if limit.hard else "what the cluster and guarantees leave it"
+    source = _source(case, plugin, limit)
     counted = amounts.amount(name, limit.taken.get(name))
     sentence = (
         f"{case.job.uid} is not admitted: queue {limit.queue} already counts {counted} of "
         f"{amounts.named(name, limit.limit.get(name))} ({source}), and minResources of "
-        f"{amounts.amount(name, minimum.get(name))} more exceeds that by {amounts.amount(name, limit.over(name))}."
+        f"{amounts.amount(name, minimum.get(name))} more exceeds that by {amounts.amount(name, limit.over(name))}"
+        f"{limit.beside()}."
     )
     numbers = {**amounts.numbers("minResources", minimum, limit.exceeded), **limit.numbers()}
     advice = (_more_room(case, limit), "or ask for less in spec.minResources")
     cause = CAPABILITY if plugin == TREE_PLUGIN and limit.hard else QUOTA
     return Finding(cause, sentence, numbers, _proof(seq, plugin), advice, limit.lines())
+
+
+def _source(case: Case, plugin: str, limit: Limit) -> str:
+    """Whose limit it is."""
+    if limit.hard:
+        return "its capability"
+    if case.session.total_resource.get(limit.first) <= 0:
+        return "no node has any"
+    parent = case.session.queues[limit.queue].parent if limit.queue in case.session.queues else ""
+    if plugin == TREE_PLUGIN and parent and case.session.hierarchy_enabled(plugin):
+        return f"what its parent {parent} and the guarantees of others leave it"
+    return "what the cluster and guarantees leave it"
 
 
 def _more_room(case: Case, limit: Limit) -> str:

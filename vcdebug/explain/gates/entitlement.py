@@ -7,11 +7,13 @@ from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
 from vcdebug.explain.gates.derivation import dealt_lines
-from vcdebug.explain.gates.limits import TREE_PLUGIN
-from vcdebug.explain.gates.share import larger_entitlement
+from vcdebug.explain.gates.limits import TREE_PLUGIN, Limit, allocate_limit
+from vcdebug.explain.gates.share import larger_entitlement, more_share, open_it
 from vcdebug.explain.visits import Visit
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
+from vcdebug.model.queue import OPEN
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
 NOT_STARVING = "not-starving"
@@ -82,11 +84,48 @@ def never(case: Case, visit: Visit, task: TaskInfo) -> Finding:
 
 
 def not_preemptive(case: Case, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:
-    """The queue asks for more than it deserves."""
+    """The queue asks for more than it deserves, or may hold."""
+    asked = [case.tasks[key] for key in dict(event.subject).get("candidates", ()) if key in case.tasks] or [task]
+    who = asked[0].name if len(asked) == 1 else f"{plural(len(asked), 'pod')} at once"
+    request = Resource()
+    for each in asked:
+        request.add(each.resreq)
+    evidence = (Evidence(seq, f"{event.plugin}: queue {case.queue.name} is not entitled to more (Preemptive false)"),)
+    refused = f"Queue {case.queue.name} may not reclaim for {who}"
+    if case.queue.state != OPEN:
+        state = case.queue.state or "without a state"
+        sentence = f"{refused}: it is {state}, and {event.plugin} lets only Open queues reclaim."
+        return Finding(PREEMPTIVE, sentence, {}, evidence, open_it(case.queue))
+    limit = allocate_limit(case, event.plugin, seq, request) if event.plugin == TREE_PLUGIN else None
+    if limit is not None and limit.exceeded:
+        return _beyond_capability(case, refused, limit, event, evidence)
+    return _beyond_deserved(case, refused, request, seq, event, evidence)
+
+
+def _beyond_capability(
+    case: Case, refused: str, limit: Limit, event: HookEvent, evidence: tuple[Evidence, ...]
+) -> Finding:
+    """What the queue would hold is more than it may ever hold."""
+    name = limit.first
+    kind = "capability" if limit.hard else "real capability"
+    above = "" if limit.queue == case.queue.name else f" of its ancestor {limit.queue}"
+    then = amounts.amount(name, limit.taken.get(name) + limit.request.get(name))
+    sentence = (
+        f"{refused}: with that it would hold {then} of {amounts.named(name, limit.limit.get(name))} "
+        f"({kind}{above}), so {event.plugin} says no{limit.beside()}."
+    )
+    return Finding(
+        PREEMPTIVE, sentence, limit.numbers(), evidence, more_share(case, event.plugin, limit), limit.lines()
+    )
+
+
+def _beyond_deserved(
+    case: Case, refused: str, request: Resource, seq: Seq, event: HookEvent, evidence: tuple[Evidence, ...]
+) -> Finding:
+    """What the queue would hold is more than it deserves."""
     state, queue = case.recording.timeline.state_at(seq - 1), case.queue
     allocated = state.amount(event.plugin, queue.name, "allocated")
     deserved = state.amount(event.plugin, queue.name, "deserved")
-    request = task.resreq
     names = allocated.clone().add(request).less_equal_with_dimension_and_resources_name(deserved, request)[1]
     lines = tuple(
         f"{n}: allocated {amounts.amount(n, allocated.get(n))} + request {amounts.amount(n, request.get(n))} > "
@@ -97,7 +136,7 @@ def not_preemptive(case: Case, task: TaskInfo, seq: Seq, event: HookEvent) -> Fi
         f"{amounts.amount(n, allocated.get(n) + request.get(n))} of {amounts.named(n, deserved.get(n))}" for n in names
     )
     sentence = (
-        f"Queue {queue.name} may not reclaim for {task.name}: with it the queue would hold {over or 'too much'} that "
+        f"{refused}: with that it would hold {over or 'too much'} that "
         f"it deserves{_weight(case, event.plugin)}, so {event.plugin} says no."
     )
     numbers = {
@@ -108,7 +147,6 @@ def not_preemptive(case: Case, task: TaskInfo, seq: Seq, event: HookEvent) -> Fi
         "queue.weight": count(queue.weight, ""),
     }
     advice = (larger_entitlement(case, event.plugin), "or ask for less at once")
-    evidence = (Evidence(seq, f"{event.plugin}: queue {queue.name} is not entitled to more (Preemptive false)"),)
     rounds = tuple(line for n in names[:1] for line in dealt_lines(case, event.plugin, queue.name, n))
     return Finding(PREEMPTIVE, sentence, numbers, evidence, advice, (*lines, *rounds))
 

@@ -11,11 +11,13 @@ from vcdebug.explain.case import Case
 from vcdebug.explain.room import Room
 from vcdebug.explain.visits import NodeTry, TaskTry
 from vcdebug.model.names import TaskKey
+from vcdebug.model.task import TaskInfo
 
 NOT_PREEMPTABLE = "victims-not-preemptable"
 NOT_RECLAIMABLE = "queue-not-reclaimable"
 SAME_QUEUE, OTHER_QUEUE, SAME_JOB, OUTSIDE = "in the same queue", "in queue ", "of the same job", "outside Volcano"
 UNRECLAIMABLE = "is not reclaimable"
+NOT_YET = ", not Running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +26,29 @@ class Filtered:
 
     finding: Finding
     in_domain: bool
-    """Whether some of them were the action's to take, but for a flag or a status."""
+    """Whether some node would have room without those that were the action's to take, but for a flag or a status."""
 
 
 def filtered(case: Case, attempt: TaskTry, nodes: Sequence[NodeTry], room: Room) -> Filtered:
     """No candidate is left that would make room."""
     here = room if room.task.key == attempt.task else Room(case, case.tasks[attempt.task], room.seq)
     objections: dict[str, list[TaskKey]] = {}
-    spared = 0
+    spared, in_domain = 0, False
     for node in nodes:
+        mine: list[TaskInfo] = []
         for victim in here.tasks_on(node.node):
             objection = here.objection(attempt.action, victim)
             if objection is None:
                 spared += 1
             else:
                 objections.setdefault(objection, []).append(victim.key)
+            if objection is None or not _elsewhere(objection):
+                mine.append(victim)
+        in_domain = in_domain or (bool(mine) and here.would_fit(node.node, mine))
     unreclaimable = [text for text in objections if text.endswith(UNRECLAIMABLE)]
-    most = max(objections, key=lambda text: len(objections[text]), default="")
     cause = NOT_RECLAIMABLE if unreclaimable and not _other_flags(objections) else NOT_PREEMPTABLE
     finding = _finding(cause, attempt, nodes, objections, spared)
-    return Filtered(finding, bool(most) and any(not _elsewhere(text) for text in objections))
+    return Filtered(finding, in_domain)
 
 
 def _elsewhere(text: str) -> bool:
@@ -65,19 +70,37 @@ def _other_flags(objections: dict[str, list[TaskKey]]) -> bool:
     return len(other) > len(flagged)
 
 
+Objections = Sequence[tuple[str, list[TaskKey]]]
+"""Reason and the pods that it keeps, most frequent first."""
+
+
+def ranked(objections: dict[str, list[TaskKey]]) -> Objections:
+    """Most frequent first."""
+    return sorted(objections.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+
+def told(order: Objections) -> str:
+    """`12 in queue a; 3 of the same job`."""
+    return "; ".join(f"{len(keys)} {reason}" for reason, keys in order) or "the nodes are empty"
+
+
+def objection_lines(order: Objections) -> tuple[str, ...]:
+    """One line per reason, with some of the pods."""
+    return tuple(f"{plural(len(keys), 'pod')}: {reason}  ({listed(keys)})" for reason, keys in order)
+
+
 def _finding(
     cause: str, attempt: TaskTry, nodes: Sequence[NodeTry], objections: dict[str, list[TaskKey]], spared: int
 ) -> Finding:
     total = spared
     for keys in objections.values():
         total += len(keys)
-    order = sorted(objections.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-    text = "; ".join(f"{len(keys)} {reason}" for reason, keys in order) or "the nodes are empty"
+    order = ranked(objections)
     left = f", and the {spared} left do not make enough room" if spared else ""
     name = attempt.task.rpartition("/")[2]
     sentence = (
         f"{attempt.action} finds nobody it may evict for {name}: of {plural(total, 'pod')} on "
-        f"{plural(len(nodes), 'node')}, {text}{left}."
+        f"{plural(len(nodes), 'node')}, {told(order)}{left}."
     )
     numbers = {
         "pods.onNodes": count(total, "pods"),
@@ -93,11 +116,11 @@ def _finding(
         Evidence(seq, f"{e.plugin} is offered {plural(len(dict(e.subject)['candidates']), 'candidate')}")
         for seq, e in votes[:1]
     ]
-    lines = tuple(f"{plural(len(keys), 'pod')}: {reason}  ({listed(keys)})" for reason, keys in order)
-    return Finding(cause, sentence, numbers, tuple(evidence), _advice(cause, order), lines)
+    return Finding(cause, sentence, numbers, tuple(evidence), filter_advice(cause, order), objection_lines(order))
 
 
-def _advice(cause: str, order: Sequence[tuple[str, list[TaskKey]]]) -> tuple[str, ...]:
+def filter_advice(cause: str, order: Objections) -> tuple[str, ...]:
+    """What would make candidates of some of them."""
     if cause == NOT_RECLAIMABLE:
         queue = next(text.split()[2].rstrip(",") for text, _ in order if text.endswith(UNRECLAIMABLE))
         return (f"set spec.reclaimable of queue {queue} to true",)
@@ -111,4 +134,6 @@ def _advice(cause: str, order: Sequence[tuple[str, list[TaskKey]]]) -> tuple[str
         advice.append("reclaim takes only from other queues: preempt takes from the same one")
     if any(text == OUTSIDE for text in reasons):
         advice.append("pods outside Volcano are never evicted: keep them off these nodes")
+    if any(text.endswith(NOT_YET) and not text.startswith("Releasing") for text in reasons):
+        advice.append("look at the next cycle: pods that were placed in this one can be evicted only then")
     return tuple(advice) or ("wait for free room, or add nodes",)

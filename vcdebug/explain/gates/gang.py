@@ -108,7 +108,7 @@ def _why(case: Case, failed: Sequence[TaskTry], visit: Visit, blame: str) -> str
         return f" ({name}: {text}{_nearest(case, attempt, visit)})"
     if attempt.nodes:
         return f" ({name}: {blame or 'no node whose victims make room'})"
-    return f" ({name} found none)"
+    return f" ({name}: {blame})" if blame else f" ({name} found none)"
 
 
 def _nearest(case: Case, attempt: TaskTry, visit: Visit) -> str:

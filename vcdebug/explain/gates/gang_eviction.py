@@ -7,16 +7,27 @@ from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
 from vcdebug.explain.gates import entitlement, quota, veto
-from vcdebug.explain.gates.filtering import NOT_PREEMPTABLE, NOT_RECLAIMABLE
+from vcdebug.explain.gates.filtering import (
+    NOT_PREEMPTABLE,
+    NOT_RECLAIMABLE,
+    filter_advice,
+    objection_lines,
+    ranked,
+    told,
+)
+from vcdebug.explain.room import Room
 from vcdebug.explain.visits import Visit
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.names import Seq
+from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
 GANG_ACTIONS = ("gangpreempt", "gangreclaim")
 POINT = "UnifiedEvictable"
+LIKE = {"gangpreempt": "preempt", "gangreclaim": "reclaim"}
+"""The action whose filter begins alike."""
 NOT_ENOUGH = "gang-discard"
 
 
@@ -48,16 +59,39 @@ def _discard(visit: Visit) -> tuple[Evidence, ...]:
 
 def _no_candidates(case: Case, visit: Visit) -> Finding:
     who, need = _wanted(case)
-    where = "of its own queue" if visit.action == "gangpreempt" else "of other, reclaimable queues"
-    sentence = f"{visit.action} finds nobody it may evict for {who}: no candidate among the running jobs {where}."
+    order = ranked(_objections(case, visit))
+    pods = sum(len(keys) for _, keys in order)  # exact: ints
+    sentence = f"{visit.action} finds nobody it may evict for {who}: of {plural(pods, 'pod')}, {told(order)}."
+    numbers = {**amounts.numbers("request", need), "pods.onNodes": count(pods, "pods")}
     closed = _unreclaimable(case) if visit.action == "gangreclaim" else []
     if closed:
         verb = "is" if len(closed) == 1 else "are"
         advice: tuple[str, ...] = (f"set spec.reclaimable of queue {listed(closed)} to true",)
-        sentence = f"{sentence[:-1]}, and {listed(closed)} {verb} not reclaimable."
-        return Finding(NOT_RECLAIMABLE, sentence, amounts.numbers("request", need), _discard(visit), advice)
-    advice = ("see who runs where: the action takes only preemptable pods, and only from those jobs",)
-    return Finding(NOT_PREEMPTABLE, sentence, amounts.numbers("request", need), _discard(visit), advice)
+        sentence = f"{sentence[:-1]}; {listed(closed)} {verb} not reclaimable."
+        return Finding(NOT_RECLAIMABLE, sentence, numbers, _discard(visit), advice, objection_lines(order))
+    advice = filter_advice(NOT_PREEMPTABLE, order)
+    return Finding(NOT_PREEMPTABLE, sentence, numbers, _discard(visit), advice, objection_lines(order))
+
+
+def _objections(case: Case, visit: Visit) -> dict[str, list[TaskKey]]:
+    """Reason → pods on the nodes that the action's own filter leaves alone."""
+    room = Room(case, case.left_over[0] if case.left_over else next(iter(case.tasks.values())), visit.first)
+    found: dict[str, list[TaskKey]] = {}
+    for name in case.session.nodes:
+        for victim in room.tasks_on(name):
+            reason = room.objection(LIKE[visit.action], victim) or _own_objection(case, visit.action, victim)
+            found.setdefault(reason, []).append(victim.key)
+    return found
+
+
+def _own_objection(case: Case, action: str, victim: TaskInfo) -> str:
+    """What only the gang actions ask: the victim's PodGroup, and within a queue its priority."""
+    owner = case.session.jobs[victim.job]
+    if not owner.preemptable and PREEMPTABLE_KEY in {**owner.pod_group.annotations, **owner.pod_group.labels}:
+        return "of a PodGroup with volcano.sh/preemptable false"
+    if action == "gangpreempt" and owner.priority >= case.job.priority:
+        return "of jobs whose priority is not lower"
+    return "outside every domain that the job may use"
 
 
 def _unreclaimable(case: Case) -> list[str]:

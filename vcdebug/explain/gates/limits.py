@@ -42,6 +42,11 @@ class Limit(NamedTuple):
         """By how much the limit would be exceeded."""
         return self.taken.get(name) + self.request.get(name) - self.limit.get(name)
 
+    def beside(self) -> str:
+        """The other dimensions in which it is too much, to be said after the first."""
+        others = [name for name in self.exceeded if name != self.first]
+        return f" ({amounts.listed(others)} exceeded too)" if others else ""
+
     def lines(self) -> tuple[str, ...]:
         """The arithmetic, dimension by dimension."""
         return tuple(self._line(name) for name in self.exceeded)

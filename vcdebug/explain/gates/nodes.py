@@ -19,6 +19,7 @@ MIXED = "predicates-mixed"
 POD_COUNT = "pod-count"
 LARGER = "larger-than-any-node"
 NODE_ORDER = "node-order"
+CSI = "attachable-volumes-csi-"
 
 
 def no_node(case: Case, task: TaskInfo, room: Room) -> Finding:
@@ -130,6 +131,9 @@ def larger_than_any(case: Case, task: TaskInfo, room: Room) -> Finding:
 
 
 def _larger_advice(nowhere: list[str]) -> tuple[str, ...]:
+    drivers = [name.removeprefix(CSI) for name in nowhere if name.startswith(CSI)]
+    if drivers:
+        return (f"no CSINode names the driver {listed(drivers)}: look whether it runs on the nodes",)
     if nowhere:
         return (f"add a node that has {listed(nowhere)}; for a device, look whether its plugin runs on the nodes",)
     return ("split the task into smaller ones, or add a node of that size",)
@@ -173,6 +177,10 @@ def _unresolvable_advice(task: TaskInfo, room: Room, reasons: list[str]) -> tupl
         advice.append(f"add a toleration to the pod for {which}")
     if "unschedulable" in text:
         advice.append("uncordon a node")
+    if "numa" in text or "manager policy" in text or "topology policy" in text:
+        advice.append("look at the kubelets' cpu and topology manager policies, and at the Numatopology of the nodes")
+    if "load of the node" in text:
+        advice.append("wait until the load falls, or raise the thresholds of the usage plugin")
     if "volume" in text or "persistentvolume" in text:
         advice.append("look at the pod's claims and at the zones of their volumes")
     return tuple(advice) or ("change what the pod asks for",)

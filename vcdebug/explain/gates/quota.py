@@ -100,7 +100,8 @@ def _sentence(case: Case, task: TaskInfo, but: str, plugin: str, limit: Limit, h
     return (
         f"{where}ueue {case.queue.name} may not allocate {task.name}{above or ': it'} {holds} "
         f"{amounts.amount(name, limit.taken.get(name))} of {amounts.named(name, limit.limit.get(name))} ({kind}), and "
-        f"{amounts.amount(name, task.resreq.get(name))} more is {amounts.amount(name, limit.over(name))} over."
+        f"{amounts.amount(name, task.resreq.get(name))} more is {amounts.amount(name, limit.over(name))} over"
+        f"{limit.beside()}."
     )
 
 

@@ -1,0 +1,155 @@
+"""What an answer speaks of: the pods, the dimension and the limit that decided, in amounts that people use."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.builders import cluster, node, queue
+from tests.explain.situations import (
+    CLASSES,
+    FALSE,
+    OVERCOMMIT,
+    PLAIN,
+    RECLAIM,
+    WANTED,
+    conf,
+    nodes,
+    running,
+    wanted,
+)
+from tests.recorded import bundled
+from vcdebug.explain import amounts
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending import explain
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_apply import apply_edits
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.replay import replay
+
+GPU = "nvidia.com/gpu"
+CAPACITY = {"second": "drf predicates capacity nodeorder", "more": {"drf": {"enablePreemptable": "false"}}}
+
+
+def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Explanation:
+    return explain(replay(cluster([*CLASSES, *objects], conf=conf(actions, **more))), WANTED)
+
+
+def test_volumes_are_counted_and_not_thousandths() -> None:
+    name = "attachable-volumes-csi-ebs.csi.aws.com"
+    assert ("2", (2.0, "volumes")) == (amounts.amount(name, 2.0), tuple(amounts.number(name, 2.0)))
+    assert "1" == amounts.amount(GPU, 1000.0)
+
+
+def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it() -> None:
+    gpus = [node("n1", cpu="8", gpu="2")]
+    found = asked([*gpus, *wanted(phase="Pending", min_resources={"cpu": "10", GPU: "9"})], second=OVERCOMMIT)
+    assert "enqueue-overcommit" == found.cause
+    assert f"it asks 9 {GPU} as minResources" in found.sentence
+    assert "short by 6.6 (and by 0.4 cpu)." in found.sentence
+    assert (6.6, 0.4) == tuple(round(found.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
+
+
+def test_a_quota_names_the_other_dimensions_that_it_is_exceeded_in() -> None:
+    small = [queue("default", capability={"cpu": "2", "memory": "1Gi"})]
+    found = asked([*nodes("n1"), *small, *wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})])
+    assert "enqueue-queue-quota" == found.cause
+    assert "exceeds that by 2 (memory exceeded too)." in found.sentence
+
+
+def test_a_limit_of_nothing_says_that_no_node_has_any() -> None:
+    waiting = wanted(phase="Pending", min_resources={GPU: "1"})
+    found = asked([*nodes("n1"), *waiting])
+    assert f"0 of 0 {GPU} (no node has any)" in found.sentence
+
+
+def test_a_child_queue_is_limited_by_its_parent() -> None:
+    tree = [queue("root"), queue("org", parent="root", capability={"cpu": "4", "memory": "80G"})]
+    leaf = queue("leaf", parent="org")
+    hierarchy = {"capacity": {"enableHierarchy": "true"}}
+    waiting = wanted(queue="leaf", phase="Pending", min_resources={"cpu": "6"})
+    found = asked([*nodes("n1"), *tree, leaf, *waiting], second="predicates capacity nodeorder", more=hierarchy)
+    assert "0 of 4 cpu (what its parent org and the guarantees of others leave it)" in found.sentence
+
+
+def test_a_queue_that_is_not_open_may_not_reclaim_and_must_be_opened() -> None:
+    queues = [queue("mine", state="Closed"), queue("theirs")]
+    full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
+    found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM)
+    assert "preemptive" == found.cause
+    assert "it is Closed, and proportion lets only Open queues reclaim" in found.sentence
+    assert "open the queue: vcctl queue operate -a open -n mine" in found.advice
+
+
+def test_a_capability_that_forbids_reclaim_is_named() -> None:
+    queues = [
+        queue("mine", deserved={"cpu": "8"}, capability={"cpu": "2", "memory": "80G"}),
+        queue("theirs", deserved={"cpu": "1"}),
+    ]
+    full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
+    found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **CAPACITY)
+    assert "preemptive" == found.cause
+    assert "with that it would hold 4 of 2 cpu (capability), so capacity says no" in found.sentence
+    assert any("raise spec.capability of queue mine" in line for line in found.advice)
+
+
+def test_gangreclaim_is_asked_about_all_pods_at_once() -> None:
+    queues = [queue("mine"), queue("theirs", weight=3)]
+    full = [*nodes("n1", "n2"), *running("a", "n1", queue="theirs"), *running("b", "n2", queue="theirs")]
+    found = asked([*queues, *full, *wanted(2, queue="mine")], "enqueue, allocate, gangreclaim")
+    assert "preemptive" == found.cause
+    assert "may not reclaim for 2 pods at once: with that it would hold 8 of 4 cpu" in found.sentence
+
+
+def test_gangpreempt_counts_whom_its_filter_leaves_alone() -> None:
+    objects = [
+        queue("other"),
+        *nodes("n1", "n2", "n3"),
+        *running("equal", "n1", priority_class="high"),
+        *running("safe", "n2", annotations=FALSE),
+        *running("far", "n3", queue="other"),
+    ]
+    found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
+    assert "victims-not-preemptable" == found.cause
+    parts = ("2 in queue other", "2 of jobs whose priority is not lower", "2 with volcano.sh/preemptable false")
+    assert [] == [part for part in parts if part not in found.sentence]
+    assert "of 6 pods, " in found.sentence
+
+
+def test_pods_of_the_queue_that_could_not_make_room_do_not_make_preempt_the_last_hope() -> None:
+    queues = [queue("mine", weight=3), queue("theirs", reclaimable=False)]
+    full = [
+        *nodes("n1"),
+        *running("a", "n1", 1, cpu="7", queue="theirs"),
+        *running("b", "n1", 1, cpu="1", queue="mine", annotations=FALSE),
+    ]
+    found = asked([*queues, *full, *wanted(queue="mine")], "enqueue, allocate, reclaim, preempt")
+    assert "queue-not-reclaimable" == found.cause
+
+
+@pytest.mark.parametrize(
+    ("name", "job"),
+    [("preempt-blocked-by-gang", "research/llm-finetune"), ("preempt-vetoed-by-gang", "research/safety-eval")],
+)
+def test_the_minimum_that_is_advised_places_the_job(name: str, job: str) -> None:
+    recording = bundled(name)
+    advice = next(line for line in explain(recording, job).advice if line.startswith("lower minMember of "))
+    words = advice.replace(",", "").split()
+    other, least = words[3], words[words.index("to") + 1]
+    edit = parse_edit(f"PodGroup/{other}:spec.minMember={least}")
+    edited = apply_edits(recording.snapshot, [edit], recording.conf.text)
+    assert "places" == explain(replay(edited), job).cause
+
+
+def test_a_gang_that_would_have_to_go_whole_is_not_told_to_lower_its_minimum() -> None:
+    single = [*nodes("n1"), *running("a", "n1", 1, cpu="8")]
+    found = asked([*single, *wanted(cpu="8")], "enqueue, allocate, preempt")
+    assert "gang" == found.cause
+    assert "no minMember lets gang give up all 1 pod of default/a: free room elsewhere" in found.advice
+
+
+def test_the_queue_refuses_the_pod_of_which_it_is_told() -> None:
+    roomy = [*nodes("n1", "n2"), queue("default", capability={"cpu": "6"})]
+    found = asked([*roomy, *wanted(2, cpu="4")])
+    refusals = [one for one in (found.dominant, *found.contributing) if one.cause == "queue-not-allocatable"]
+    assert [True] == ["may not allocate wanted-1: it holds 4 of 6 cpu" in one.sentence for one in refusals]

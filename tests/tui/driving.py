@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from textual.pilot import Pilot
-from textual.widgets import Input
 
 from vcdebug.snapshot.bundled import find
 from vcdebug.tui.app import VcdebugApp
+from vcdebug.tui.config import Settings
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.main import MainScreen
+from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status
@@ -80,7 +81,7 @@ class Desk:
     async def command(self, text: str) -> None:
         """A command line, its text put in at once."""
         await self.press("colon")
-        self.main.query_one("Prompt Input", Input).value = text
+        self.main.query_one(Prompt).start_with(text)
         await self.press("enter")
 
     async def until_failed(self) -> None:
@@ -92,7 +93,7 @@ class Desk:
             self.app.pop_screen()
             await self.pilot.pause()
         prompt = self.main.query_one(Prompt)
-        if prompt.has_class("-open"):
+        if prompt.is_open:
             prompt.action_cancel()
         self.main.minimize()
         self.main.say("")
@@ -105,6 +106,16 @@ class Desk:
         while not condition():
             assert asyncio.get_running_loop().time() < deadline, f"waited in vain until {what}"
             await self.pilot.pause()
+
+    async def until_at_rest(self) -> None:
+        """No long work runs any more."""
+        await self.until(lambda: not self.main._working, "the work is done")
+
+    async def work(self, text: str) -> None:
+        """A command that runs cycles, and what it comes to."""
+        await self.command(text)
+        await self.until_at_rest()
+        await self.pilot.pause()
 
     async def until_ready(self) -> None:
         await self.until(lambda: self.main.moment is not None or bool(self.main.failure), "the recording is there")
@@ -138,6 +149,8 @@ async def opened(
     size: tuple[int, int] = WIDE,
     *,
     wait: bool = True,
+    settings: Settings | None = None,
+    store: Store | None = None,
     **start: object,
 ) -> AsyncIterator[Desk]:
     """The application on a bundled snapshot or a path, its recording ready."""
@@ -145,7 +158,7 @@ async def opened(
     if name is not None:
         folder = find(name)
         begin = Start(str(folder or name), name, **start)  # type: ignore[arg-type]
-    app = VcdebugApp(begin)
+    app = VcdebugApp(begin, settings, store)
     async with app.run_test(size=size) as pilot:
         desk = Desk(pilot)
         if begin is not None and wait:

@@ -1,22 +1,31 @@
 """Every key of the footer and the help is bound, and does what it says."""
 
+import importlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.binding import Binding
+from textual.command import CommandPalette
+from textual.screen import Screen
 from textual.widgets import Input
 
-from tests.tui.driving import NARROW, Desk, opened
+from tests.tui.driving import NARROW, WIDE, Desk, opened
+from vcdebug.tui import screens
+from vcdebug.tui.keymap import OVERLAYS, by_id, scopes
+from vcdebug.tui.keynames import key_name
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.screens.chooser import ChooserScreen
+from vcdebug.tui.screens.copy import CopyScreen
 from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.tui.screens.help import help_table, key_name
+from vcdebug.tui.screens.help import help_table
 from vcdebug.tui.screens.keys import ALWAYS, FOOTER, KEYS
 from vcdebug.tui.screens.main import MainScreen
 from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.tui.widgets.status import Status
 
 BINDINGS = [binding for binding in KEYS if isinstance(binding, Binding)]
 BOUND = {key.strip(): binding for binding in BINDINGS for key in binding.key.split(",")}
@@ -29,7 +38,7 @@ def moved(desk: Desk) -> bool:
 
 
 def prompt_open(desk: Desk) -> bool:
-    return desk.main.query_one(Prompt).has_class("-open")
+    return desk.main.query_one(Prompt).is_open
 
 
 def page_open(desk: Desk) -> bool:
@@ -50,15 +59,22 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
     "app": lambda desk: desk.main.focused is not desk.panel("flow"),
     "panel": lambda desk: desk.main.focused is not desk.panel("queues"),
     "zoom": lambda desk: desk.main.maximized is not None,
-    "copy": lambda desk: "copied" in desk.status(),
+    "copy": lambda desk: isinstance(desk.app.screen, CopyScreen),
+    "copy_panel": lambda desk: "copied the panel" in desk.status(),
+    "down": moved,
+    "palette": lambda desk: isinstance(desk.app.screen, CommandPalette),
     "open": lambda desk: isinstance(desk.app.screen, ChooserScreen),
     "back": lambda desk: desk.status() == "",
+    "what_if": prompt_open,
+    "edit": lambda desk: desk.status() != "",
     "quit": lambda desk: not desk.app.is_running or desk.app._exit,
 }
 
 
 async def prepare(desk: Desk, action: str) -> None:
     """Stand where the key has something to do."""
+    await desk.until_at_rest()
+    await desk.command("cycle 1")
     await desk.command("goto 1")
     await desk.command(f"goto {START}")
     assert START == desk.seq
@@ -101,16 +117,73 @@ def test_each_key_names_an_action_that_exists() -> None:
     assert [] == [action for action in own if not hasattr(MainScreen, f"action_{action}")]
 
 
-def test_the_footer_lists_only_keys_that_are_bound() -> None:
-    names = {key_name(key) for key in BOUND}
-    listed = [key for entry, _ in (*FOOTER, *ALWAYS) for key in entry.split()]
-    assert [] == [key for key in listed if key not in names]
+def test_the_footer_names_only_bindings_that_there_are() -> None:
+    known = by_id()
+    named = [name for hint in (*FOOTER, *ALWAYS) for name in hint.ids]
+    named += [name for panel in PANELS for name, _ in panel.FOOTER]
+    assert [] == [name for name in named if name not in known]
 
 
 def test_the_help_lists_every_key() -> None:
-    shown = [row.cells[0].text for row in help_table(KEYS).rows]
+    shown = [row.cells[0].text for row in help_table({}).rows]
     listed = {name for text in shown for name in text.split()}
-    assert [] == [key for key in BOUND if key_name(key) and key_name(key) not in listed]
+    keys = [key for scope in scopes() for binding in scope.bindings for key in binding.key.split(",")]
+    assert [] == [key for key in keys if key_name(key.strip()) and key_name(key.strip()) not in listed]
+
+
+def test_each_binding_has_an_id_of_its_own() -> None:
+    everything = [(scope.name, binding) for scope in scopes() for binding in scope.bindings]
+    assert [] == [(name, binding.key) for name, binding in everything if not binding.id]
+    others = {binding.id: binding for _, binding in everything}
+    assert [] == [binding.id for _, binding in everything if others[binding.id] != binding]
+
+
+def test_no_key_that_terminals_and_multiplexers_keep_is_the_only_one() -> None:
+    kept = {"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+z"}
+    assert [] == [name for name, binding in by_id().items() if set(binding.key.split(",")) <= kept]
+
+
+def test_each_screen_with_keys_of_its_own_is_in_the_help() -> None:
+    listed = [screen for _, screen in OVERLAYS]
+    folder = Path(screens.__file__).parent
+    found = [
+        kind
+        for path in sorted(folder.glob("[a-z]*.py"))
+        for kind in vars(importlib.import_module(f"vcdebug.tui.screens.{path.stem}")).values()
+        if isinstance(kind, type) and issubclass(kind, Screen) and kind.__dict__.get("BINDINGS")
+    ]
+    assert [] == [kind.__name__ for kind in found if kind not in (*listed, MainScreen) and own(kind)]
+
+
+def own(kind: type) -> bool:
+    return kind.__module__.startswith("vcdebug.")
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_the_footer_shows_keys_of_the_focused_panel_and_only_such_as_work_there(size: tuple[int, int]) -> None:
+    async with opened("preempt-works", size) as desk:
+        for panel in PANELS:
+            await desk.press(panel.KEY)
+            assert desk.main.focused is desk.panel(panel.TITLE.lower())
+            status = desk.main.query_one(Status)
+            active = {key_name(key) for key in desk.main.active_bindings}
+            shown = [name for entry in (*status.keys, *status.always) for name in entry.key.split()]
+            assert [] == [name for name in shown if name not in active]
+            words = [entry.does for entry in status.keys]
+            assert [does for _, does in panel.FOOTER] == words[: len(panel.FOOTER)]
+            line = desk.screen().splitlines()[-1]
+            assert "? help" in line
+            assert "q quit" in line
+
+
+async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vcdebug.tui.worker.run", lambda *_: None)
+    async with opened("preempt-works", NARROW, wait=False) as desk:
+        await desk.pilot.pause()
+        status = desk.main.query_one(Status)
+        await desk.until(lambda: bool(status.keys), "the footer is there")
+        words = [entry.does for entry in (*status.keys, *status.always)]
+        assert ["command", "panel", "open", "help", "quit"] == words
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from textual.message import Message
 
 from tests.cli.test_hand_written import HAND_WRITTEN
 from tests.tui.driving import NARROW, opened
-from vcdebug.snapshot.bundled import bundled
+from vcdebug.snapshot.bundled import bundled, find
 from vcdebug.tui import worker
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.detail import DetailScreen
@@ -31,15 +31,16 @@ async def test_without_an_argument_one_chooses_among_the_bundled_snapshots() -> 
 
 async def test_the_chooser_opens_a_path_too() -> None:
     async with opened(None) as desk:
-        await desk.press("tab")
-        await desk.type("preempt-works")
+        await desk.type(str(find("preempt-works")))
         await desk.until_ready()
         assert "preempt-works" == desk.moment.recording.snapshot.name
 
 
 async def test_leaving_the_chooser_leaves_the_program() -> None:
     async with opened(None) as desk:
-        await desk.press("q")
+        await desk.press("x", "escape")
+        assert isinstance(desk.app.screen, ChooserScreen)
+        await desk.press("escape")
         assert 0 == desk.app.return_value
 
 

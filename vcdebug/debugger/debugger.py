@@ -138,6 +138,11 @@ class Debugger:
             self._trail.append(_Taken(verb, step, self.seq, target))
         return self._at(target, reason)
 
+    @property
+    def went_up(self) -> bool:
+        """Whether the last step led out of a span, backward: its opposite leads down again."""
+        return bool(self._trail) and self._trail[-1].target == self.seq and self._trail[-1][:2] == ("out", BACKWARD)
+
     # Jumps
 
     def continue_(self, *, back: bool = False) -> Stop:

@@ -123,6 +123,10 @@ class Driver:
         }
         return self._stopped(moves[verb](back=back))
 
+    def down(self) -> Here:
+        """Back down the last way up; where there was none, into what comes next."""
+        return self.step("out" if self.debugger.went_up else "into", back=False)
+
     def goto(self, seq: Seq) -> Here:
         """To an event by number."""
         return self._stopped(self.debugger.goto(seq))

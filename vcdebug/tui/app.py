@@ -1,4 +1,4 @@
-"""The application: which screen is open, and how it looks."""
+"""The application: which screen is open, how it looks, and which keys mean what."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ import os
 import sys
 from io import BytesIO
 from pathlib import Path
+from typing import Final
 
+from textual import events
 from textual.app import App
+from textual.message_pump import MessagePump
+from textual.screen import Screen
+from textual.widgets import Input
 
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
+from vcdebug.tui.config import Settings, read_settings
+from vcdebug.tui.folders import state_folder
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.main import MainScreen
-from vcdebug.tui.start import Start
+from vcdebug.tui.session_state import Store
+from vcdebug.tui.start import STDIN, Start
+from vcdebug.tui.themes import THEMES
 
-STDIN = "-"
+AIMS_KEPT: Final = 256
 
 
 class VcdebugApp(App[int]):
@@ -26,10 +35,21 @@ class VcdebugApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     ESCAPE_TO_MINIMIZE = False
 
-    def __init__(self, start: Start | None) -> None:
+    def __init__(self, start: Start | None, settings: Settings | None = None, store: Store | None = None) -> None:
         super().__init__()
         self.start = start
+        self.settings = settings if settings is not None else Settings()
+        self.store = store if store is not None else Store()
+        self.lines: tuple[str, ...] = ()
+        """What there is to say about the configuration and the session's file."""
+        self.failure = ""
+        """Why a chosen snapshot could not be opened."""
         self.animation_level = "none"
+        self._aims: dict[int, MessagePump] = {}
+        for theme in THEMES.values():
+            self.register_theme(theme)
+        self.theme = self.settings.theme
+        self.set_keymap(self.settings.keys)
 
     def on_mount(self) -> None:
         """The first screen."""
@@ -38,13 +58,13 @@ class VcdebugApp(App[int]):
         else:
             self.show(self.start)
 
-    def choose(self) -> None:
-        """Ask which snapshot."""
-        self.push_screen(ChooserScreen(), self._chosen)
+    def choose(self, failure: str = "") -> None:
+        """Ask which snapshot; a failure says why the one before could not be opened."""
+        self.push_screen(ChooserScreen(self.store.recent(), failure), self._chosen)
 
     def _chosen(self, name: str | None) -> None:
         if name:
-            self.show(Start(name, Path(name).name))
+            self.show(Start(name, Path(name).name, chosen=True))
         else:
             self.exit(0)
 
@@ -57,7 +77,32 @@ class VcdebugApp(App[int]):
         if name:
             self.show(Start(name, Path(name).name))
         else:
-            self.choose()
+            failure, self.failure = self.failure, ""
+            self.choose(failure)
+
+    # Keys in one burst
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key that was sent before the focus moved is for what has the focus now."""
+        if isinstance(event, events.Key):
+            if not event.is_forwarded:
+                self._aims[id(event)] = self.focused or self.screen
+                if len(self._aims) > AIMS_KEPT:
+                    self._aims = {id(event): self._aims[id(event)]}
+            elif self._sent_on(event):
+                return
+        await super().on_event(event)
+
+    def _sent_on(self, event: events.Key) -> bool:
+        """Give the key to a line that has opened since, or to a screen that is just being built."""
+        aim = self._aims.get(id(event))
+        now: MessagePump = self.focused or self.screen
+        waits = isinstance(now, Screen) and not now.is_mounted
+        if aim is None or aim is now or not (isinstance(now, Input) or waits):
+            return False
+        self._aims[id(event)] = now
+        now.post_message(event)
+        return True
 
 
 def run_tui(
@@ -66,19 +111,37 @@ def run_tui(
     goto: Seq | None = None,
     breaks: list[str] | None = None,
     job: str | None = None,
+    panel: str | None = None,
+    filter: str | None = None,
+    fresh: bool = False,
+    config: str | None = None,
+    theme: str | None = None,
+    mouse: bool | None = None,
     ask_extender: AskExtender | None = None,
     complete: bool | None = None,
 ) -> int:
     """Run the terminal debugger until somebody leaves it."""
+    settings = read_settings(None if config is None else Path(config)).with_flags(theme=theme, mouse=mouse)
     start = None
     if source is not None:
         piped = source == STDIN
         origin = BytesIO(sys.stdin.buffer.read()) if piped else source
         name = "standard input" if piped else Path(source).name
-        start = Start(origin, name, goto, tuple(breaks or ()), job, ask_extender, complete)
-    if not sys.stdin.isatty():
+        start = Start(
+            origin,
+            name,
+            goto,
+            tuple(breaks or ()),
+            job,
+            ask_extender,
+            complete,
+            filter=filter or "",
+            panel=panel or "",
+            fresh=fresh,
+        )
+    if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         _keys_from_terminal()
-    return VcdebugApp(start).run() or 0
+    return VcdebugApp(start, settings, Store(state_folder())).run(mouse=settings.mouse) or 0
 
 
 def _keys_from_terminal() -> None:

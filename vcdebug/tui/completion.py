@@ -1,37 +1,119 @@
-"""Words that complete a command line."""
+"""What completes a command line: verbs, and what may follow each of them here."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from vcdebug.debugger.breakpoint import OPTIONS
 from vcdebug.debugger.breakpoints import KINDS
+from vcdebug.debugger.breakpoints.base import Kind
 from vcdebug.debugger.commands import VERBS
+from vcdebug.debugger.commands import find as find_verb
+from vcdebug.debugger.fields import FIELD_NAMES
+from vcdebug.framework.registry import resolve
+from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui.moment import Moment
-from vcdebug.views.path import path_words
+from vcdebug.tui.panels import PANELS
+from vcdebug.tui.themes import THEMES
 
 MOST = 2_000
-"""Names offered at most; more would only slow typing."""
+"""Names looked at for one completion; more would only slow typing."""
+SUBJECTS: Final = ("job", "task", "node", "queue", "plugin")
 
 
-def completions(moment: Moment | None) -> list[str]:
-    """Verbs, breakpoints about what one sees, and jobs by name."""
-    words = [verb.names[0] for verb in VERBS]
-    words += [f"break {kind}" for kind in KINDS]
+def completer(moment: Moment | None) -> Callable[[str], list[str]]:
+    """The lines that the beginning of one can become, at a moment."""
+    return lambda text: completions(text, moment)
+
+
+def completions(text: str, moment: Moment | None) -> list[str]:
+    """Whole lines that begin with what is typed, or whose last word contains it."""
+    before, space, typed = text.rpartition(" ")
+    verb = find_verb(before.split()[0]) if before.split() else None
+    words = _after(verb.names[0], before, moment) if verb is not None else _verbs() if not space else ()
+    found = [word for word in words if word.startswith(typed)]
+    if not found and typed:
+        found = [word for word in words if typed.casefold() in word.casefold()]
+    return [f"{before}{space}{word}" for word in dict.fromkeys(found)]
+
+
+def _verbs() -> list[str]:
+    return [verb.names[0] for verb in VERBS]
+
+
+def _after(verb: str, before: str, moment: Moment | None) -> list[str]:
+    """What may come next after a verb and the words that follow it already."""
+    words = before.split()[1:]
+    if verb == "break":
+        return list(_breaking(words, moment))
+    if verb in ("about", "back-about"):
+        return list(_about(words, moment))
+    follow = _FOLLOW.get(verb)
+    return list(follow(moment)) if follow is not None and not words else []
+
+
+def _breaking(words: list[str], moment: Moment | None) -> Iterator[str]:
+    """A kind, its own words, a condition about what one sees, options."""
+    if not words:
+        yield from KINDS
+        return
+    if "if" in words:
+        last = words[-1]
+        if last in ("if", "and", "or", "not"):
+            yield from (f'{field}=="{name}"' for field, name in _here(moment))
+            yield from FIELD_NAMES
+        else:
+            yield from ("and", "or", *OPTIONS)
+        return
+    kind: type[Kind] | None = resolve(KINDS[words[0]]) if words[0] in KINDS else None
+    yield from kind.WORDS if kind is not None else ()
+    yield from ("if", *OPTIONS)
+
+
+def _about(words: list[str], moment: Moment | None) -> Iterable[str]:
+    return SUBJECTS if not words else _names(words[0], moment)
+
+
+def _names(kind: str, moment: Moment | None) -> list[str]:
     if moment is None:
-        return words
-    words += ["break statement discard", "break statement commit"]
-    for kind in KINDS:
-        words += [f'break {kind} if {field} == "{name}"' for field, name in _here(moment)]
-    jobs = list(moment.recording.session.jobs)[:MOST]
-    words += [f"{verb} {job}" for verb in ("explain", "about job") for job in jobs]
-    return words
+        return []
+    session = moment.recording.session
+    names: Mapping[str, Iterable[object]] = {
+        "job": session.jobs,
+        "node": session.nodes,
+        "queue": session.queues,
+    }
+    return [str(name) for name in list(names.get(kind, ()))[:MOST]]
 
 
-def _here(moment: Moment) -> list[tuple[str, str]]:
+def _here(moment: Moment | None) -> list[tuple[str, str]]:
+    if moment is None:
+        return []
     names = (("job", moment.job), ("task", moment.task), ("node", moment.node), ("queue", moment.queue))
     return [(field, name) for field, name in names if name]
 
 
-def place(moment: Moment) -> str:
-    """Where one stands, in one line for a clipboard."""
-    return f"{moment.recording.snapshot.name} event {moment.seq}: " + " > ".join(
-        path_words(moment.recording, moment.seq)
-    )
+def _stands(moment: Moment | None) -> list[str]:
+    return [str(stand.number) for stand in moment.breakpoints] if moment is not None else []
+
+
+_FOLLOW: Final[Mapping[str, Callable[[Moment | None], Iterable[str]]]] = {
+    "explain": lambda moment: _names("job", moment),
+    "panel": lambda _: [panel.TITLE.lower() for panel in PANELS],
+    "theme": lambda _: THEMES,
+    "toggle": _stands,
+    "delete": lambda moment: [*_stands(moment), "all"],
+    "log": lambda _: ("3", "4", "5"),
+    "open": lambda _: [*(one.name for one in bundled()), *_files()],
+}
+"""What may follow a verb that takes one word."""
+
+
+def _files() -> list[str]:
+    """Archives, manifests and folders of the present folder."""
+    try:
+        return sorted(path.name for path in Path().iterdir() if not path.name.startswith("."))[:MOST]
+    except OSError:
+        return []

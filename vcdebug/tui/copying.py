@@ -1,25 +1,53 @@
-"""Copying: through the terminal (OSC 52), and through the system's own tool where there is one."""
+"""Copying: through the terminal (OSC 52), through the system's own tool, or into a file."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
 
 from textual.app import App
 
+from vcdebug.errors import ConfigError
+from vcdebug.tui.folders import short, state_folder
+
+Clipboard = Literal["auto", "native", "osc52", "file"]
+CLIPBOARDS: Final[tuple[Clipboard, ...]] = get_args(Clipboard)
 TOOLS = (("pbcopy",), ("wl-copy",), ("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input"))
 PATIENCE = 2.0
 """Seconds that a tool gets."""
+FILE = "copied.txt"
+THROUGH_TERMINAL = "through the terminal (OSC 52)"
 
 
-def copy_text(app: App[Any], text: str) -> str:
-    """Copy, and say how; not every terminal listens to OSC 52, so a native tool is tried as well."""
+def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:
+    """Copy, and say how. Not every terminal listens to OSC 52, so `auto` tries a native tool as well."""
+    if how == "file":
+        return f"to {short(_write(text))}"
+    tool = _native(text) if how in ("auto", "native") else ""
+    if how == "native":
+        if not tool:
+            names = ", ".join(tool[0] for tool in TOOLS)
+            raise ConfigError("nothing was copied: no clipboard tool works", f"clipboard: file needs none of {names}")
+        return f"with {tool}"
     app.copy_to_clipboard(text)
-    for tool in TOOLS:
-        if shutil.which(tool[0]) and _run(tool, text):
-            return f"with {tool[0]}"
-    return "through the terminal (OSC 52)"
+    return f"with {tool} and {THROUGH_TERMINAL}" if tool else THROUGH_TERMINAL
+
+
+def _native(text: str) -> str:
+    """The tool that took the text; empty if none did."""
+    return next((tool[0] for tool in TOOLS if shutil.which(tool[0]) and _run(tool, text)), "")
+
+
+def _write(text: str) -> Path:
+    path = state_folder() / FILE
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"nothing was copied: {error.strerror}", "", str(path)) from error
+    return path
 
 
 def _run(tool: tuple[str, ...], text: str) -> bool:

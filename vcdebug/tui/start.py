@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from vcdebug.debugger.driver import Driver
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
+from vcdebug.snapshot.bundled import find
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.worker import Source
+
+STDIN: Final = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +29,41 @@ class Start:
     """The extender's webhook, where the replay may call it."""
     complete: bool | None = None
     """Whether hand-written manifests are completed; None goes by the snapshot's own setting."""
+    filter: str = ""
+    """Which rows of the panel are shown first."""
+    panel: str = ""
+    """Which panel has the focus first; the filter is for it, else for the jobs."""
+    fresh: bool = False
+    """Whether what was set in earlier sessions is left aside."""
+    chosen: bool = False
+    """Whether it comes from the chooser, which takes it back if it cannot be opened."""
+
+    @property
+    def somewhere(self) -> bool:
+        """Whether the first position is chosen."""
+        return self.goto is not None or self.job is not None
+
+    def origin(self) -> Source:
+        """A bundled snapshot's folder for its name, else what was given."""
+        if not isinstance(self.source, str) or Path(self.source).exists():
+            return self.source
+        return str(find(self.source) or self.source)
+
+    def place(self) -> str:
+        """What a command line calls the snapshot: a bundled one's name, a path, or - for standard input."""
+        if not isinstance(self.source, str):
+            return STDIN
+        path = Path(self.source)
+        if not path.exists():
+            return self.source
+        return path.name if find(path.name) == path else str(path)
 
     def apply(self, driver: Driver) -> Moment:
         """Set the breakpoints, then go to the event, else to the job's first one."""
+        there = driver.notebook.breakpoints.lines()
         for words in self.breaks:
-            driver.add_breakpoint(words)
+            if f"break {words.removeprefix('break ')}" not in there:
+                driver.add_breakpoint(words)
         if self.goto is not None:
             return driver.goto(self.goto)
         if self.job is not None:

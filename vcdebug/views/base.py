@@ -104,6 +104,10 @@ class OnDemand(Sequence[Row]):
             row = self._made[index] = self._make(index)
         return row
 
+    def fresh(self, index: int) -> Row:
+        """A row for a single look, as a search takes at each of them: it is not kept."""
+        return self._made.get(index) or self._make(index)
+
 
 def position_of(rows: Sequence[Row], key: str) -> int:
     """Where a row stands; -1 if there is none with this key."""

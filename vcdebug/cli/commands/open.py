@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_complete, add_extender
 from vcdebug.cli.output import Output
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import ConfigError, VcdebugError
 
 if TYPE_CHECKING:
     from vcdebug.framework.webhook import AskExtender
@@ -32,20 +33,58 @@ class Open(Command):
             default=[],
             help="set a breakpoint, such as 'victim if plugin == \"gang\"'; may be repeated",
         )
+        parser.add_argument("--panel", metavar="NAME", help="begin in this panel")
+        parser.add_argument("--filter", metavar="TEXT", help="show only rows of --panel that match, else of the jobs")
+        parser.add_argument("--fresh", action="store_true", help="leave aside what earlier sessions have set")
+        parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi or ansi-light (16 colours)")
+        parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+        parser.add_argument("--config", metavar="FILE", help="another file of settings than the usual one")
+        parser.add_argument("--print-config", action="store_true", help="print a file of settings to begin with")
         add_extender(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.sources import source
 
+        if getattr(args, "print_config", False):
+            return _print_config(output)
         word = source(args.snapshot) if getattr(args, "snapshot", None) else None
-        if not output.is_terminal or not output.err.isatty():
+        if not is_served() and not (output.is_terminal and output.err.isatty()):
             raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
         ask_extender = _client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import run_tui
 
-        place = {name: getattr(args, name, None) for name in ("goto", "job", "breaks", "complete")}
-        run_tui(None if word is None else str(word), ask_extender=ask_extender, **place)
+        place = {name: getattr(args, name, None) for name in ("goto", "job", "breaks", "complete", "panel", "filter")}
+        looks = {"config": getattr(args, "config", None), "theme": _theme(getattr(args, "theme", None))}
+        mouse = False if getattr(args, "no_mouse", False) else None
+        fresh = getattr(args, "fresh", False)
+        run_tui(
+            None if word is None else str(word), ask_extender=ask_extender, mouse=mouse, fresh=fresh, **place, **looks
+        )
         return Outcome.DONE
+
+
+def _print_config(output: Output) -> Outcome:
+    from vcdebug.tui.config import example
+
+    output.write(example())
+    return Outcome.DONE
+
+
+def _theme(word: str | None) -> str | None:
+    """The theme's name; an unknown one is an error, as it is on the command line of anything."""
+    if word is None:
+        return None
+    from vcdebug.tui.themes import THEMES, theme_named
+
+    name = theme_named(word)
+    if name is None:
+        raise ConfigError(f"no theme {word!r}", f"there are {', '.join(THEMES)}", "--theme")
+    return name
+
+
+def is_served() -> bool:
+    """Whether `vcdebug serve` started it: the screen is a browser then."""
+    return bool(os.environ.get("TEXTUAL_DRIVER"))
 
 
 def _client(url: str | None) -> AskExtender | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
-from textual import events
+from textual import events, on
 from textual.binding import Binding
 from textual.reactive import reactive
 
@@ -17,7 +17,7 @@ from vcdebug.views.base import Piece, Table, line, muted
 
 FRAME = 8
 """Cells of a frame's top that its title cannot have."""
-GO: Final = Binding("enter", "go", "go to this event", show=False)
+GO: Final = Binding("enter", "go", "go to this event", id="panel.go")
 """For panels whose rows are about events."""
 
 
@@ -29,6 +29,8 @@ class Panel(Grid):
     """The digit that moves the focus here."""
     HELP: ClassVar[str]
     """One sentence for the help screen."""
+    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The ids of its own keys that the last line names first, each with a word."""
     DEFAULT_CSS = """
     Panel { border: round $foreground 35%; border-title-color: $foreground; border-subtitle-color: $foreground 70%; }
     Panel:focus { border: heavy $accent; border-title-style: bold; border-title-color: $accent; }
@@ -79,7 +81,8 @@ class Panel(Grid):
         """The frame says what is not seen: rows that the filter hides, columns beyond the edge."""
         parts = []
         if self.filter_text:
-            parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}")
+            more = "…" if self.writing else f"  {self.filter_note}" if self.filter_note else ""
+            parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}{more}")
         if self.hidden_columns:
             parts.append(f"{self.hidden_columns} more →")
         self.border_subtitle = "  ".join(parts).replace("[", "\\[")
@@ -99,6 +102,11 @@ class Panel(Grid):
         shown = super().set_filter(text)
         self.show_filter()
         return shown
+
+    @on(Grid.Filtered)
+    def filtered(self) -> None:
+        """More rows have been looked at."""
+        self.show_filter()
 
     def action_go(self) -> None:
         """Stand at the row's event."""

@@ -26,9 +26,10 @@ class BreakpointsPanel(Panel):
     TITLE = "Breaks"
     KEY = "8"
     HELP = "breakpoints with their conditions and how often they stop"
+    FOOTER = (("breaks.switch", "on/off"), ("breaks.remove", "remove"))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "switch", "switch the breakpoint off or on", show=False),
-        Binding("delete,x", "remove", "remove the breakpoint", show=False),
+        Binding("space", "switch", "switch the breakpoint off or on", id="breaks.switch"),
+        Binding("delete,x", "remove", "remove the breakpoint", id="breaks.remove"),
     ]
 
     def view(self, moment: Moment) -> Table:

@@ -18,10 +18,11 @@ class FlowPanel(Panel):
     TITLE = "Flow"
     KEY = "1"
     HELP = "actions, queues, jobs, tasks and nodes in order, with what came of each"
+    FOOTER = (("panel.go", "go there"), ("flow.toggle", "open"))
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right", "open(True)", "open the span", show=False),
-        Binding("left", "open(False)", "close the span", show=False),
-        Binding("space", "open", "open or close the span", show=False),
+        Binding("right,l", "open(True)", "open the span", id="flow.open"),
+        Binding("left,h", "open(False)", "close the span, or up to the one around it", id="flow.close"),
+        Binding("space", "open", "open or close the span", id="flow.toggle"),
         GO,
     ]
 

@@ -12,7 +12,7 @@ class HyperNodesPanel(Panel):
     """The tree of HyperNodes, with tiers and nodes."""
 
     TITLE = "HyperNodes"
-    KEY = "h"
+    KEY = "H"
     HELP = "the network topology as a tree: HyperNodes with their tiers and nodes"
 
     def view(self, moment: Moment) -> Table:

@@ -22,11 +22,12 @@ class LogPanel(Panel):
     """The lines at one -v level, around the present event."""
 
     TITLE = "Log"
-    KEY = "l"
+    KEY = "v"
     HELP = "the lines that the real scheduler would print at -v=3, 4 or 5, those of the present event marked"
+    FOOTER = (("log.level", "level"), ("panel.go", "go there"))
     BINDINGS: ClassVar[list[BindingType]] = [
         GO,
-        Binding("space", "louder", "the next -v level", show=False),
+        Binding("space", "louder", "the next -v level", id="log.level"),
     ]
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

@@ -29,8 +29,8 @@ class BreakpointScreen(ModalScreen[str]):
     """Closes with the words of a breakpoint; empty for none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "none"),
-        Binding("tab", "app.focus_next", "next field", show=False),
+        Binding("escape", "leave", "none", id="break-dialog.leave"),
+        Binding("tab", "app.focus_next", "next field", id="break-dialog.next"),
     ]
     DEFAULT_CSS = """
     BreakpointScreen { align: center middle; }

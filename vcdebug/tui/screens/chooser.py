@@ -1,7 +1,9 @@
-"""The chooser: bundled snapshots with what each shows, or a path."""
+"""The chooser: recent snapshots and bundled ones, found by typing; whatever else is typed or pasted is a path."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on
@@ -11,53 +13,106 @@ from textual.screen import Screen
 from textual.widgets import Input, Label
 
 from vcdebug.snapshot.bundled import bundled
+from vcdebug.tui.folders import short
+from vcdebug.tui.session_state import Recent
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.base import Column, Piece, Row, Table
+from vcdebug.views.base import Column, Piece, Row, Table, muted
 
-COLUMNS = (Column("snapshot"), Column("what it shows", flexible=True))
+COLUMNS = (Column("snapshot", flexible=True, least=24), Column("last opened"), Column("what is in it", flexible=True))
 
 
 class ChooserScreen(Screen[str]):
     """Closes with the name or path of a snapshot; empty when one would rather not."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", "leave"),
-        Binding("tab", "app.focus_next", "next", show=False),
+        Binding("escape", "leave", "clear what is typed, then leave", id="chooser.leave"),
+        Binding("down", "move(1)", "next snapshot", id="chooser.down"),
+        Binding("up", "move(-1)", "previous snapshot", id="chooser.up"),
+        Binding("pagedown", "page(1)", "page down", id="chooser.page-down"),
+        Binding("pageup", "page(-1)", "page up", id="chooser.page-up"),
     ]
     DEFAULT_CSS = """
     ChooserScreen { padding: 0 1; }
-    ChooserScreen #title { text-style: bold; padding: 0 0 1 0; }
+    ChooserScreen #title { text-style: bold; }
+    ChooserScreen #failure { color: $text-error; text-style: bold; width: 100%; height: auto; display: none; }
+    ChooserScreen #failure.-shown { display: block; }
     ChooserScreen Input { border: round $border-blurred; height: 3; }
     ChooserScreen Input:focus { border: round $border; }
     ChooserScreen #keys { color: $text-muted; }
     """
 
+    def __init__(self, recent: Sequence[Recent] = (), failure: str = "") -> None:
+        super().__init__()
+        self.recent = tuple(recent)
+        self.failure = failure
+
     def compose(self) -> ComposeResult:
-        """The list, a line for a path, the keys."""
+        """A line to type in, the list, the keys."""
         yield Label("vcdebug: which cycle do you want to step through?", id="title")
+        yield Label(f"✗ {self.failure}", id="failure", markup=False, classes="-shown" if self.failure else "")
+        yield Input(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
         yield Grid(id="snapshots")
-        yield Input(placeholder="or the path of a folder, .tar.gz, .zip or file of manifests", id="path")
-        yield Label("Enter opens   Tab to the path   q leaves", id="keys")
+        yield Label("↑↓ choose   Enter opens   Esc leaves", id="keys")
 
     def on_mount(self) -> None:
         """Fill the list."""
-        rows = [Row(one.name, (Piece(one.name, "strong"), Piece(one.description))) for one in bundled()]
         grid = self.query_one(Grid)
-        grid.set_table(Table("Bundled snapshots", COLUMNS, rows))
-        grid.focus()
+        grid.can_focus = False
+        grid.cursor_without_focus = True
+        grid.set_table(Table("Snapshots", COLUMNS, [*self._rows()]))
+        self.set_focus(self.query_one(Input))
+
+    def _rows(self) -> Iterator[Row]:
+        for one in self.recent:
+            yield Row(one.path, (Piece(_name(one.path), "strong"), Piece(one.opened), Piece(one.about)))
+        known = {one.path for one in self.recent}
+        for snapshot in bundled():
+            if snapshot.name not in known and str(snapshot.path) not in known:
+                words = (Piece(snapshot.name, "strong"), muted("bundled"), Piece(snapshot.description))
+                yield Row(snapshot.name, words)
+
+    @on(Input.Changed)
+    def edited(self, event: Input.Changed) -> None:
+        """Keep what fits; a path fits nothing, and that is fine."""
+        grid = self.query_one(Grid)
+        found = grid.set_filter(event.value.strip())
+        opens = "Enter opens" if found else "Enter opens this path"
+        self.query_one("#keys", Label).update(f"↑↓ choose   {opens}   Esc {'clears' if event.value else 'leaves'}")
+
+    @on(Input.Submitted)
+    def entered(self, event: Input.Submitted) -> None:
+        """A path that is there, else the row under the cursor, else what is typed."""
+        typed = event.value.strip()
+        row = self.query_one(Grid).cursor_row
+        if typed and Path(typed).expanduser().exists():
+            self.dismiss(str(Path(typed).expanduser()))
+        elif row is not None:
+            self.dismiss(row.key)
+        elif typed:
+            self.dismiss(typed)
 
     @on(Grid.Opened)
     def chosen(self, event: Grid.Opened) -> None:
-        """A bundled one."""
+        """A second click."""
         event.stop()
         self.dismiss(event.row.key)
 
-    @on(Input.Submitted)
-    def typed(self, event: Input.Submitted) -> None:
-        """A path."""
-        if event.value.strip():
-            self.dismiss(event.value.strip())
+    def action_move(self, by: int) -> None:
+        """The next or previous snapshot."""
+        self.query_one(Grid).action_move(by)
+
+    def action_page(self, by: int) -> None:
+        """A screenful on or back."""
+        self.query_one(Grid).action_page(by)
 
     def action_leave(self) -> None:
-        """None of them."""
-        self.dismiss("")
+        """What is typed goes first."""
+        field = self.query_one(Input)
+        if field.value:
+            field.value = ""
+        else:
+            self.dismiss("")
+
+
+def _name(path: str) -> str:
+    return short(Path(path)) if "/" in path else path

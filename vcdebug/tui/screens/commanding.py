@@ -9,7 +9,7 @@ from textual import on, work
 from vcdebug.debugger.commands import Reply, execute
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import worker
-from vcdebug.tui.completion import completions
+from vcdebug.tui.completion import completer
 from vcdebug.tui.messages import RemoveBreakpoint, ToggleBreakpoint, WorkDone
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.screens.opens import OPENS
@@ -17,7 +17,7 @@ from vcdebug.tui.screens.reading import Reading
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import Header
-from vcdebug.tui.widgets.prompt import Mode, Prompt
+from vcdebug.tui.widgets.prompt import FIRST_ROW, Mode, Prompt, none
 from vcdebug.tui.widgets.status import Status
 from vcdebug.views.breaking import fitting_kind
 
@@ -46,9 +46,9 @@ class Commanding(Reading):
 
     def _open_prompt(self, mode: Mode) -> None:
         self._filtered = self.grid
-        words = completions(self.moment) if mode == "command" else ()
+        complete = completer(self.moment) if mode == "command" else none
         text = self._filtered.filter_text if mode == "filter" else ""
-        self.query_one(Prompt).open(mode, text, words)
+        self.query_one(Prompt).open(mode, text, complete)
         self.query_one(Status).display = False
 
     def _filter(self, text: str) -> int:
@@ -74,13 +74,15 @@ class Commanding(Reading):
         if event.mode == "filter":
             shown = self._filter(event.text)
             self.say(f"{shown} rows; Esc shows all" if event.text else "")
+        elif event.mode == "goto" and event.text == FIRST_ROW:
+            self.grid.action_move_to(0)
         elif event.text.strip():
             self.run_command(f"goto {event.text}" if event.mode == "goto" else event.text)
 
     def _prompt_done(self) -> None:
         self.query_one(Status).display = True
         if self._filtered is not None:
-            self._filtered.focus()
+            self.set_focus(self._filtered)
 
     def run_command(self, text: str) -> None:
         """Run a command line and show what it came to."""

@@ -14,13 +14,13 @@ from vcdebug.tui import worker
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels import PANELS
-from vcdebug.tui.screens.keys import ALWAYS, FOOTER
 from vcdebug.tui.screens.lists import NARROW, RIGHT, Lists
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import ONE_LINE, Header
+from vcdebug.tui.widgets.hint import FirstKeys
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.tui.widgets.status import Key, Status
+from vcdebug.tui.widgets.status import Status
 from vcdebug.tui.widgets.timeline import Timeline
 
 
@@ -32,7 +32,7 @@ class Desk(Screen[str]):
         (NARROW, "-wide"),
         (ONE_LINE, "-very-wide"),
     ]
-    ALLOW_IN_MAXIMIZED_VIEW = "Header,Timeline,Status,Prompt"
+    ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Status,Prompt"
 
     moment: reactive[Moment | None] = reactive(None, always_update=True)
 
@@ -51,16 +51,14 @@ class Desk(Screen[str]):
             with Vertical(id="right"):
                 yield from (panels[name](id=name).data_bind(Desk.moment) for name in RIGHT)
         yield Timeline().data_bind(Desk.moment)
+        yield FirstKeys()
         yield Status()
         yield Prompt()
 
     def on_mount(self) -> None:
         """Start the replay; keys answer meanwhile."""
-        status = self.query_one(Status)
-        status.keys = tuple(Key(*key) for key in FOOTER)
-        status.always = tuple(Key(*key) for key in ALWAYS)
         self.query_one(Header).name_shown = self.start.name
-        self.query_one("#moment" if self.app.size.width < NARROW else "#flow").focus()
+        self.set_focus(self.query_one("#moment" if self.app.size.width < NARROW else "#flow"))
         self.replay()
 
     # The recording
@@ -68,6 +66,7 @@ class Desk(Screen[str]):
     @work(thread=True, exclusive=True)
     def replay(self) -> None:
         """Load and replay in a thread."""
+        self.before_replay()
         worker.run(self.start.source, self.post_message, self.start.ask_extender, self.start.complete)
 
     @on(Progress)
@@ -87,10 +86,17 @@ class Desk(Screen[str]):
         """Stand at the first event, or where the command line said."""
         self.driver = Driver(event.recording)
         try:
-            self.moment = self.start.apply(self.driver)
+            self.moment = self.begin(self.driver)
         except VcdebugError as error:
             self.moment = self.driver.moment()
             self.say(error.line(), error=True)
+
+    def before_replay(self) -> None:
+        """What is to be found out about the snapshot first; called in the worker's thread."""
+
+    def begin(self, driver: Driver) -> Moment:
+        """Where to stand first."""
+        return self.start.apply(driver)
 
     def say(self, text: str, *, error: bool = False) -> None:
         """A line in place of the keys, until the next one."""
@@ -120,4 +126,4 @@ class Desk(Screen[str]):
         panel = found.TITLE.lower()
         self.query_one(Lists).bring(panel)
         self.minimize()
-        self.query_one(f"#{panel}").focus()
+        self.set_focus(self.query_one(f"#{panel}"))

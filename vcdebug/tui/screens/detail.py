@@ -11,7 +11,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
+from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
+from vcdebug.tui.copying import Clipboard, copy_text
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.base import Table, plain
@@ -21,10 +23,10 @@ class DetailScreen(ModalScreen[Seq]):
     """Closes with the event to go to, or 0."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", "back"),
-        Binding("enter", "go", "go to the row's event"),
-        Binding("slash", "filter", "filter"),
-        Binding("y", "copy", "copy all of it"),
+        Binding("escape,q", "leave", "back", id="page.leave"),
+        Binding("enter", "go", "go to the row's event", id="page.go"),
+        Binding("slash", "filter", "filter", id="page.filter"),
+        Binding("y", "copy", "copy all of it", id="page.copy"),
     ]
     DEFAULT_CSS = """
     DetailScreen { align: center middle; }
@@ -33,20 +35,21 @@ class DetailScreen(ModalScreen[Seq]):
         border: round $border; background: $surface; padding: 0 1;
     }
     DetailScreen Grid { height: auto; max-height: 100%; }
-    DetailScreen Label { dock: bottom; width: 100%; height: 1; text-style: dim; }
+    DetailScreen #keys { dock: bottom; width: 100%; height: 1; text-style: dim; }
     DetailScreen Prompt { dock: bottom; width: 100%; }
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, clipboard: Clipboard = "auto") -> None:
         super().__init__()
         self.table = table
+        self.clipboard = clipboard
 
     def compose(self) -> ComposeResult:
         """The table in a frame, with the keys below."""
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="detail")
-            yield Label(self._keys(), markup=False)
+            yield Label(self._keys(), id="keys", markup=False)
             yield Prompt()
 
     def _keys(self) -> str:
@@ -57,7 +60,7 @@ class DetailScreen(ModalScreen[Seq]):
         """Show it."""
         grid = self.query_one(Grid)
         grid.set_table(self.table)
-        grid.focus()
+        self.set_focus(grid)
 
     def action_leave(self) -> None:
         """Back to where one was."""
@@ -86,16 +89,19 @@ class DetailScreen(ModalScreen[Seq]):
         grid = self.query_one(Grid)
         grid.set_filter(event.text)
         if isinstance(event, Prompt.Entered):
-            grid.focus()
+            self.set_focus(grid)
 
     @on(Prompt.Closed)
     def unfiltered(self) -> None:
         """Show all rows again."""
         grid = self.query_one(Grid)
         grid.set_filter("")
-        grid.focus()
+        self.set_focus(grid)
 
     def action_copy(self) -> None:
         """The whole table as text."""
-        self.app.copy_to_clipboard(plain(self.table))
-        self.query_one(Label).update("copied through the terminal (OSC 52)")
+        try:
+            said = f"copied {copy_text(self.app, plain(self.table), self.clipboard)}"
+        except VcdebugError as error:
+            said = f"✗ {error.line()}"
+        self.query_one("#keys", Label).update(said)

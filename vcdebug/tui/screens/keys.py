@@ -1,69 +1,115 @@
-"""The main screen's keys: both families, letters for people and function keys for habits."""
+"""The main screen's keys: both families, letters for people and function keys for habits; each has an id."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.binding import Binding, BindingType
 
 from vcdebug.tui.panels import PANELS
+from vcdebug.tui.widgets.status import Key
+
+if TYPE_CHECKING:
+    from textual.screen import ActiveBinding
 
 KEYS: list[BindingType] = [
-    Binding("n,f10", "step('over')", "over: the next event or span on this level"),
-    Binding("s,f11", "step('into')", "into: the next event, however deep"),
-    Binding("f,shift+f11,f23", "step('out')", "out: what follows the enclosing span"),
-    Binding("c,f5", "step('continue')", "continue: to the next breakpoint, else the end"),
-    Binding("N,shift+f10,f22", "step('over', True)", "over, backwards", show=False),
-    Binding("S,ctrl+f11", "step('into', True)", "into, backwards: the previous event", show=False),
+    Binding("n,f10", "step('over')", "over: the next event or span on this level", id="over"),
+    Binding("s,f11", "step('into')", "into: the next event, however deep", id="into"),
+    Binding("f,r,shift+f11,f23", "step('out')", "out: what follows the enclosing span", id="out"),
+    Binding("c,f5", "step('continue')", "continue: to the next breakpoint, else the end", id="continue"),
+    Binding("N,shift+f10,f22", "step('over', True)", "over, backwards", id="back-over"),
+    Binding("S,ctrl+f11", "step('into', True)", "into, backwards: the previous event", id="back-into"),
     Binding(
-        "F,ctrl+shift+f11,ctrl+f23",
+        "F,R,u,ctrl+shift+f11,ctrl+f23",
         "step('out', True)",
-        "out, backwards: the beginning of the enclosing span",
-        show=False,
+        "out, backwards: up to the beginning of the enclosing span",
+        id="back-out",
     ),
     Binding(
         "C,shift+f5,f17",
         "step('continue', True)",
         "continue, backwards: to the previous breakpoint, else the start",
-        show=False,
+        id="back-continue",
     ),
-    Binding("b,f9", "breakpoint", "set a breakpoint"),
-    Binding("question_mark,f1", "help", "this help"),
-    Binding("colon", "command", "type a command"),
-    Binding("slash", "filter", "filter the table that has the focus: an expression, ! before it for the others"),
-    Binding("e", "explain", "explain why the job under the cursor, or the present one, waits"),
-    Binding("g,ctrl+g", "goto", "go to an event by number"),
-    Binding("minus", "last_position", "back to where the last jump began"),
-    Binding("t", "run_to_cursor", "go to the event of the row under the cursor"),
-    Binding("right_square_bracket", "about(False)", "next event about the row's job, task, node or queue", show=False),
-    Binding("left_square_bracket", "about(True)", "previous event about it", show=False),
-    Binding("tab", "app.focus_next", "next panel", show=False),
-    Binding("shift+tab", "app.focus_previous", "previous panel", show=False),
-    *(Binding(panel.KEY, f"panel('{panel.KEY}')", f"panel {panel.TITLE}", show=False) for panel in PANELS),
-    Binding("z", "zoom", "the panel alone, or all of them again"),
-    Binding("y", "copy", "copy the cell"),
-    Binding("Y", "copy(True)", "copy the panel", show=False),
-    Binding("o", "open", "open another snapshot", show=False),
-    Binding("escape", "back", "back: filter off, zoom off, message off", show=False),
-    Binding("q", "quit", "quit"),
+    Binding("d", "down", "down again: undoes the last way up (u, F), else into", id="down"),
+    Binding("b,f9", "breakpoint", "set a breakpoint", id="break"),
+    Binding("question_mark,f1", "help", "this help", id="help"),
+    Binding("colon", "command", "type a command", id="command"),
+    Binding("ctrl+p", "palette", "everything by name: commands, panels, jobs", id="palette"),
+    Binding(
+        "slash", "filter", "filter the table that has the focus: an expression, ! the others, ~ fuzzy", id="filter"
+    ),
+    Binding("e", "explain", "explain why the job under the cursor, or the present one, waits", id="explain"),
+    Binding("g,ctrl+g", "goto", "go to an event by number; g once more: to the first row", id="goto"),
+    Binding("minus", "last_position", "back to where the last jump began", id="last"),
+    Binding("t", "run_to_cursor", "go to the event of the row under the cursor", id="to-row"),
+    Binding("right_square_bracket", "about(False)", "next event about the row's job, task, node or queue", id="about"),
+    Binding("left_square_bracket", "about(True)", "previous event about it", id="back-about"),
+    Binding("tab", "app.focus_next", "next panel", id="next-panel"),
+    Binding("shift+tab", "app.focus_previous", "previous panel", id="previous-panel"),
+    *(
+        Binding(panel.KEY, f"panel('{panel.KEY}')", f"panel {panel.TITLE}", id=f"panel-{panel.TITLE.lower()}")
+        for panel in PANELS
+    ),
+    Binding("z", "zoom", "the panel alone, or all of them again", id="zoom"),
+    Binding("y", "copy", "copy: cell, row, panel, equation, command line", id="copy"),
+    Binding("Y", "copy_panel", "copy the panel", id="copy-panel"),
+    Binding("o", "open", "open another snapshot", id="open"),
+    Binding("escape", "back", "one step back: message, zoom, filter, order", id="back"),
+    Binding("q", "quit", "quit", id="quit"),
 ]
 """F17, F22, F23 and Ctrl+F23 are what many terminals send for Shift+F5, Shift+F10, Shift+F11 and Ctrl+Shift+F11."""
 
+
+class Hint(NamedTuple):
+    """One entry of the footer: the bindings that it stands for, and what they do in a word."""
+
+    ids: tuple[str, ...]
+    does: str
+
+
 FOOTER = (
-    ("n", "over"),
-    ("s", "into"),
-    ("f", "out"),
-    ("c", "continue"),
-    ("N S F C", "back"),
-    ("b", "break"),
-    (":", "command"),
-    ("/", "filter"),
-    ("e", "explain"),
-    ("g", "go to"),
-    ("-", "last position"),
-    ("t", "to row"),
-    ("z", "zoom"),
-    ("y", "copy"),
-    ("Tab", "panel"),
-    (" ".join(panel.KEY for panel in PANELS), "panels"),
+    Hint(("over",), "over"),
+    Hint(("into",), "into"),
+    Hint(("out",), "out"),
+    Hint(("continue",), "continue"),
+    Hint(("back-over", "back-into", "back-out", "back-continue"), "back"),
+    Hint(("break",), "break"),
+    Hint(("command",), "command"),
+    Hint(("filter",), "filter"),
+    Hint(("explain",), "explain"),
+    Hint(("goto",), "go to"),
+    Hint(("last",), "last position"),
+    Hint(("to-row",), "to row"),
+    Hint(("zoom",), "zoom"),
+    Hint(("copy",), "copy"),
+    Hint(("next-panel",), "panel"),
+    Hint(("palette",), "palette"),
+    Hint(tuple(f"panel-{panel.TITLE.lower()}" for panel in PANELS), "panels"),
+    Hint(("open",), "open"),
 )
-ALWAYS = (("?", "help"), ("q", "quit"))
+"""What the last line says, the most wanted first: it shows as many as fit."""
+ALWAYS = (Hint(("help",), "help"), Hint(("quit",), "quit"))
 """The last keys of the footer, for which there is always room."""
+WITHOUT_RECORDING = ("command", "next-panel", "open", "help", "quit")
+"""What has a meaning while the replay runs."""
+
+
+def in_force(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]:
+    """The keys of each binding id that work at the focus."""
+    keys: dict[str, list[str]] = {}
+    for key, found in active.items():
+        if found.binding.id is not None and found.enabled:
+            keys.setdefault(found.binding.id, []).append(key)
+    return keys
+
+
+def entries(hints: tuple[Hint, ...], keys: Mapping[str, list[str]]) -> Iterator[Key]:
+    """The hints of which a key works here, each binding by its first key."""
+    from vcdebug.tui.keymap import key_name
+
+    for hint in hints:
+        shown = [key_name(keys[name][0]) for name in hint.ids if keys.get(name)]
+        if shown:
+            yield Key(" ".join(shown), hint.does)

@@ -59,7 +59,7 @@ class Lists(Vertical):
         """A tab was clicked."""
         event.stop()
         self.bring(event.panel)
-        self.query_one(f"#{event.panel}").focus()
+        self.screen.set_focus(self.query_one(f"#{event.panel}"))
 
     def _arrange(self) -> None:
         narrow = self.app.size.width < NARROW

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from vcdebug.tui.screens.commanding import Commanding
+from vcdebug.tui.screens.habits import Habits
 from vcdebug.tui.screens.keys import KEYS
 
 
-class MainScreen(Commanding):
+class MainScreen(Habits):
     """Closes with the name of another snapshot to open, or an empty text for the chooser."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS

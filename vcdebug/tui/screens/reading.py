@@ -6,15 +6,13 @@ from textual import on
 
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
-from vcdebug.tui.copying import copy_text
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.help import help_table
-from vcdebug.tui.screens.keys import KEYS
 from vcdebug.tui.screens.moving import Moving
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.status import Status
-from vcdebug.views.base import Table, plain
+from vcdebug.views.base import Table
 from vcdebug.views.detail import cell_detail, subject_detail
 from vcdebug.views.pending import explanation, job_at
 
@@ -30,7 +28,11 @@ class Reading(Moving):
 
     def action_help(self) -> None:
         """Keys, commands and kinds of breakpoints."""
-        self.open_detail(help_table(KEYS))
+        self.open_detail(self.help_page())
+
+    def help_page(self) -> Table:
+        """The help, with the keys in force."""
+        return help_table({})
 
     def open_detail(self, table: Table) -> None:
         """Show a table over the screen; it closes with an event to go to."""
@@ -62,16 +64,6 @@ class Reading(Moving):
         except VcdebugError as error:
             self.say(error.line(), error=True)
 
-    def action_copy(self, whole: bool = False) -> None:
-        """Copy the cell under the cursor, or the whole panel."""
-        grid = self.grid
-        row = grid.cursor_row
-        if whole or row is None:
-            text, what = plain(grid.table), "the panel"
-        else:
-            text, what = row.cells[min(grid.cursor_column, len(row.cells) - 1)].text.strip(), "the cell"
-        self.say(f"copied {what} {copy_text(self.app, text)}")
-
     def action_zoom(self) -> None:
         """The focused panel alone, or all of them again."""
         if self.maximized is None:
@@ -80,10 +72,13 @@ class Reading(Moving):
             self.minimize()
 
     def action_back(self) -> None:
-        """One step back: the message, the zoom, the filter."""
+        """One step back: message, zoom, filter, order."""
+        grid = self.grid
         if self.query_one(Status).message:
             self.say("")
         elif self.maximized is not None:
             self.minimize()
-        elif self.grid.filter_text:
-            self.grid.set_filter("")
+        elif grid.filter_text:
+            grid.set_filter("")
+        elif grid.shown.order is not None:
+            grid.set_order(None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,9 +17,13 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vcdebug.tui.widgets.layout import GAP, GUTTER, Placed, lay_out, pad
-from vcdebug.views.base import HERE, Row, Table, position_of
+from vcdebug.tui.widgets.ordering import Order, next_order
+from vcdebug.tui.widgets.rows import Shown
+from vcdebug.views.base import HERE, Row, Table
 
 CURSOR = "›"
+PAUSE = 0.005
+"""Seconds for keys between two slices of work."""
 STYLES = ("title", "strong", "muted", "good", "bad", "warn", "accent", "here")
 
 
@@ -45,15 +49,16 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     Grid .grid--cell { text-style: underline; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "move(1)", "next row", show=False),
-        Binding("up,k", "move(-1)", "previous row", show=False),
-        Binding("pagedown,ctrl+d", "page(1)", "page down", show=False),
-        Binding("pageup,ctrl+u", "page(-1)", "page up", show=False),
-        Binding("home", "move_to(0)", "first row", show=False),
-        Binding("end", "move_to(-1)", "last row", show=False),
-        Binding("right", "column(1)", "next column", show=False),
-        Binding("left", "column(-1)", "previous column", show=False),
-        Binding("enter", "open_cell", "whole cell", show=False),
+        Binding("down,j", "move(1)", "next row", id="table.down"),
+        Binding("up,k", "move(-1)", "previous row", id="table.up"),
+        Binding("pagedown,ctrl+d", "page(1)", "page down", id="table.page-down"),
+        Binding("pageup,ctrl+u", "page(-1)", "page up", id="table.page-up"),
+        Binding("home", "move_to(0)", "first row", id="table.first"),
+        Binding("end,G", "move_to(-1)", "last row", id="table.last"),
+        Binding("right,l", "column(1)", "next column", id="table.right"),
+        Binding("left,h", "column(-1)", "previous column", id="table.left"),
+        Binding("enter", "open_cell", "the whole cell; in the first column all about the row", id="table.open"),
+        Binding("comma", "sort", "sort by the cursor's column: up, down, as it was", id="table.sort"),
     ]
 
     cursor: reactive[int] = reactive(0, always_update=True)
@@ -71,11 +76,16 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     class Moved(Message):
         """The cursor stands on another row."""
 
+    class Filtered(Message):
+        """More rows have been looked at."""
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.table = Table("")
-        self.filter_text = ""
-        self._shown: Sequence[int] = range(0)
+        self.shown = Shown()
+        self.cursor_without_focus = False
+        """Whether the cursor is seen while somebody types elsewhere."""
+        self._writing = False
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
@@ -84,10 +94,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def set_table(self, table: Table, *, follow: bool = True) -> None:
         """Show a table; the cursor stays on its row, or follows the present event's."""
-        kept = self.cursor_row.key if self.cursor_row is not None else ""
+        kept = self._kept()
         same = table.title == self.table.title
+        if [one.title for one in table.columns] != [one.title for one in self.table.columns]:
+            self.shown.order = None
         self.table = table
-        self._apply_filter()
+        self.shown.set_rows(table.rows)
+        self._take()
         wanted = table.current or table.sought
         self.cursor = self._find(wanted if wanted and follow else kept if same else wanted)
         if not same:
@@ -95,13 +108,34 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.show_cursor()
 
     def set_filter(self, text: str) -> int:
-        """Keep the rows that match a regular expression, or with `!` before it those that do not."""
-        self.filter_text = text
-        kept = self.cursor_row.key if self.cursor_row is not None else ""
-        self._apply_filter()
-        self.cursor = self._find(kept)
-        self.show_cursor()
+        """Keep the rows that pass; says how many do, of what has been looked at until now."""
+        kept = self._kept()
+        self.shown.set_filter(text)
+        self._take()
+        self._back_to(kept)
         return len(self._rows)
+
+    def set_order(self, order: Order | None) -> None:
+        """Sort by a column, or show the rows as they came."""
+        kept = self._kept()
+        self.shown.set_order(order)
+        self._take()
+        self._back_to(kept)
+
+    @property
+    def filter_text(self) -> str:
+        """What the rows are filtered by."""
+        return self.shown.filter_text
+
+    @property
+    def filter_note(self) -> str:
+        """What there is to say about the filter."""
+        return self.shown.filter.note if self.shown.filter is not None else ""
+
+    @property
+    def writing(self) -> bool:
+        """Whether rows are still being looked at."""
+        return not self.shown.done
 
     @property
     def shown_rows(self) -> Sequence[Row]:
@@ -113,18 +147,33 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """The row under the cursor."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
 
-    def _apply_filter(self) -> None:
-        rows = self.table.rows
-        if not self.filter_text:
-            self._rows = rows
-        else:
-            matches = matcher(self.filter_text)
-            self._rows = [row for row in rows if matches(" ".join(cell.text for cell in row.cells))]
+    def _take(self) -> None:
+        """Lay the shown rows out; what has not been looked at yet follows between two keys."""
+        self._rows = self.shown.rows
         self._laid_out_for = -1
         self._relayout()
+        if not self._writing and not self.shown.done and self.is_mounted:
+            self._writing = True
+            self.set_timer(PAUSE, self._go_on)
+
+    def _go_on(self) -> None:
+        self._writing = False
+        kept = self._kept()
+        self.shown.go_on()
+        self._take()
+        if self.shown.done:
+            self._back_to(kept)
+        self.post_message(self.Filtered())
+
+    def _kept(self) -> str:
+        return self.cursor_row.key if self.cursor_row is not None else ""
+
+    def _back_to(self, key: str) -> None:
+        self.cursor = self._find(key)
+        self.show_cursor()
 
     def _find(self, key: str) -> int:
-        return max(position_of(self._rows, key), 0) if key else 0
+        return max(self.shown.position(key), 0) if key else 0
 
     # Geometry
 
@@ -133,13 +182,21 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if width <= 0 or width == self._laid_out_for:
             return
         self._laid_out_for = width
-        self._layout = lay_out(self.table, self._rows, width)
+        self._layout = lay_out(self._marked(), self._rows, width)
         self.virtual_size = Size(max(self._layout.width, width) if self._rows else width, self._layout.height)
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as the content has: lets `height: auto` work."""
-        return max(lay_out(self.table, self._rows, width).height, 1)
+        return max(lay_out(self._marked(), self._rows, width).height, 1)
+
+    def _marked(self) -> Table:
+        """The table, the head of the column that it is sorted by marked."""
+        order, columns = self.shown.order, self.table.columns
+        if order is None or order.column >= len(columns):
+            return self.table
+        head = replace(columns[order.column], title=f"{columns[order.column].title} {order.mark}".strip())
+        return replace(self.table, columns=(*columns[: order.column], head, *columns[order.column + 1 :]))
 
     def on_resize(self, event: events.Resize) -> None:
         """The width decides how text wraps."""
@@ -191,26 +248,31 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if placed.row < 0 and not placed.heads:
             return [Segment(piece.text, self._style(piece.style, base)) for piece in placed.cells]
         selected = placed.row >= 0 and placed.row == self.cursor
-        if selected and self.has_focus:
+        if selected and self.shows_cursor:
             base = base + self.get_component_rich_style("grid--cursor", partial=True)
         segments = [Segment(self._gutter(placed, selected=selected), self._style("here", base))]
         for index, (piece, width) in enumerate(zip(placed.cells, self._layout.widths, strict=True)):
             if index:
                 segments.append(Segment(" " * GAP, base))
             style = self._style(piece.style, base)
-            if selected and index == self.cursor_column and self.has_focus and len(placed.cells) > 1:
+            if selected and index == self.cursor_column and self.shows_cursor and len(placed.cells) > 1:
                 style = style + self.get_component_rich_style("grid--cell", partial=True)
             segments.append(Segment(pad(piece.text, width, right=self.table.columns[index].right), style))
         rest = self.scrollable_content_region.width - self._layout.width
-        if selected and self.has_focus and rest > 0:
+        if selected and self.shows_cursor and rest > 0:
             segments.append(Segment(" " * rest, base))
         return segments
+
+    @property
+    def shows_cursor(self) -> bool:
+        """Whether the cursor is drawn."""
+        return self.has_focus or self.cursor_without_focus
 
     def _gutter(self, placed: Placed, *, selected: bool) -> str:
         if placed.row < 0 or not placed.first:
             return " " * GUTTER
         here = bool(self.table.current) and self._rows[placed.row].key == self.table.current
-        return f"{CURSOR if selected and self.has_focus else ' '}{HERE if here else ' '}"
+        return f"{CURSOR if selected and self.shows_cursor else ' '}{HERE if here else ' '}"
 
     def _style(self, name: str, base: RichStyle) -> RichStyle:
         return base + self.get_component_rich_style(f"grid--{name}", partial=True) if name else base
@@ -259,6 +321,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.cursor_column = min(max(self.cursor_column + by, 0), len(self.table.columns) - 1)
             self.show_cursor()
 
+    def action_sort(self) -> None:
+        """Sort by the column of the cursor; again, the other way round; once more, as it was."""
+        if self.table.columns and self.table.rows:
+            self.set_order(next_order(self.shown.order, min(self.cursor_column, len(self.table.columns) - 1)))
+            self.post_message(self.Filtered())
+
     def action_open_cell(self) -> None:
         """Show the whole cell."""
         if self.cursor_row is not None:
@@ -285,13 +353,3 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         widths = self._layout.widths
         ends = [GUTTER + sum(widths[: i + 1]) + GAP * i for i in range(len(widths)) if widths[i]]
         return len([end for end in ends if end > edge])
-
-
-def matcher(text: str) -> Callable[[str], bool]:
-    """A predicate on a row's text; an unfinished expression is taken literally."""
-    inverse, body = text.startswith("!"), text.removeprefix("!")
-    try:
-        pattern = re.compile(body, re.IGNORECASE)
-    except re.error:
-        pattern = re.compile(re.escape(body), re.IGNORECASE)
-    return lambda entry: bool(pattern.search(entry)) != inverse

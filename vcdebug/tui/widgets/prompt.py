@@ -1,36 +1,84 @@
-"""The line to type in: commands, filters and event numbers, each with its own history."""
+"""The line to type in: commands, filters and event numbers, each with its own history and completion."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
-from textual import on
+from rich.text import Text
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.suggester import SuggestFromList
+from textual.suggester import Suggester
 from textual.widgets import Input, Label
 
 Mode = Literal["command", "filter", "goto"]
+Complete = Callable[[str], list[str]]
+"""The lines that the beginning of one can become."""
 SIGNS: dict[Mode, str] = {"command": ":", "filter": "/", "goto": "event "}
+FIRST_ROW = "g"
+REMEMBERED = 200
+OFFERED = 40
+"""Completions shown at most."""
 
 
-class Prompt(Horizontal):
+def none(_: str) -> list[str]:
+    """Nothing completes a line."""
+    return []
+
+
+class Completing(Suggester):
+    """Shows the first completion behind the cursor."""
+
+    def __init__(self, complete: Complete) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self.complete = complete
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The first line that begins with what is typed."""
+        return next((line for line in self.complete(value) if line.startswith(value)), None)
+
+
+class Line(Input, inherit_bindings=False):
+    """What is typed. Enter and Esc close it at once, so that keys of the same burst behind them reach the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding for binding in Input.BINDINGS if isinstance(binding, Binding) and binding.key not in ("enter", "ctrl+d")
+    ]
+    closed = True
+
+    async def _on_key(self, event: events.Key) -> None:
+        prompt = self.query_ancestor(Prompt)
+        action = None if self.closed else prompt.leaving.get(event.key)
+        if self.closed or action is not None:
+            event.prevent_default()
+        if action is not None:
+            event.stop()
+            action()
+
+
+class Prompt(Vertical):
     """Takes the place of the status line while it is open."""
 
     DEFAULT_CSS = """
-    Prompt { height: 1; display: none; padding: 0 1; }
+    Prompt { height: auto; display: none; }
     Prompt.-open { display: block; }
-    Prompt Label { width: auto; text-style: bold; }
-    Prompt Input { width: 1fr; border: none; height: 1; padding: 0; background: $background; }
-    Prompt Input:focus { border: none; }
+    Prompt Horizontal { height: 1; padding: 0 1; }
+    Prompt #sign { width: auto; text-style: bold; }
+    Prompt #offers { width: 100%; height: 1; padding: 0 1; color: $text-muted; display: none; }
+    Prompt.-offers #offers { display: block; }
+    Prompt Line { width: 1fr; border: none; height: 1; padding: 0; background: $background; }
+    Prompt Line:focus { border: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "history(-1)", "earlier line", show=False),
-        Binding("down", "history(1)", "later line", show=False),
-        Binding("escape", "cancel", "close the line", show=False),
+        Binding("enter", "enter", "do it", id="line.enter"),
+        Binding("escape", "cancel", "close the line", id="line.close"),
+        Binding("up", "history(-1)", "earlier line", id="line.earlier"),
+        Binding("down", "history(1)", "later line", id="line.later"),
+        Binding("tab", "complete(1)", "complete; again, the next completion", id="line.complete"),
+        Binding("shift+tab", "complete(-1)", "the completion before", id="line.complete-back"),
     ]
 
     class Entered(Message):
@@ -59,47 +107,85 @@ class Prompt(Horizontal):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.mode: Mode = "command"
-        self._history: dict[Mode, list[str]] = {"command": [], "filter": [], "goto": []}
+        self.history: dict[Mode, list[str]] = {"command": [], "filter": [], "goto": []}
         self._at = 0
+        self._complete: Complete = none
+        self._offers: list[str] = []
+        self._offer = -1
+        self.leaving: dict[str, Callable[[], None]] = {}
+        """The keys that close the line, and what they do."""
 
     def compose(self) -> ComposeResult:
-        """A sign and an input."""
-        yield Label(":")
-        yield Input(compact=True)
+        """The completions above, a sign and a line below."""
+        yield Label("", id="offers", markup=False)
+        with Horizontal():
+            yield Label(":", id="sign")
+            yield Line(compact=True)
 
-    def open(self, mode: Mode, text: str = "", words: Iterable[str] = ()) -> None:
-        """Show the line; `words` complete what is typed."""
+    def remember(self, history: Mapping[str, list[str]]) -> None:
+        """The lines of earlier sessions."""
+        for mode, lines in self.history.items():
+            lines[:0] = history.get(mode, [])
+
+    def open(self, mode: Mode, text: str = "", complete: Complete = none) -> None:
+        """Show the line and give it the focus."""
         self.mode = mode
-        self._at = len(self._history[mode])
-        self.query_one(Label).update(SIGNS[mode])
-        field = self.query_one(Input)
-        field.suggester = SuggestFromList(list(words), case_sensitive=True)
-        with field.prevent(Input.Changed):
-            field.value = text
-        field.cursor_position = len(text)
+        self._at = len(self.history[mode])
+        self._complete = complete
+        self._offer_none()
+        self.query_one("#sign", Label).update(SIGNS[mode])
+        field = self.query_one(Line)
+        field.suggester = Completing(complete)
+        field.closed = False
+        self._put(text)
         self.add_class("-open")
-        field.focus()
+        self.screen.set_focus(field)
+        ends = {"line.enter": self.action_enter, "line.close": self.action_cancel}
+        active = self.screen.active_bindings.items()
+        self.leaving = {key: ends[found.binding.id] for key, found in active if found.binding.id in ends}
+
+    def start_with(self, text: str) -> None:
+        """Put the beginning of a line in."""
+        self._put(text)
 
     def close(self) -> None:
         """Hide the line."""
+        self.query_one(Line).closed = True
+        self._offer_none()
         self.remove_class("-open")
 
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody types."""
+        return self.has_class("-open")
+
     @on(Input.Submitted)
-    def entered(self, event: Input.Submitted) -> None:
-        """Remember the line and hand it on."""
+    def submitted(self, event: Input.Submitted) -> None:
+        """Enter is this line's own key."""
         event.stop()
-        history = self._history[self.mode]
-        if event.value and (not history or history[-1] != event.value):
-            history.append(event.value)
-        self.close()
-        self.post_message(self.Entered(self.mode, event.value))
 
     @on(Input.Changed)
     def edited(self, event: Input.Changed) -> None:
-        """Hand every state of the line on."""
+        """Hand every state of the line on; `g` alone is no event but the first row."""
         event.stop()
-        if self.has_class("-open"):
+        if not self.is_open:
+            return
+        self._offer_none()
+        if self.mode == "goto" and event.value == FIRST_ROW:
+            self.action_enter()
+        else:
             self.post_message(self.Edited(self.mode, event.value))
+
+    def action_enter(self) -> None:
+        """Remember the line and hand it on."""
+        if not self.is_open:
+            return
+        text, history = self.query_one(Line).value, self.history[self.mode]
+        if text and text != FIRST_ROW and (not history or history[-1] != text):
+            history.append(text)
+            del history[:-REMEMBERED]
+        self.close()
+        self.post_message(self.Entered(self.mode, text))
 
     def action_cancel(self) -> None:
         """Leave without entering."""
@@ -108,8 +194,40 @@ class Prompt(Horizontal):
 
     def action_history(self, by: int) -> None:
         """An earlier or later line of the same kind."""
-        history = self._history[self.mode]
+        history = self.history[self.mode]
         self._at = min(max(self._at + by, 0), len(history))
-        field = self.query_one(Input)
-        field.value = history[self._at] if self._at < len(history) else ""
-        field.cursor_position = len(field.value)
+        self.query_one(Line).value = history[self._at] if self._at < len(history) else ""
+        self.query_one(Line).action_end()
+
+    def action_complete(self, by: int) -> None:
+        """The next completion; the only one is taken at once."""
+        if self._offer < 0:
+            self._offers = self._complete(self.query_one(Line).value)[:OFFERED]
+        if not self._offers:
+            return
+        self._offer = (self._offer + by) % len(self._offers) if self._offer >= 0 or by > 0 else len(self._offers) - 1
+        self._put(self._offers[self._offer])
+        self._show_offers()
+
+    def _put(self, text: str) -> None:
+        """Put a text in without telling anybody."""
+        field = self.query_one(Line)
+        with field.prevent(Input.Changed):
+            field.value = text
+        field.cursor_position = len(text)
+
+    def _offer_none(self) -> None:
+        self._offers, self._offer = [], -1
+        self.remove_class("-offers")
+
+    def _show_offers(self) -> None:
+        if len(self._offers) < 2:
+            self._offer_none()
+            return
+        text = Text(no_wrap=True, overflow="ellipsis")
+        for index in range(self._offer, len(self._offers)):
+            word = self._offers[index].rpartition(" ")[2]
+            text.append(f"[{word}]" if index == self._offer else word, "bold reverse" if index == self._offer else "")
+            text.append("  ")
+        self.query_one("#offers", Label).update(text)
+        self.add_class("-offers")

@@ -1,0 +1,97 @@
+"""What is typed after / and what sorting does, on rows of text."""
+
+import pytest
+
+from vcdebug.tui.widgets.filtering import NO_EXPRESSION, parse_filter
+from vcdebug.tui.widgets.ordering import Order, next_order, ordered
+from vcdebug.tui.widgets.rows import Shown
+from vcdebug.views.base import OnDemand, Piece, Row
+
+ROWS = ["node-01\tready\t4Gi", "node-02\tNotReady\t12Gi", "gpu-10\tready\t500Mi", "gpu-2\tready\t–", "a(b\tx.y\t1 906"]
+
+
+def shown(text: str) -> list[str]:
+    shown = Shown()
+    shown.set_rows([Row(row.split("\t")[0], tuple(map(Piece, row.split("\t")))) for row in ROWS])
+    shown.set_filter(text)
+    return [row.key for row in shown.rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("gpu", ["gpu-10", "gpu-2"]),
+        ("GPU", []),
+        ("notready", ["node-02"]),
+        ("NotReady", ["node-02"]),
+        ("ready", ["node-01", "node-02", "gpu-10", "gpu-2"]),
+        ("!ready", ["a(b"]),
+        ("^gpu.*ready", ["gpu-10", "gpu-2"]),
+        (r"node-\d+ ready", ["node-01"]),
+        (r"\S02", ["node-02"]),
+        ("node-01 ready", ["node-01"]),
+        ("(", ["a(b"]),
+        ("!(", ["node-01", "node-02", "gpu-10", "gpu-2"]),
+        ("x.y", ["a(b"]),
+        ("~g2", ["gpu-2"]),
+        ("~nd2", ["node-02"]),
+        ("-f gp10", ["gpu-10"]),
+        ("!~g", ["a(b"]),
+        ("", ["node-01", "node-02", "gpu-10", "gpu-2", "a(b"]),
+    ],
+)
+def test_a_filter_keeps(text: str, keys: list[str]) -> None:
+    assert keys == shown(text)
+
+
+def test_an_expression_that_is_none_says_so() -> None:
+    assert (NO_EXPRESSION, "") == (parse_filter("(").note, parse_filter("(a)").note)
+
+
+@pytest.mark.parametrize("typed", ["node-01", "~nd1", "!gpu", "no|gp", "Not", "(b"])
+def test_typing_on_gives_what_typing_at_once_gives(typed: str) -> None:
+    rows = [Row(row.split("\t")[0], tuple(map(Piece, row.split("\t")))) for row in ROWS]
+    letters, at_once = Shown(), Shown()
+    for part in (letters, at_once):
+        part.set_rows(rows)
+    for end in range(1, len(typed) + 1):
+        letters.set_filter(typed[:end])
+    at_once.set_filter(typed)
+    assert [row.key for row in at_once.rows] == [row.key for row in letters.rows]
+
+
+def test_figures_sort_by_size_names_by_their_numbers_and_what_is_missing_comes_last() -> None:
+    amounts = ["12Gi", "500Mi", "–", "4Gi", "1 906", "3/4", "2"]
+    by_amount = ordered(range(len(amounts)), amounts.__getitem__, descending=False)
+    assert ["2", "3/4", "1 906", "500Mi", "4Gi", "12Gi", "–"] == [amounts[index] for index in by_amount]
+    downwards = ordered(range(len(amounts)), amounts.__getitem__, descending=True)
+    assert ["12Gi", "4Gi", "500Mi", "1 906", "3/4", "2", "–"] == [amounts[index] for index in downwards]
+    names = ["node-10", "node-9", "Node-1", "✗ node-2"]
+    by_name = ordered(range(len(names)), names.__getitem__, descending=False)
+    assert ["Node-1", "✗ node-2", "node-9", "node-10"] == [names[index] for index in by_name]
+
+
+def test_the_order_goes_up_then_down_then_as_it_was() -> None:
+    up = next_order(None, 2)
+    assert Order(2) == up
+    down = next_order(up, 2)
+    assert Order(2, descending=True) == down
+    assert next_order(down, 2) is None
+    assert Order(1) == next_order(down, 1)
+
+
+def test_a_large_table_is_looked_at_bit_by_bit_and_keeps_no_row_for_it() -> None:
+    kept: list[int] = []
+    rows = OnDemand([str(i) for i in range(50_000)], lambda i: Row(str(i), (Piece(f"node-{i:05}"),)))
+    part = Shown()
+    part.set_rows(rows)
+    part.set_filter("99")
+    assert not part.done
+    while not part.done:
+        part.go_on()
+        kept.append(len(part.rows))
+    assert sorted(kept) == kept
+    assert [i for i in range(50_000) if "99" in f"{i:05}"] == [int(row.key) for row in part.rows]
+    part.set_order(Order(0, descending=True))
+    assert "49999" == part.rows[0].key
+    assert 0 == part.position("49999")

@@ -1,0 +1,131 @@
+"""The configuration file: keys, theme, mouse and clipboard. Whatever is wrong in it, the program starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import yaml
+
+from vcdebug.errors import ConfigError
+from vcdebug.tui.copying import CLIPBOARDS, Clipboard
+from vcdebug.tui.folders import config_file, short
+from vcdebug.tui.keymap import Line, checked, scopes
+from vcdebug.tui.keynames import key_name
+from vcdebug.tui.themes import DARK, THEMES
+
+Word = TypeVar("Word", bound=str)
+SETTINGS: Final = ("theme", "mouse", "clipboard", "keys")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the program looks and listens."""
+
+    theme: str = DARK
+    mouse: bool = True
+    clipboard: Clipboard = "auto"
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys by the id of a binding, where they are not the usual ones."""
+    problems: tuple[str, ...] = ()
+    """One line for each thing in the file that has no effect."""
+
+    def with_flags(self, *, theme: str | None = None, mouse: bool | None = None) -> Settings:
+        """What the command line says goes before the file."""
+        return replace(self, theme=theme or self.theme, mouse=self.mouse if mouse is None else mouse)
+
+
+def read_settings(path: Path | None = None) -> Settings:
+    """The settings of a file, by default the one of the person who runs the program, if there is one."""
+    wanted = config_file() if path is None else path
+    if not wanted.exists():
+        if path is None:
+            return Settings()
+        raise ConfigError("no such file", "--print-config prints one to begin with", str(path))
+    try:
+        content = yaml.safe_load(wanted.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = str(getattr(error, "problem", None) or getattr(error, "strerror", None) or error).splitlines()[0]
+        mark = getattr(error, "problem_mark", None)
+        place = f"line {mark.line + 1}: " if mark is not None else ""
+        return Settings(problems=(f"{short(wanted)}: {place}{reason}; the usual settings hold",))
+    settings, lines = settings_of({} if content is None else content)
+    return replace(settings, problems=tuple(f"{short(wanted)}: {line}" for line in lines))
+
+
+def settings_of(content: Any) -> tuple[Settings, list[Line]]:
+    """The settings that a file's content makes, and what is wrong with it."""
+    if not isinstance(content, dict):
+        return Settings(), [Line("the file", "is no mapping of settings", "the usual ones hold")]
+    lines = [
+        Line(str(name), "no setting of this name", f"ignored; there are {', '.join(SETTINGS)}")
+        for name in content
+        if name not in SETTINGS
+    ]
+    usual = Settings()
+    theme = _one_of("theme", content.get("theme", usual.theme), tuple(THEMES), usual.theme, lines)
+    clipboard = _one_of("clipboard", content.get("clipboard", usual.clipboard), CLIPBOARDS, usual.clipboard, lines)
+    mouse = content.get("mouse", usual.mouse)
+    if not isinstance(mouse, bool):
+        lines.append(Line("mouse", f"{mouse!r} is neither on nor off", "it is on"))
+        mouse = usual.mouse
+    keys, wrong = checked(_written(content.get("keys"), lines))
+    return Settings(theme, mouse, clipboard, keys), [*lines, *wrong]
+
+
+def _one_of(name: str, value: object, known: tuple[Word, ...], usual: Word, lines: list[Line]) -> Word:
+    found = next((one for one in known if one == value), None)
+    if found is None:
+        lines.append(Line(name, f"{value!r} is none of {', '.join(known)}", f"it is {usual}"))
+    return usual if found is None else found
+
+
+def _written(keys: object, lines: list[Line]) -> dict[str, str]:
+    """Binding ids with their keys as text: `n,f10`, or a list of keys."""
+    if keys is None:
+        return {}
+    if not isinstance(keys, dict):
+        lines.append(Line("keys", "is no mapping of binding names to keys", "the usual keys hold"))
+        return {}
+    written: dict[str, str] = {}
+    for name, value in keys.items():
+        if isinstance(value, list):
+            written[str(name)] = ",".join("comma" if key == "," else str(key) for key in value)
+        elif isinstance(value, str | int) and not isinstance(value, bool):
+            written[str(name)] = "comma" if value == "," else str(value)
+        else:
+            lines.append(Line(f"keys.{name}", f"{value!r} is no key", "the usual ones hold"))
+    return written
+
+
+def example() -> str:
+    """A file with every setting and every binding as they are without one."""
+    lines = [
+        "# vcdebug's settings: what is left out is as written here.",
+        f"# The usual place is {short(config_file())}; --config names another one.",
+        "",
+        f"theme: {DARK}  # {', '.join(THEMES)}; NO_COLOR in the environment goes before it",
+        "mouse: on  # off leaves the mouse to the terminal; --no-mouse does the same",
+        f"clipboard: auto  # {', '.join(CLIPBOARDS)}; auto is the terminal (OSC 52) and a native tool, if there is one",
+        "",
+        "# Keys by the name of the binding: one key or several, 'n,f10'. Names of keys: a letter or sign, f1 to f24,",
+        "# enter, escape, space, tab, up, down, left, right, home, end, pageup, pagedown, delete, comma;",
+        "# with ctrl+, shift+ or alt+ before them.",
+        "keys:",
+    ]
+    seen: dict[str, None] = {}
+    for scope in scopes():
+        lines += [f"  # -- {scope.name}"] if scope.bindings else []
+        for binding in scope.bindings:
+            if binding.id and binding.id not in seen:
+                seen[binding.id] = None
+                lines.append(f"  # {binding.id}: {_yaml(binding.key)}  # {binding.description}")
+    return "\n".join(lines) + "\n"
+
+
+def _yaml(keys: str) -> str:
+    written = ",".join(key.strip() for key in keys.split(","))
+    shown = key_name(written)
+    return f'"{shown if len(shown) == 1 and shown.isascii() else written}"'

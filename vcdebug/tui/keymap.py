@@ -1,0 +1,144 @@
+"""All bindings by the place where they hold, and the keys that somebody has chosen for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from vcdebug.tui.keynames import key_name, textual_key
+from vcdebug.tui.panels import PANELS
+from vcdebug.tui.screens.breakpoint import BreakpointScreen
+from vcdebug.tui.screens.chooser import ChooserScreen
+from vcdebug.tui.screens.copy import CopyScreen
+from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.tui.screens.keys import KEYS
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.prompt import Prompt
+
+MAIN, TABLE = "main screen", "any table"
+OVERLAYS: Final[tuple[tuple[str, type[Screen[Any]]], ...]] = (
+    ("a page", DetailScreen),
+    ("breakpoint dialog", BreakpointScreen),
+    ("copy menu", CopyScreen),
+    ("chooser", ChooserScreen),
+)
+"""Screens that lie over the main one, or come before it."""
+
+
+class Scope(NamedTuple):
+    """Where bindings hold; inner places come before the ones around them."""
+
+    name: str
+    bindings: tuple[Binding, ...]
+    on_main: bool = False
+    """Whether the main screen's keys hold there too."""
+
+
+class Line(NamedTuple):
+    """Something wrong in a configuration file: what about, what is wrong, and what happens instead."""
+
+    about: str
+    problem: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.about}: {self.problem}; {self.effect}"
+
+
+def scopes() -> tuple[Scope, ...]:
+    """Every place with keys of its own."""
+    return (
+        Scope(MAIN, _bindings(KEYS), on_main=True),
+        Scope(TABLE, _bindings(Grid.BINDINGS), on_main=True),
+        *(Scope(panel.TITLE, _bindings(panel.__dict__.get("BINDINGS", ())), on_main=True) for panel in PANELS),
+        Scope("typing a line", _bindings(Prompt.BINDINGS)),
+        *(Scope(name, _bindings(screen.__dict__.get("BINDINGS", ()))) for name, screen in OVERLAYS),
+    )
+
+
+def by_id() -> dict[str, Binding]:
+    """Every binding by its id."""
+    return {binding.id: binding for scope in scopes() for binding in scope.bindings if binding.id}
+
+
+def keys_of(binding: Binding, chosen: Mapping[str, str]) -> list[str]:
+    """The keys in force for a binding."""
+    keys = chosen.get(binding.id or "", binding.key)
+    return [textual_key(key) or key.strip() for key in keys.split(",")]
+
+
+def checked(written: Mapping[str, str]) -> tuple[dict[str, str], list[Line]]:
+    """The keys that can be had as wished, and a line for each that cannot."""
+    known = by_id()
+    lines: list[Line] = []
+    chosen: dict[str, str] = {}
+    for name, keys in written.items():
+        if name not in known:
+            lines.append(Line(f"keys.{name}", "no binding of this name", "ignored; --print-config lists them"))
+            continue
+        good = [(key, textual_key(key)) for key in keys.split(",")]
+        lines += [Line(f"keys.{name}", f"no key {key.strip()!r}", "left out") for key, meant in good if meant is None]
+        chosen[name] = ",".join(dict.fromkeys(meant for _, meant in good if meant is not None))
+        if not chosen[name]:
+            del chosen[name]
+    return _without_collisions(chosen, known, lines)
+
+
+def _without_collisions(
+    chosen: dict[str, str], known: Mapping[str, Binding], lines: list[Line]
+) -> tuple[dict[str, str], list[Line]]:
+    """A chosen key that means something else in the same place already is given back; the later wish yields."""
+    while (found := _collision(chosen)) is not None:
+        name, key, other, where = found
+        del chosen[name]
+        kept = ", ".join(key_name(kept) for kept in keys_of(known[name], {}) if key_name(kept))
+        what = f"{key_name(key)} is already {other} ({where})"
+        lines.append(Line(f"keys.{name}", what, f"{name} keeps {kept}"))
+    return chosen, lines
+
+
+def _collision(chosen: Mapping[str, str]) -> tuple[str, str, str, str] | None:
+    """A chosen binding, its key, and what else the key means where both hold."""
+    places = scopes()
+    wished = list(chosen)
+    for name in reversed(wished):
+        homes = [scope for scope in places if any(binding.id == name for binding in scope.bindings)]
+        for home in homes:
+            for scope in (scope for scope in places if _meet(home, scope)):
+                for other in scope.bindings:
+                    shared = _shared(name, other, chosen)
+                    if shared is not None and wished.index(name) > _rank(other.id, wished):
+                        return name, shared, str(other.id), scope.name
+    return None
+
+
+def _rank(name: str | None, wished: list[str]) -> int:
+    """What nobody has touched was there first."""
+    return wished.index(name) if name in wished else -1
+
+
+def _shared(name: str, other: Binding, chosen: Mapping[str, str]) -> str | None:
+    if other.id == name:
+        return None
+    keys = keys_of(other, chosen)
+    return next((key for key in chosen[name].split(",") if key in keys), None)
+
+
+def _meet(one: Scope, other: Scope) -> bool:
+    """Whether the keys of both can be wanted at one focus."""
+    if one.name == other.name or TABLE in (one.name, other.name):
+        return True
+    return one.on_main and other.on_main and MAIN in (one.name, other.name)
+
+
+def _bindings(bindings: Iterable[BindingType]) -> tuple[Binding, ...]:
+    return tuple(_only_bindings(bindings))
+
+
+def _only_bindings(bindings: Iterable[BindingType]) -> Iterator[Binding]:
+    for binding in bindings:
+        if isinstance(binding, Binding):
+            yield binding

@@ -1,0 +1,71 @@
+"""Names of keys: as people write them, and as Textual calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.keys import Keys, _character_to_key, key_to_character
+
+_SHOWN = {
+    "slash": "/",
+    "colon": ":",
+    "question_mark": "?",
+    "minus": "-",
+    "comma": ",",
+    "full_stop": ".",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "escape": "Esc",
+    "enter": "Enter",
+    "space": "Space",
+    "tab": "Tab",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "f17": "",
+    "f22": "",
+    "f23": "",
+    "ctrl+f23": "",
+}
+"""Names of keys as people know them; the empty ones are what terminals send for Shift and a function key."""
+_ALSO = {"esc": "escape", "return": "enter", "pgdn": "pagedown", "pgup": "pageup", "del": "delete", "ins": "insert"}
+_KNOWN = {*_SHOWN, *(key.value for key in Keys)}
+_MODIFIERS = ("ctrl", "shift", "alt", "super", "meta", "hyper")
+
+
+def key_names(keys: Iterable[str]) -> str:
+    """`n`, `f10` → `n F10`."""
+    return " ".join(name for key in keys if (name := key_name(key.strip())))
+
+
+def key_name(key: str) -> str:
+    """One key as people know it; empty where it is only another way to send one."""
+    if key in _SHOWN:
+        return _SHOWN[key]
+    character = key_to_character(key)
+    if character is not None and character.isprintable():
+        return character
+    *modifiers, last = key.split("+")
+    word = _SHOWN.get(last) or (last.upper() if modifiers and len(last) == 1 else last.capitalize())
+    return "+".join([*(modifier.capitalize() for modifier in modifiers), word])
+
+
+def textual_key(written: str) -> str | None:
+    """The key that somebody wrote, as Textual calls it; None if there is none of this name."""
+    word = written.strip()
+    *modifiers, last = word.split("+") if len(word) > 1 else (word,)
+    modifiers = [modifier.lower() for modifier in modifiers]
+    if not last or any(modifier not in _MODIFIERS for modifier in modifiers):
+        return None
+    name = _last(last.lower() if modifiers else last)
+    return None if name is None else "+".join([*modifiers, name])
+
+
+def _last(word: str) -> str | None:
+    if len(word) == 1:
+        return _character_to_key(word)
+    name = _ALSO.get(word.lower(), word.lower())
+    return name if name in _KNOWN or key_to_character(name) is not None else None

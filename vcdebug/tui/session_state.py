@@ -1,0 +1,211 @@
+"""What is kept between sessions: per snapshot where one stood and what was set, recent snapshots, typed lines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+
+from vcdebug.tui.folders import short
+
+VERSION: Final = 1
+RECENT: Final = 30
+"""Snapshots remembered."""
+CHUNK: Final = 1 << 20
+_OF_A_MOMENT: Final = ("event", "bookmarks")
+"""Parts that mean an event of the recording: another content has other events."""
+
+
+class Identity(NamedTuple):
+    """Which snapshot: where it lies, and what is in it."""
+
+    path: str
+    content: str
+
+    def file_name(self) -> str:
+        """The state's file: readable, and another one for every path and content."""
+        return f"{self.stem()}{self.content[:12]}.json"
+
+    def stem(self) -> str:
+        """What all contents of one path share."""
+        readable = re.sub(r"[^A-Za-z0-9.]+", "-", Path(self.path).name)[:40].strip("-") or "snapshot"
+        return f"{readable}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}-"
+
+
+class Recent(NamedTuple):
+    """A snapshot that was open before."""
+
+    path: str
+    opened: str
+    """Date and time, to the minute."""
+    about: str
+    """What is in it."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One snapshot's state: read once, written whenever it has changed."""
+
+    store: Store
+    file: Path | None
+    data: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    """What there is to say about the file, in the order of importance."""
+    writable: bool = True
+
+    def save(self, data: Mapping[str, Any]) -> str:
+        """Keep it; answers with one line if that is impossible."""
+        if self.file is None or not self.writable or data == self.data:
+            return ""
+        self.data = dict(data)
+        return self.store.write(self.file, {"version": VERSION, **data})
+
+
+class Store:
+    """A folder of small JSON files; without a folder nothing is read or kept."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+
+    # Per snapshot
+
+    def session(self, identity: Identity | None, *, fresh: bool = False) -> Session:
+        """The state of a snapshot as it was left, else of an earlier content of the same path."""
+        if self.folder is None or identity is None:
+            return Session(self, None)
+        session = Session(self, self.folder / "snapshots" / identity.file_name())
+        assert session.file is not None
+        if fresh:
+            return session
+        if session.file.exists():
+            session.data = self._read(session, session.file)
+        else:
+            self._from_earlier(session, identity)
+        return session
+
+    def _from_earlier(self, session: Session, identity: Identity) -> None:
+        """Another content at the same path: what does not mean an event is taken over."""
+        assert self.folder is not None
+        earlier = sorted((self.folder / "snapshots").glob(f"{identity.stem()}*.json"), key=_changed, reverse=True)
+        if earlier:
+            data = self._read(session, earlier[0])
+            session.writable = True
+            session.data = {key: value for key, value in data.items() if key not in _OF_A_MOMENT}
+            notebook = session.data.get("notebook")
+            if isinstance(notebook, dict):
+                session.data["notebook"] = {k: v for k, v in notebook.items() if k not in _OF_A_MOMENT}
+            session.lines.append("the snapshot has changed: breakpoints and watches are as before, bookmarks are not")
+
+    def _read(self, session: Session, path: Path) -> dict[str, Any]:
+        """What a file holds; a damaged one is put aside, one of a newer version is left alone."""
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+            data = None
+        if not isinstance(data, dict) or not isinstance(data.get("version"), int):
+            aside = path.with_suffix(".damaged")
+            with suppress(OSError):
+                path.replace(aside)
+            session.lines.append(f"{short(path)}: damaged; kept as {aside.name}, the session begins afresh")
+            return {}
+        if data["version"] > VERSION:
+            session.writable = False
+            session.lines.append(f"{short(path)}: written by a newer vcdebug; left as it is, this session is not kept")
+            return {}
+        return {key: value for key, value in data.items() if key != "version"}
+
+    # Over all snapshots
+
+    def recent(self) -> list[Recent]:
+        """Snapshots that were open before, the last one first, as far as they are still there."""
+        entries = self._list("recent.json")
+        known = [Recent(*map(str, entry)) for entry in entries if isinstance(entry, list) and len(entry) == 3]
+        return [one for one in known if Path(one.path).exists()]
+
+    def opened(self, path: str, about: str, now: datetime) -> None:
+        """Remember a snapshot."""
+        entry = Recent(path, now.strftime("%Y-%m-%d %H:%M"), about)
+        self._keep("recent.json", [entry, *(one for one in self.recent() if one.path != path)][:RECENT])
+
+    def history(self) -> dict[str, list[str]]:
+        """Lines typed before, by mode."""
+        found = self._load("history.json")
+        lines = found if isinstance(found, dict) else {}
+        return {str(mode): [str(one) for one in typed] for mode, typed in lines.items() if isinstance(typed, list)}
+
+    def keep_history(self, history: Mapping[str, list[str]]) -> None:
+        """Keep the lines that were typed."""
+        self._keep("history.json", dict(history))
+
+    def first_time(self) -> bool:
+        """Whether nobody has been told the first keys yet; from now on somebody has."""
+        if self.folder is None or (self.folder / "told").exists():
+            return False
+        self._keep("told", True)
+        return True
+
+    def _list(self, name: str) -> list[Any]:
+        found = self._load(name)
+        return found if isinstance(found, list) else []
+
+    def _load(self, name: str) -> object:
+        if self.folder is None:
+            return None
+        try:
+            return json.loads((self.folder / name).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+            return None
+
+    def _keep(self, name: str, content: object) -> None:
+        if self.folder is not None:
+            self.write(self.folder / name, content)
+
+    def write(self, path: Path, content: object) -> str:
+        """Write a file in one go; answers with one line if that is impossible."""
+        written = path.with_suffix(".new")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            written.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            written.replace(path)
+        except OSError as error:
+            return f"{short(path)}: {error.strerror}; this session is not kept"
+        return ""
+
+
+def identify(source: str | BinaryIO) -> Identity | None:
+    """Path and content of a snapshot; None where it cannot be read, which loading reports."""
+    if not isinstance(source, str):
+        content = source.getvalue() if isinstance(source, BytesIO) else b""
+        return Identity("standard input", hashlib.sha256(content).hexdigest())
+    path = Path(source).absolute()
+    digest = hashlib.sha256()
+    try:
+        for file in _files(path):
+            digest.update(str(file.relative_to(path)).encode())
+            with file.open("rb") as stream:
+                while chunk := stream.read(CHUNK):
+                    digest.update(chunk)
+    except OSError:
+        return None
+    return Identity(str(path), digest.hexdigest())
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield from sorted(file for file in path.rglob("*") if file.is_file())
+    else:
+        yield path
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

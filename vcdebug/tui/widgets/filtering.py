@@ -1,0 +1,67 @@
+"""What is typed after /: an expression, `!` for the others, `~` for letters in order; capitals ask for capitals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, Literal, NamedTuple
+
+CELLS: Final = "\t"
+"""What stands between the cells of a row's text."""
+NO_EXPRESSION: Final = "taken as plain text"
+_SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
+_ESCAPED = re.compile(r"\\.")
+
+
+class Filter(NamedTuple):
+    """A question to the text of a row."""
+
+    body: str
+    kind: Literal["plain", "expression", "fuzzy"]
+    inverse: bool
+    cased: bool
+    """Whether capitals count; otherwise the question is put to the row in small letters."""
+    test: Callable[[str], bool]
+    note: str = ""
+
+    def narrows(self, earlier: Filter) -> bool:
+        """Whether every row that passes this one passes the earlier one too."""
+        if self.inverse or earlier.inverse or self.kind != earlier.kind or self.cased != earlier.cased:
+            return False
+        if self.kind == "plain":
+            return earlier.body in self.body
+        return self.kind == "fuzzy" and self.body.startswith(earlier.body)
+
+
+def parse_filter(text: str) -> Filter:
+    """The filter that a line asks for; an expression that is none is plain text, and the note says so."""
+    inverse = text.startswith("!")
+    body = text[1:] if inverse else text
+    fuzzy = body.startswith(("~", "-f "))
+    if fuzzy:
+        body = body.removeprefix("~").removeprefix("-f ").strip()
+    cased = any(letter.isupper() for letter in _ESCAPED.sub("", body))
+    if fuzzy:
+        pattern = re.compile(".*?".join(map(re.escape, body.replace(" ", ""))))
+        return Filter(body, "fuzzy", inverse, cased, _turned(pattern.search, inverse))
+    if not _SPECIAL.search(body):
+        return _plain(body, inverse, cased)
+    try:
+        pattern = re.compile(body.replace("\\ ", " ").replace(" ", r"\s"), 0 if cased else re.IGNORECASE)
+    except (re.error, OverflowError, RecursionError):
+        return _plain(body, inverse, cased, NO_EXPRESSION)
+    return Filter(body, "expression", inverse, cased, _turned(pattern.search, inverse))
+
+
+def _plain(body: str, inverse: bool, cased: bool, note: str = "") -> Filter:
+    """Without special signs nothing but the text counts; a space also stands for the gap between two cells."""
+    if " " in body:
+        pattern = re.compile(re.escape(body).replace("\\ ", r"\s"))
+        return Filter(body, "plain", inverse, cased, _turned(pattern.search, inverse), note)
+    return Filter(body, "plain", inverse, cased, _turned(lambda text: body in text, inverse), note)
+
+
+def _turned(finds: Callable[[str], object], inverse: bool) -> Callable[[str], bool]:
+    if inverse:
+        return lambda text: not finds(text)
+    return lambda text: bool(finds(text))

@@ -1,0 +1,181 @@
+"""The rows that a table shows: all of them, or those that pass a filter, in the order of a column."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import partial
+from time import perf_counter
+from typing import Final, overload
+
+from vcdebug.tui.widgets.filtering import CELLS, Filter, parse_filter
+from vcdebug.tui.widgets.ordering import Order, ordered
+from vcdebug.views.base import OnDemand, Row, position_of
+
+AT_ONCE: Final = 2_000
+"""Rows whose text is written before the first answer."""
+SLICE: Final = 0.02
+"""Seconds of writing between two keys."""
+CHECKED: Final = 64
+"""Rows written between two looks at the clock."""
+
+
+class Texts:
+    """The text of each row, cells side by side, written bit by bit: a row of a large table has to be made for it."""
+
+    __slots__ = ("cased", "lowered", "rows")
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self.cased: list[str] = []
+        self.lowered: list[str] = []
+
+    @property
+    def done(self) -> bool:
+        """Whether every row is written."""
+        return len(self.cased) >= len(self.rows)
+
+    def write_all(self, most: int) -> None:
+        """Write up to so many rows."""
+        for index in range(len(self.cased), min(most, len(self.rows))):
+            self._write(index)
+
+    def write_slice(self) -> None:
+        """Write for a moment."""
+        end = perf_counter() + SLICE
+        while not self.done and perf_counter() < end:
+            self.write_all(len(self.cased) + CHECKED)
+
+    def _write(self, index: int) -> None:
+        row = self.rows.fresh(index) if isinstance(self.rows, OnDemand) else self.rows[index]
+        text = CELLS.join([cell.text for cell in row.cells])
+        self.cased.append(text)
+        self.lowered.append(text.lower())
+
+    def cell(self, index: int, column: int) -> str:
+        """One cell of a written row."""
+        cells = self.cased[index].split(CELLS)
+        return cells[column] if column < len(cells) else ""
+
+
+class Hits:
+    """The rows that pass a filter, as far as they are written."""
+
+    __slots__ = ("filter", "indexes", "seen", "texts")
+
+    def __init__(self, texts: Texts, wanted: Filter, earlier: Hits | None = None) -> None:
+        self.texts = texts
+        self.filter = wanted
+        self.indexes: list[int] = []
+        self.seen = 0
+        if earlier is not None and earlier.texts is texts and wanted.narrows(earlier.filter):
+            self._look(earlier.indexes)
+            self.seen = earlier.seen
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Look at what has been written since."""
+        self._look(range(self.seen, len(self.texts.cased)))
+        self.seen = len(self.texts.cased)
+
+    def _look(self, indexes: Sequence[int]) -> None:
+        texts = self.texts.cased if self.filter.cased else self.texts.lowered
+        test = self.filter.test
+        self.indexes.extend([index for index in indexes if test(texts[index])])
+
+
+class Picked(Sequence[Row]):
+    """Some rows of a table, by index."""
+
+    __slots__ = ("_ascending", "indexes", "rows")
+
+    def __init__(self, rows: Sequence[Row], indexes: Sequence[int], *, ascending: bool = True) -> None:
+        self.rows = rows
+        self.indexes = indexes
+        self._ascending = ascending
+
+    def __len__(self) -> int:
+        return len(self.indexes)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self.rows[one] for one in self.indexes[index]]
+        return self.rows[self.indexes[index]]
+
+    def position(self, key: str) -> int:
+        """Where the row of a key stands; -1 if it is not among them."""
+        index = position_of(self.rows, key)
+        if index < 0:
+            return -1
+        if self._ascending:
+            at = bisect_left(self.indexes, index)
+            return at if at < len(self.indexes) and self.indexes[at] == index else -1
+        return next((at for at, one in enumerate(self.indexes) if one == index), -1)
+
+
+class Shown:
+    """What of a table's rows is shown, and in which order; large tables are looked at bit by bit."""
+
+    __slots__ = ("_hits", "_texts", "filter", "filter_text", "order", "rows")
+
+    def __init__(self) -> None:
+        self.rows: Sequence[Row] = ()
+        self.filter_text = ""
+        self.filter: Filter | None = None
+        self.order: Order | None = None
+        self._texts = Texts(())
+        self._hits: Hits | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether all rows have been looked at, as far as there is anything to look for."""
+        return self._hits is None or self._texts.done
+
+    def set_rows(self, rows: Sequence[Row]) -> None:
+        """The rows of another table, or of the same one a moment later."""
+        if self._texts.rows is not rows:
+            self._texts, self._hits = Texts(rows), None
+        self._apply()
+
+    def set_filter(self, text: str) -> None:
+        """Keep the rows that pass."""
+        self.filter_text = text
+        self.filter = parse_filter(text) if text else None
+        self._apply()
+
+    def set_order(self, order: Order | None) -> None:
+        """Sort by a column, or show the rows as they came."""
+        self.order = order
+        self._apply()
+
+    def go_on(self) -> None:
+        """Look at further rows for a moment."""
+        if self._hits is not None:
+            self._texts.write_slice()
+            self._hits.go_on()
+            self.rows = self._picked(self._hits)
+
+    def position(self, key: str) -> int:
+        """Where the row of a key stands; -1 if it is not shown."""
+        rows = self.rows
+        return rows.position(key) if isinstance(rows, Picked) else position_of(rows, key)
+
+    def _apply(self) -> None:
+        if self.filter is None and self.order is None:
+            self._hits, self.rows = None, self._texts.rows
+            return
+        self._texts.write_all(AT_ONCE)
+        self._hits = Hits(self._texts, self.filter or parse_filter(""), self._hits)
+        self.rows = self._picked(self._hits)
+
+    def _picked(self, hits: Hits) -> Picked:
+        """The rows that pass; unsorted, and without a filter all of them, until the last has been looked at."""
+        rows, order = self._texts.rows, self.order
+        if self._texts.done and order is not None:
+            cell = partial(self._texts.cell, column=order.column)
+            return Picked(rows, ordered(hits.indexes, cell, descending=order.descending), ascending=False)
+        return Picked(rows, hits.indexes if self.filter is not None else range(len(rows)))

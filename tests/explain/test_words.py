@@ -153,3 +153,21 @@ def test_the_queue_refuses_the_pod_of_which_it_is_told() -> None:
     found = asked([*roomy, *wanted(2, cpu="4")])
     refusals = [one for one in (found.dominant, *found.contributing) if one.cause == "queue-not-allocatable"]
     assert [True] == ["may not allocate wanted-1: it holds 4 of 6 cpu" in one.sentence for one in refusals]
+
+
+def test_what_stopped_the_last_plan_of_a_gang_action_is_told() -> None:
+    held = running("a", "n1", 1, cpu="2", annotations=FALSE)
+    objects = [queue("default", capability={"cpu": "5"}), *nodes("n1"), *held, *running("b", "n1", 1, cpu="6")]
+    found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
+    assert "gang-discard" == found.cause
+    assert "but even without them its queue may not allocate wanted-0, so nobody is evicted" in found.sentence
+    assert "proportion refuses wanted-0" in [evidence.text for evidence in found.evidence]
+
+
+def test_a_pod_beyond_the_minimum_that_no_node_can_ever_take_is_told_so() -> None:
+    group, *members = wanted(2, min_member=1, cpu="2")
+    members[0]["spec"]["nodeName"], members[0]["status"]["phase"] = "n1", "Running"
+    members[1]["spec"]["nodeSelector"] = {"disk": "nvme"}
+    objects = [*nodes("n1"), *running("b", "n1", 1, cpu="6"), group, *members]
+    found = asked(objects, "enqueue, allocate, gangpreempt")
+    assert "predicates-unresolvable" in [one.cause for one in (found.dominant, *found.contributing)]

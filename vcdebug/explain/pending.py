@@ -100,7 +100,7 @@ def _placement(case: Case, task: TaskInfo) -> list[Finding]:
     gates = [gate for action in _evicting_actions(case) for gate in evicting(case, action, task, room)]
     base = _base(case, task, room)
     ordered = _ordered([*gates, *_gang_gates(case, task)], base, room)
-    never = impossible(case, room.seq) if ordered[0].cause == DISCARD else None
+    never = impossible(case, task, room.seq) if ordered[0].cause == DISCARD else None
     if never is not None:
         return [never, *(replace(finding, advice=()) if finding.cause == DISCARD else finding for finding in ordered)]
     helping = missing_action(case, task, room) if _may_lack_action(ordered[0], gates, room) else None

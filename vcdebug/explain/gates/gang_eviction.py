@@ -18,7 +18,7 @@ from vcdebug.explain.gates.filtering import (
 from vcdebug.explain.room import Room
 from vcdebug.explain.visits import Visit
 from vcdebug.explain.votes import question
-from vcdebug.framework.record import HookEvent
+from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.resource import Resource
@@ -117,13 +117,38 @@ def _votes(case: Case, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> Find
     )
     if not allowed:
         return _vetoed(case, visit, event, offered, numbers, evidence)
+    trial = _failed_trial(case, visit)
+    why, proof = trial or ("all that they hold in one domain is still too little for all of the gang", ())
     sentence = (
-        f"{visit.action} may evict {len(allowed)} of {plural(len(offered), 'candidate')} for {who}, and even without "
-        f"them no domain has room for all of the gang, so nobody is evicted."
+        f"{visit.action} may evict {len(allowed)} of {plural(len(offered), 'candidate')} for {who}, but even without "
+        f"them {why}, so nobody is evicted."
     )
     advice = ("lower minMember, or free room for the whole gang in one domain",)
     lines = (f"may be evicted: {listed(allowed, 8)}",)
-    return Finding(NOT_ENOUGH, sentence, numbers, evidence, advice, lines)
+    return Finding(NOT_ENOUGH, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
+
+
+def _failed_trial(case: Case, visit: Visit) -> tuple[str, tuple[Evidence, ...]] | None:
+    """What stopped the last plan that was tried with victims gone, and the event that shows it."""
+    for seq, event in reversed(visit.events):
+        if isinstance(event, PredicateEvent) and not len(event.feasible):
+            name, where = event.task.rpartition("/")[2], plural(event.processed, "node")
+            return f"{name} fits none of {where} ({_reasons(case, event)})", (Evidence(seq, f"no node for {name}"),)
+        if isinstance(event, HookEvent) and event.point == "Allocatable" and not event.result:
+            name = dict(event.subject)["task"].rpartition("/")[2]
+            return f"its queue may not allocate {name}", (Evidence(seq, f"{event.plugin} refuses {name}"),)
+        if isinstance(event, HookEvent) and event.point == "PrePredicate" and event.result is not None:
+            name = dict(event.subject)["task"].rpartition("/")[2]
+            return f"PrePredicate fails for {name}", (Evidence(seq, f"{event.plugin} refuses {name}"),)
+    return None
+
+
+def _reasons(case: Case, event: PredicateEvent) -> str:
+    found: dict[str, int] = {}
+    for code in event.codes.tolist():
+        reason = ", ".join(status.reason for status in case.recording.reasons.statuses(code) if status.reason)
+        found[reason] = found.get(reason, 0) + 1
+    return ", ".join(f"{number} {reason}" for reason, number in sorted(found.items(), key=lambda one: -one[1]))
 
 
 def _vetoed(

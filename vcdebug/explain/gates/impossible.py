@@ -15,12 +15,17 @@ MOST_KINDS = 8
 """Kinds of pods of one job that are looked at."""
 
 
-def impossible(case: Case, seq: Seq) -> Finding | None:
-    """None unless without the pods that no node can ever take the gang has too few."""
+def impossible(case: Case, task: TaskInfo, seq: Seq) -> Finding | None:
+    """None unless without the pods that no node can ever take the gang has too few.
+
+    Of a job that has its minimum already, only the task itself counts.
+    """
     job, waiting = case.job, case.left_over
-    reachable = job.ready_task_num() + job.waiting_task_num() + len(waiting)
+    held = job.ready_task_num() + job.waiting_task_num()
+    if held >= job.min_available:
+        return hopeless(case, task, Room(case, task, seq))
     for kind in list(_kinds(waiting))[:MOST_KINDS]:
-        if reachable - len(kind) >= job.min_available:
+        if held + len(waiting) - len(kind) >= job.min_available:
             continue
         finding = hopeless(case, kind[0], Room(case, kind[0], seq))
         if finding is not None:

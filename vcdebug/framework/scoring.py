@@ -124,6 +124,9 @@ def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | No
 
 def _groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[NodeRows]:
     idle = feasible.fitting(task.init_resreq, "idle")
+    if np.count_nonzero(idle) == len(idle):
+        yield from shard_groups(ssn, feasible)
+        return
     yield from shard_groups(ssn, feasible.select(idle))
     later = feasible.select(~idle)
     yield from shard_groups(ssn, later.select(later.fitting(task.init_resreq, "future")))

@@ -150,21 +150,38 @@ class InterPodAffinity:
     def __init__(self, view: NodeView, table: IncomingTermsTable) -> None:
         self._view = view
         self._table = table
+        self._rows: IntArray = np.arange(len(view), dtype=np.int64)
         self._anti_rows: BoolArray = view.rows_with_required_anti_affinity()
         self._about: dict[tuple[AffinityTerm, LabelGroup], bool] = {}
+        self._refused_by: dict[LabelGroup, tuple[int, PairCounts, IntArray | None]] = {}
+        """What existing anti-affinity means for a group: as of how many changes, the counts, and the verdicts."""
 
     def pre_filter(self, shape: PodShape) -> AffinityState | None:
         """Count what matters for the pod; None when nothing does (Skip)."""
         incoming = self._table.incoming(shape.affinity)
         labels = self._table.namespace_labels(shape.group.namespace)
-        existing = self._existing_anti(shape.group, labels)
-        if not existing and not shape.affinity.has_required:
-            return None
+        changes, existing, verdicts = self._existing(shape.group, labels)
+        if not shape.affinity.has_required:
+            if not existing:
+                return None
+            state = AffinityState(incoming, shape.group, labels, dict(existing), {}, {}, verdicts)
+            if verdicts is None:
+                state.verdicts = self.filter(state, self._rows)
+                self._refused_by[shape.group] = (changes, existing, state.verdicts)
+            return state
         state = AffinityState(
-            incoming, shape.group, labels, existing, self._affinity_counts(incoming), self._anti_counts(incoming)
+            incoming, shape.group, labels, dict(existing), self._affinity_counts(incoming), self._anti_counts(incoming)
         )
-        state.verdicts = self.filter(state, np.arange(len(self._view), dtype=np.int64))
+        state.verdicts = self.filter(state, self._rows)
         return state
+
+    def _existing(self, group: LabelGroup, labels: Labels | None) -> tuple[int, PairCounts, IntArray | None]:
+        """As of now; the verdicts only where somebody computed them."""
+        changes = self._view.counts.anti_changes
+        known = self._refused_by.get(group)
+        if known is None or known[0] != changes:
+            known = self._refused_by[group] = (changes, self._existing_anti(group, labels), None)
+        return known
 
     def _existing_anti(self, group: LabelGroup, namespace_labels: Labels | None) -> PairCounts:
         pairs: PairCounts = {}

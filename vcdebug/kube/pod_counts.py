@@ -48,6 +48,8 @@ class PodCounts:
         self._log: list[tuple[LabelGroup, Row, int]] = []
         self._counts: dict[PodQuestion, _Count] = {}
         self._anti_owners: dict[AffinityTerm, IntArray] = {}
+        self.anti_changes = 0
+        """How often a pod with required anti-affinity came or went."""
         self._preferred_owners: dict[AffinityTerm, IntArray] = {}
         self._preferred_anti_owners: dict[AffinityTerm, IntArray] = {}
 
@@ -62,6 +64,7 @@ class PodCounts:
         if self._counts:
             self._log.append((group, row, sign))
         if terms.has_affinity:
+            self.anti_changes += bool(terms.required_anti_affinity)
             self._own(self._anti_owners, terms.required_anti_affinity, row, sign)
             self._own(self._preferred_owners, terms.preferred_affinity, row, sign)
             self._own(self._preferred_anti_owners, terms.preferred_anti_affinity, row, sign)

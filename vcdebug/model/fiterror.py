@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.model.names import Codes, IntArray, NodeName, Row
+from vcdebug.model.names import BoolArray, Codes, IntArray, NodeName, Row
 
 SUCCESS = 0
 ERROR = 1
@@ -46,7 +46,7 @@ def insufficient(name: str) -> tuple[Status, ...]:
 class ReasonTable:
     """Interns lists of statuses as small codes: one table per session, 0 means that the task fits."""
 
-    __slots__ = ("_codes", "_shortages", "_statuses", "blocks_allocate", "blocks_preempt", "unresolvable")
+    __slots__ = ("_codes", "_masks", "_shortages", "_statuses", "blocks_allocate", "blocks_preempt", "unresolvable")
 
     def __init__(self) -> None:
         self._codes: dict[tuple[Status, ...], int] = {}
@@ -55,6 +55,7 @@ class ReasonTable:
         self.blocks_allocate: list[bool] = [False]
         self.blocks_preempt: list[bool] = [False]
         self.unresolvable: list[bool] = [False]
+        self._masks: tuple[BoolArray, BoolArray] | None = None
 
     def code(self, statuses: tuple[Status, ...]) -> int:
         """The code of these statuses, at least 1."""
@@ -63,11 +64,20 @@ class ReasonTable:
             return known
         number = len(self._statuses)
         self._codes[statuses] = number
+        self._masks = None
         self._statuses.append(statuses)
         self.blocks_allocate.append(any(s.code != SUCCESS for s in statuses))
         self.blocks_preempt.append(any(aborts(s) for s in statuses))
         self.unresolvable.append(any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in statuses))
         return number
+
+    def blocking(self) -> tuple[BoolArray, BoolArray]:
+        """Per code whether it keeps a task off a node in allocate, and in preempt."""
+        masks = self._masks
+        if masks is None:
+            allocate, preempt = np.array(self.blocks_allocate), np.array(self.blocks_preempt)
+            masks = self._masks = (allocate, preempt)
+        return masks
 
     def shortages(self, names: tuple[str, ...]) -> Codes:
         """The codes of `Insufficient <name>` by the name's position from 1; 0 at 0."""

@@ -39,7 +39,7 @@ class Chain:
     def __init__(self, reasons: ReasonTable, codes: Codes) -> None:
         self._reasons = reasons
         self._codes: IntArray = codes.astype(INDEX)
-        self._alive: BoolArray = ~np.array(reasons.blocks_preempt, dtype=np.bool_)[codes]
+        self._alive: BoolArray = ~reasons.blocking()[1][codes]
 
     @property
     def alive(self) -> BoolArray:

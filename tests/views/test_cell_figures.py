@@ -74,7 +74,7 @@ def test_each_number_of_the_nodes_is_its_figures_value(name: str) -> None:
     for seq in stops(recording):
         for head, cell, figure in cells(nodes(recording, seq)):
             if figure is None:
-                assert head in ("node", "remarks")
+                assert head in ("node", "fullest", "remarks")
             elif cell == "–":
                 assert text(figure, figures.value(recording, figure, seq)) in ("0", "–")
             else:

@@ -23,7 +23,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import Table, plain
 from vcdebug.views.conf import conf
-from vcdebug.views.detail import job_detail
+from vcdebug.views.detail import job_detail, subject_detail
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.evictions import evictions_table
@@ -33,7 +33,7 @@ from vcdebug.views.hypernodes import hypernodes
 from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
 from vcdebug.views.moment import moment
-from vcdebug.views.nodes import node_detail, nodes
+from vcdebug.views.nodes import nodes
 from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
 from vcdebug.views.queue_page import cluster_page, queue_page
@@ -56,7 +56,13 @@ def first_job(recording: Recording, seq: Seq) -> Table:
 
 
 def first_node(recording: Recording, seq: Seq) -> Table:
-    return node_detail(recording, seq, recording.node_names[0])
+    return page(recording, seq, "node", recording.node_names[0])
+
+
+def page(recording: Recording, seq: Seq, kind: str, name: str) -> Table:
+    found = subject_detail(recording, seq, kind, name)
+    assert found is not None
+    return found
 
 
 def last_pop(view: View) -> View:
@@ -150,6 +156,10 @@ CASES: list[tuple[str, str, str, View]] = [
     ("predicates", FITS, "predicate", moment),
     ("predicates-equation", FITS, "predicate", equation),
     ("scores", BLOCKED, "score", moment),
+    ("predicates-list", FITS, "predicate", lambda recording, seq: page(recording, seq, "reason", "A")),
+    ("predicates-short", FITS, "predicate", lambda recording, seq: page(recording, seq, "short of", "memory")),
+    ("node-page-predicate", FITS, "predicate", lambda recording, seq: page(recording, seq, "node", "gpu-a100-05")),
+    ("node-page-score", BLOCKED, "tie", lambda recording, seq: page(recording, seq, "node", "cpu-01")),
     ("scores-equation", BLOCKED, "score", equation),
     ("best-equation", BLOCKED, "tie", equation),
     ("capacity-admission-equation", QUOTA, "start", lambda *_: equation(departments(), first("JobEnqueueable"))),

@@ -25,6 +25,14 @@ QUEUE_LIMITS: Final = ("Allocatable", "SimulateAllocatable")
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
 
 
+NOBODY: Final = {
+    ON_NODE: "no task on it",
+    STATUS: "none is Running",
+    PREEMPTABLE: "none is preemptable",
+    REACH: "none in reach",
+}
+
+
 class Stage(NamedTuple):
     """How many tasks are left after a filter; None where it was not reached."""
 
@@ -51,6 +59,15 @@ class NodeFunnel:
     def stopped_at(self) -> str:
         """The filter that left nobody; empty where victims were left."""
         return next((stage.name for stage in self.stages if stage.left == 0), "")
+
+    @property
+    def words(self) -> str:
+        """How it ended."""
+        if self.outcome == PLACED and self.fate == "discard":
+            return f"placed, then discarded at {self.end}"
+        if self.outcome:
+            return self.outcome
+        return NOBODY.get(self.stopped_at) or (f"{self.by} leaves nobody" if self.by else "no victims")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from vcdebug.views.amounts import amount, short_name
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.names import bare
-from vcdebug.views.nodes import node_detail
+from vcdebug.views.node_page import node_page
 from vcdebug.views.outcome import outcome
+from vcdebug.views.predicates import REASON, SHORT, node_list
 from vcdebug.views.queue_page import cluster_page, queue_page
 
 FIELD_COLUMNS = (Column("column"), Column("whole text", flexible=True))
@@ -37,11 +38,13 @@ def cell_detail(table: Table, row: Row, column: int) -> Table:
 
 
 def subject_detail(recording: Recording, seq: Seq, kind: str, name: str) -> Table | None:
-    """A node's, queue's or job's page; a task leads to its job's."""
+    """The page of a node, queue or job, or the nodes behind a row of a histogram; a task leads to its job's."""
     if kind == "node" and name in recording.session.nodes:
-        return node_detail(recording, seq, name)
+        return node_page(recording, seq, name)
     if kind == "queue" and name in recording.session.queues:
         return queue_page(recording, seq, name)
+    if kind in (REASON, SHORT):
+        return node_list(recording, seq, kind, name)
     if kind == "cluster":
         return cluster_page(recording, seq)
     if kind == "task":

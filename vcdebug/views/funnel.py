@@ -8,7 +8,6 @@ from vcdebug.explain.funnel import EVICTING, PLACED, Funnel, NodeFunnel, Stage, 
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import short_name
 from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, count, line, muted
 from vcdebug.views.names import bare
 
@@ -22,12 +21,6 @@ TASK_COLUMNS = (
     Column("where it ends", flexible=True, least=16),
     Column("event", right=True),
 )
-_NOBODY = {
-    "on it": "no task on it",
-    "running": "none is Running",
-    "preemptable": "none is preemptable",
-    "in reach": "none in reach",
-}
 NO_SEARCH = "nobody looks for victims here: the funnel belongs to preempt and reclaim"
 NOT_CONFIGURED = "neither preempt nor reclaim is among the actions: nobody is ever evicted for a waiting task"
 GANGS = "gang actions look for victims in whole domains: see the votes on UnifiedEvictable"
@@ -73,7 +66,7 @@ def _head(found: Funnel) -> Iterator[Line]:
         muted(f", {len(found.never)} never tried" if found.never else ""),
     )
     yield line(muted(f"in reach: {found.reach}"))
-    words = [_words(each) for each in found.tried]
+    words = [each.words for each in found.tried]
     if words and not any(each.outcome == PLACED for each in found.tried):
         most = max(dict.fromkeys(words), key=words.count)
         yield line(Piece(f"{NO} {most} on {words.count(most)} of {count(len(words), 'node')}", "bad"))
@@ -85,22 +78,13 @@ def _key(each: NodeFunnel) -> str:
 
 def _node_row(each: NodeFunnel) -> Row:
     kept = each.outcome == PLACED and each.fate != "discard"
-    words = f"{YES if kept else NO} {_words(each)}"
+    words = f"{YES if kept else NO} {each.words}"
     cells = (
         Piece(each.node, "strong"),
         *(_stage(stage, each) for stage in each.stages),
         Piece(words, "good" if kept else "bad"),
     )
     return Row(_key(each), cells, each.first, ("node", each.node))
-
-
-def _words(each: NodeFunnel) -> str:
-    if each.outcome == PLACED and each.fate == "discard":
-        return f"placed, then discarded at {each.end}"
-    if each.outcome:
-        start, colon, dimension = each.outcome.partition(": ")
-        return f"{start}{colon}{short_name(dimension)}" if "room" in start else each.outcome
-    return _NOBODY.get(each.stopped_at) or (f"{each.by} leaves nobody" if each.by else "no victims")
 
 
 def _stage(stage: Stage, each: NodeFunnel) -> Piece:
@@ -128,7 +112,7 @@ def _search_row(found: Funnel) -> Row:
     elif not found.tried:
         end = Piece(f"{NO} no node passes the predicates", "bad")
     else:
-        last = [_words(each) for each in found.tried]
+        last = [each.words for each in found.tried]
         most = max(dict.fromkeys(last), key=last.count)
         end = Piece(f"{NO} {most} on {last.count(most)} of {count(len(last), 'node')}", "bad")
     cells = (

@@ -12,8 +12,11 @@ from vcdebug.model.resource import PODS, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, dimensions, short_name
+from vcdebug.views.bars import LEGEND, fullest, node_bar
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import node_figure, task_figure
+
+BAR_WIDTH = 8
 
 
 def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
@@ -23,6 +26,7 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
     columns = (
         Column("node"),
         *(Column(short_name(dim), right=True) for dim in dims),
+        Column("fullest"),
         Column("releasing", flexible=True),
         Column("pipelined", flexible=True),
         Column("remarks", flexible=True),
@@ -30,7 +34,8 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
     names = recording.node_names
     rows = OnDemand(names, lambda i: _row(recording, names[i], state, dims))
     figures = partial(node_figure, dims, columns)
-    return Table("Nodes: idle/allocatable", columns, rows, current=current, figures=figures)
+    head = (line(muted(LEGEND)),)
+    return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
 
 
 @lru_cache(maxsize=4)
@@ -45,6 +50,7 @@ def _row(recording: Recording, name: NodeName, state: ClusterState, dims: Sequen
     cells = (
         Piece(name, "strong"),
         *(_of(dim, amounts.idle, node.allocatable) for dim in dims),
+        _fullest(node, amounts, dims),
         _some(amounts.releasing),
         _some(amounts.pipelined),
         Piece(remarks(node), "warn"),
@@ -57,6 +63,12 @@ def _of(dim: str, idle: Resource, allocatable: Resource) -> Piece:
         return muted("–")
     text = f"{amount(dim, idle.get(dim))}/{amount(dim, allocatable.get(dim))}"
     return Piece(text) if idle.get(dim) > 0 else muted(text)
+
+
+def _fullest(node: NodeInfo, amounts: NodeAmounts, dims: Sequence[str]) -> Piece:
+    """The bar of the dimension that is used most; places for pods only where nothing else is offered."""
+    dim = fullest(amounts, node.allocatable, [dim for dim in dims if dim != PODS] or dims)
+    return Piece(f"{node_bar(amounts, node.allocatable, dim, BAR_WIDTH)} {short_name(dim)}".strip(), "accent")
 
 
 def _some(resource: Resource) -> Piece:

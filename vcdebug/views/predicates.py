@@ -1,41 +1,62 @@
-"""A pass of predicates: how many nodes each reason took, and node by reason."""
+"""A pass of predicates: how many nodes each reason and each scarce dimension took, and node by reason."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
 import numpy as np
 
+from vcdebug.explain.exhaustion import Exhausted, exhausted
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.fiterror import Status
+from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
-from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, OnDemand, Piece, Row, Table, count, line, muted
+from vcdebug.views.amounts import amount, short_name
+from vcdebug.views.base import NO, SKIPPED, YES, Column, OnDemand, Piece, Row, Table, count, line, muted
 from vcdebug.views.headline import answer, subject_of
 from vcdebug.views.names import bare
 
 BAR = "█"
 BAR_WIDTH = 10
+UNTRIED = "not tried"
+REASON, SHORT = "reason", "short of"
+"""Kinds of subjects of the histogram's rows: Enter lists their nodes."""
+LIST_COLUMNS = (
+    Column("node"),
+    Column("dim"),
+    Column("asked", right=True),
+    Column("future idle", right=True),
+    Column("lacks", right=True),
+    Column("reason", flexible=True),
+)
 _CODES = {1: "error", 2: "unschedulable", 3: "unresolvable", 4: "wait", 5: "skip"}
+Letters = dict[Status, str]
+Counted = list[tuple[Status, int]]
 
 
 def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Table:
-    """A histogram of reasons, then every node with a cross under each of its reasons."""
+    """Rows of a histogram, then every node with a cross under each of its reasons."""
     reasons = _reasons(recording, event)
-    letters = {status: ascii_uppercase[i] if i < 26 else f"#{i}" for i, (status, _) in enumerate(reasons)}
+    letters = _letters(reasons)
     columns = (
-        Column("node"),
+        Column("node", flexible=True, least=12),
         Column(""),
         *(Column(letters[status]) for status, _ in reasons),
-        Column("reason", flexible=True),
+        Column("reason", flexible=True, least=20),
     )
+    bars = [*_reason_rows(event, reasons, letters), *_short_rows(recording, seq, letters)]
     verdicts = _verdicts(recording, event, [status for status, _ in reasons])
-    names = [recording.node_names[row] for row, _ in verdicts]
-    rows = OnDemand(names, lambda i: _node_row(recording, *verdicts[i], letters))
-    title = f"Predicates for {bare(event.task)}"
-    return Table(title, columns, rows, head=tuple(_head(event, reasons, letters)))
+    keys = [*(row.key for row in bars), *(recording.node_names[row] for row, _ in verdicts)]
+    rows = OnDemand(keys, lambda i: _row(recording, bars, verdicts, letters, i))
+    fitting, tried = len(event.feasible), count(event.processed, "node")
+    untried = event.considered - event.processed
+    head = line(
+        Piece(f"{YES if fitting else NO} {fitting} fit", "good" if fitting else "bad"),
+        f"  of {tried} tried" + (f", {untried} {UNTRIED}" if untried else ""),
+    )
+    return Table(f"Predicates for {bare(event.task)}", columns, rows, head=(head,))
 
 
 def single_predicate(seq: Seq, event: HookEvent) -> Table:
@@ -44,9 +65,6 @@ def single_predicate(seq: Seq, event: HookEvent) -> Table:
     columns = (Column("plugin"), Column("node"), Column("answer", flexible=True))
     row = Row(f"event {seq}", (Piece(event.plugin, "strong"), Piece(str(subject.get("node", ""))), answer(event)), seq)
     return Table(f"{event.point} for {bare(str(subject['task']))}", columns, (row,))
-
-
-Counted = list[tuple[Status, int]]
 
 
 def _reasons(recording: Recording, event: PredicateEvent) -> Counted:
@@ -59,27 +77,50 @@ def _reasons(recording: Recording, event: PredicateEvent) -> Counted:
     return sorted(found.items(), key=lambda entry: (-entry[1], entry[0].reason))
 
 
-def _head(event: PredicateEvent, reasons: Counted, letters: dict[Status, str]) -> list[Line]:
-    fitting, untried = len(event.feasible), event.considered - event.processed
-    tried = f"{count(event.processed, 'node')} tried" + (f", {untried} not tried" if untried else "")
-    style = "good" if fitting else "bad"
-    lines = [line(Piece(f"{YES if fitting else NO} {fitting} fit", style), f"  of {tried}")]  # type: ignore[arg-type]
-    most = max((size for _, size in reasons), default=1)
+def _letters(reasons: Counted) -> Letters:
+    return {status: ascii_uppercase[i] if i < 26 else f"#{i}" for i, (status, _) in enumerate(reasons)}
+
+
+# The histogram
+
+
+def _reason_rows(event: PredicateEvent, reasons: Counted, letters: Letters) -> Iterator[Row]:
+    """One row per reason; nodes that were not tried stand apart from those that failed."""
+    untried = event.considered - event.processed
+    most = max([size for _, size in reasons] + [untried, 1])
     for status, size in reasons:
-        bar = BAR * max(1, round(size * BAR_WIDTH / most))
+        crosses = (Piece(NO, "bad") if other == status else muted("") for other in letters)
         by = f"  {status.plugin}" if status.plugin else ""
-        kind = _CODES.get(status.code, "") if status.code != 2 else ""
-        words = f"  ({kind})" if kind else ""
-        lines.append(
-            line(
-                Piece(f"{letters[status]} ", "accent"),
-                f"{size:>5} ",
-                Piece(bar, "bad"),
-                f" {status.reason}",
-                muted(by + words),
-            )
+        kind = f"  ({_CODES[status.code]})" if status.code in _CODES and status.code != 2 else ""
+        words = Piece(f"{_bar(size, most)} {status.reason}{by}{kind}")
+        cells = (Piece(f"{letters[status]} {count(size, 'node')}", "accent"), muted(""), *crosses, words)
+        yield Row(f"reason {letters[status]}", cells, subject=(REASON, letters[status]))
+    if untried:
+        blank = (muted("") for _ in letters)
+        words = muted(f"{_bar(untried, most)} {UNTRIED}: enough nodes were found")
+        yield Row(
+            UNTRIED, (muted(f"{SKIPPED} {count(untried, 'node')}"), muted(""), *blank, words), subject=(REASON, UNTRIED)
         )
-    return [*lines, ()]
+
+
+def _short_rows(recording: Recording, seq: Seq, letters: Letters) -> Iterator[Row]:
+    """One row per dimension that some node lacks, whether or not it was the reason."""
+    found = exhausted(recording, seq)
+    for each in found:
+        bar = _bar(len(each.nodes), max(each.visited, 1))
+        name = short_name(each.dimension)
+        asked, most = amount(each.dimension, each.request), amount(each.dimension, each.most)
+        words = f"{bar} short of {name}: {asked} asked, the most on a node is {most}"
+        blank = (muted("") for _ in letters)
+        cells = (Piece(f"{name} {count(len(each.nodes), 'node')}", "accent"), muted(""), *blank, Piece(words))
+        yield Row(f"{SHORT} {each.dimension}", cells, subject=(SHORT, each.dimension))
+
+
+def _bar(size: int, most: int) -> str:
+    return BAR * max(1, round(size * BAR_WIDTH / most))
+
+
+# The nodes
 
 
 def _verdicts(recording: Recording, event: PredicateEvent, reasons: list[Status]) -> Sequence[tuple[NodeRow, int]]:
@@ -89,20 +130,88 @@ def _verdicts(recording: Recording, event: PredicateEvent, reasons: list[Status]
     codes = dict.fromkeys(event.codes.tolist())
     rank = {code: min((place[s] for s in recording.reasons.statuses(code)), default=0) for code in codes}
     failed = sorted(zip(event.failed.tolist(), event.codes.tolist(), strict=True), key=lambda entry: rank[entry[1]])
+    return [*fitting, *failed, *((row, -1) for row in _untried(recording, event))]
+
+
+def _untried(recording: Recording, event: PredicateEvent) -> list[NodeRow]:
     seen = np.zeros(len(recording.node_names), dtype=np.bool_)
     seen[event.feasible] = True
     seen[event.failed] = True
-    untried = np.flatnonzero(~seen).tolist() if event.considered > event.processed else []
-    return [*fitting, *failed, *((row, -1) for row in untried)]
+    return np.flatnonzero(~seen).tolist() if event.considered > event.processed else []
 
 
-def _node_row(recording: Recording, row: NodeRow, code: int, letters: dict[Status, str]) -> Row:
+def _row(
+    recording: Recording, bars: list[Row], verdicts: Sequence[tuple[NodeRow, int]], letters: Letters, index: int
+) -> Row:
+    if index < len(bars):
+        return bars[index]
+    return _node_row(recording, *verdicts[index - len(bars)], letters)
+
+
+def _node_row(recording: Recording, row: NodeRow, code: int, letters: Letters) -> Row:
     name = recording.node_names[row]
     if code < 0:
-        cells = (Piece(name), muted(SKIPPED), *(muted("") for _ in letters), muted("not tried"))
+        cells = (Piece(name), muted(SKIPPED), *(muted("") for _ in letters), muted(UNTRIED))
         return Row(name, cells, subject=("node", name))
     statuses = recording.reasons.statuses(code)
     mark = Piece(NO, "bad") if code else Piece(YES, "good")
     crosses = (Piece(NO, "bad") if status in statuses else muted(SKIPPED) for status in letters)
     words = Piece(", ".join(status.reason for status in statuses), "") if code else Piece("fits", "good")
     return Row(name, (Piece(name), mark, *crosses, words), subject=("node", name))
+
+
+# The list behind a row of the histogram
+
+
+def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | None:
+    """The nodes of one reason, or of one dimension; None where the event is no pass of predicates."""
+    event = recording.event(seq)
+    if not isinstance(event, PredicateEvent):
+        return None
+    if kind == SHORT:
+        return next(
+            (_short_list(recording, event, each) for each in exhausted(recording, seq) if each.dimension == name), None
+        )
+    if name == UNTRIED:
+        rows = [_list_row(recording.node_names[row], "", None, UNTRIED) for row in _untried(recording, event)]
+        return Table(f"Nodes {UNTRIED}", LIST_COLUMNS, rows)
+    wanted = next((status for status, letter in _letters(_reasons(recording, event)).items() if letter == name), None)
+    if wanted is None:
+        return None
+    rows = [_failed_row(recording, seq, node, code) for node, code in _failed_with(recording, event, wanted)]
+    return Table(f"{wanted.reason}: {count(len(rows), 'node')}", LIST_COLUMNS, rows)
+
+
+def _failed_with(recording: Recording, event: PredicateEvent, wanted: Status) -> Iterator[tuple[NodeName, int]]:
+    for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
+        if wanted in recording.reasons.statuses(code):
+            yield recording.node_names[row], code
+
+
+def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Row:
+    """The scarcest dimension there, and everything that the predicates say."""
+    scarce = next(((each, each.of(node)) for each in exhausted(recording, seq) if each.of(node) is not None), None)
+    words = ", ".join(status.reason for status in recording.reasons.statuses(code))
+    if scarce is None or scarce[1] is None:
+        return _list_row(node, "", None, words)
+    each, short = scarce
+    return _list_row(node, each.dimension, (each.request, short.has, short.lacks), words)
+
+
+def _short_list(recording: Recording, event: PredicateEvent, each: Exhausted) -> Table:
+    codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
+    row_of = recording.session.node_table.row_of
+    rows = []
+    for short in each.nodes:
+        code = codes.get(row_of[short.node])
+        words = ", ".join(status.reason for status in recording.reasons.statuses(code)) if code else "fits"
+        rows.append(_list_row(short.node, each.dimension, (each.request, short.has, short.lacks), words))
+    title = f"Short of {short_name(each.dimension)}: {count(len(rows), 'node')}, the one that lacks least first"
+    return Table(title, LIST_COLUMNS, rows)
+
+
+def _list_row(node: NodeName, dim: str, figures: tuple[float, float, float] | None, words: str) -> Row:
+    amounts = (
+        (Piece(amount(dim, value)) for value in figures) if figures is not None else (muted("–") for _ in range(3))
+    )
+    return Row(node, (Piece(node, "strong"), muted(short_name(dim)), *amounts, Piece(words)), subject=("node", node))

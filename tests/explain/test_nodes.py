@@ -1,0 +1,41 @@
+"""What a pass over nodes lacks by dimension, and whom a node refused."""
+
+import pytest
+
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.explain.exhaustion import exhausted
+from vcdebug.explain.refusals import refusals
+from vcdebug.framework.record import PredicateEvent
+
+FITS = "pending-no-node-fits"
+
+
+def test_each_dimension_counts_the_nodes_that_lack_it() -> None:
+    recording = bundled(FITS)
+    found = {each.dimension: each for each in exhausted(recording, recording.index.of_type(PredicateEvent)[0])}
+    gpu = found["nvidia.com/gpu"]
+    assert (4000.0, 8, 8000.0) == (gpu.request, gpu.visited, gpu.most)
+    assert [("gpu-a100-04", 2000.0), ("cpu-01", 4000.0)] == [(short.node, short.lacks) for short in gpu.nodes]
+
+
+@pytest.mark.parametrize("name", GOLDEN[::4])
+def test_a_node_that_fails_for_a_dimension_is_among_those_that_lack_it(name: str) -> None:
+    recording = golden(name)
+    for seq in recording.index.of_type(PredicateEvent):
+        event = recording.event(seq)
+        assert isinstance(event, PredicateEvent)
+        span = recording.tree.path(seq)[1]
+        lacking = {each.dimension: {short.node for short in each.nodes} for each in exhausted(recording, seq)}
+        for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
+            reason = recording.reasons.statuses(code)[0].reason
+            dimension = reason.removeprefix("Insufficient ")
+            same_role = [other for other in recording.index.of_type(PredicateEvent) if other < seq]
+            if span.name == "allocate" and dimension != reason and not same_role:
+                assert recording.node_names[row] in lacking[dimension]
+
+
+def test_a_node_tells_whom_it_refused_in_which_action_and_why() -> None:
+    found = refusals(bundled(), "gpu-a100-01")
+    told = [(refusal.job.split("/")[1], refusal.action, len(refusal.tasks), refusal.why) for refusal in found]
+    assert ("feature-etl", "allocate", 2, "node(s) didn't match Pod's node affinity/selector") == told[0]
+    assert ("llm-finetune", "preempt", 1, "gang leaves nobody") in told

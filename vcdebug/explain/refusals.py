@@ -1,0 +1,62 @@
+"""A node's own view: which jobs it refused in the cycle, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.explain.funnel import EVICTING, PLACED, funnels
+from vcdebug.framework.record import ActionEvent, Level, PredicateEvent
+from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
+from vcdebug.trace.recording import Recording
+
+
+class Refusal(NamedTuple):
+    """Why a node did not take tasks of one job in one action."""
+
+    job: JobId
+    action: str
+    why: str
+    tasks: tuple[TaskKey, ...]
+    seq: Seq
+    """The first time."""
+
+
+def refusals(recording: Recording, node: NodeName) -> tuple[Refusal, ...]:
+    """By the predicates, and where victims were looked for in vain; in the order of the first time."""
+    together: dict[tuple[JobId, str, str], list[tuple[Seq, TaskKey]]] = {}
+    for seq, task, action, why in (*_predicates(recording, node), *_searches(recording, node)):
+        job = recording.owners.jobs.get(task, "")
+        together.setdefault((job, action, why), []).append((seq, task))
+    found = [
+        Refusal(job, action, why, tuple(dict.fromkeys(task for _, task in entries)), entries[0][0])
+        for (job, action, why), entries in together.items()
+    ]
+    return tuple(sorted(found, key=lambda refusal: refusal.seq))
+
+
+def _predicates(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:
+    row = recording.session.node_table.row_of[node]
+    for seq in recording.index.of_type(PredicateEvent):
+        event = recording.event(seq)
+        assert isinstance(event, PredicateEvent)
+        places = np.flatnonzero(event.failed == row)
+        if not len(places):
+            continue
+        action = recording.tree.around(seq, Level.ACTION)
+        statuses = recording.reasons.statuses(int(event.codes[int(places[0])]))
+        why = ", ".join(status.reason for status in statuses)
+        yield seq, event.task, action.name if action is not None else "", why
+
+
+def _searches(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:
+    for seq in recording.index.of_type(ActionEvent):
+        event = recording.event(seq)
+        if not isinstance(event, ActionEvent) or event.what != "start" or event.action not in EVICTING:
+            continue
+        for search in funnels(recording, seq):
+            for turn in search.tried:
+                if turn.node == node and turn.outcome != PLACED:
+                    yield turn.first, search.task, search.action, turn.words

@@ -1,0 +1,95 @@
+"""A node's page: its resources as bars, what the present event made of it, its tasks, and the jobs that it refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.equations import equation
+from vcdebug.explain.equations_scores import binpack, scores_before
+from vcdebug.explain.refusals import Refusal, refusals
+from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.amounts import amount, short_name
+from vcdebug.views.bars import LEGEND, node_bar
+from vcdebug.views.base import NO, SKIPPED, YES, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.equation import equation_table
+from vcdebug.views.names import bare
+from vcdebug.views.nodes import future_idle, node_detail, node_dimensions, remarks
+from vcdebug.views.parts import part
+
+BAR_WIDTH = 24
+
+
+def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
+    """Bars, the event's own arithmetic for this node, its tasks, what it refused."""
+    tasks = node_detail(recording, seq, name)
+    head = [*_bars(recording, seq, name), *_event_parts(recording, seq, name), *_task_count(len(tasks.rows))]
+    refused = [_refusal_row(each) for each in refusals(recording, name)]
+    foot = () if refused else (line(muted("it refused nobody in this cycle")),)
+    return Table(tasks.title, tasks.columns, [*tasks.rows, *refused], tuple(head), foot, figures=tasks.figures)
+
+
+def _bars(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
+    node, amounts = recording.session.nodes[name], recording.timeline.state_at(seq).nodes[name]
+    future, dims = future_idle(amounts), node_dimensions(recording)
+    told = [dim for dim in dims if node.allocatable.get(dim) or amounts.used.get(dim)]
+    width = max((len(short_name(dim)) for dim in told), default=0)
+    for dim in told:
+        drawn = node_bar(amounts, node.allocatable, dim, BAR_WIDTH)
+        words = f"{amount(dim, amounts.used.get(dim))} of {amount(dim, node.allocatable.get(dim))} used"
+        yield line(f"{short_name(dim):<{width}}  ", Piece(drawn, "accent"), f"  {words}")
+        parts = [amount(dim, each.get(dim)) for each in (future, amounts.idle, amounts.releasing, amounts.pipelined)]
+        if amounts.releasing.get(dim) or amounts.pipelined.get(dim):
+            sums = f"{parts[0]} future idle = {parts[1]} idle + {parts[2]} releasing − {parts[3]} pipelined"
+            yield line(muted(f"{'':<{width}}  {sums}"))
+    yield line(muted(LEGEND))
+    if remarks(node):
+        yield line(Piece(f"! {remarks(node)}", "warn"))
+    yield ()
+
+
+def _event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
+    """What the event says about this node."""
+    event = recording.event(seq)
+    if isinstance(event, BestEvent):
+        found = scores_before(recording, seq)
+        if found is not None:
+            seq, event = found
+    if isinstance(event, PredicateEvent):
+        yield _verdict(recording, event, name)
+        yield from _equation_part(recording, seq, name)
+    elif isinstance(event, ScoreEvent):
+        yield from _equation_part(recording, seq, name)
+        packed = binpack(recording, seq, event.task, name)
+        yield from part(equation_table(packed)) if packed is not None else ()
+
+
+def _equation_part(recording: Recording, seq: Seq, name: NodeName) -> list[Line]:
+    found = equation(recording, seq, name)
+    return part(equation_table(found)) if found is not None else []
+
+
+def _verdict(recording: Recording, event: PredicateEvent, name: NodeName) -> Line:
+    row, asked = recording.session.node_table.row_of[name], f"predicates for {bare(event.task)}: "
+    if row in event.feasible.tolist():
+        return line(asked, Piece(f"{YES} it fits", "good"))
+    failed = event.failed.tolist()
+    if row not in failed:
+        return line(asked, muted(f"{SKIPPED} not tried"))
+    statuses = recording.reasons.statuses(int(event.codes[failed.index(row)]))
+    return line(asked, Piece(f"{NO} {', '.join(status.reason for status in statuses)}", "bad"))
+
+
+def _task_count(tasks: int) -> Iterator[Line]:
+    yield (Piece("Tasks on it, and jobs that it refused", "title"), muted(f"  {count(tasks, 'task')}"))
+
+
+def _refusal_row(refusal: Refusal) -> Row:
+    cells = (
+        Piece(f"{NO} {refusal.job}", "bad"),
+        Piece(refusal.action),
+        muted(count(len(refusal.tasks), "task")),
+        Piece(refusal.why),
+    )
+    return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))

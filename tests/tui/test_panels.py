@@ -55,12 +55,12 @@ async def test_p_shows_the_configuration_in_force(size: tuple[int, int]) -> None
 
 
 @SIZES
-async def test_l_shows_the_log_at_a_level_with_the_present_event_marked(size: tuple[int, int]) -> None:
+async def test_v_shows_the_log_at_a_level_with_the_present_event_marked(size: tuple[int, int]) -> None:
     async with opened("preempt-works", size) as desk:
         await desk.command("break statement pipeline")
-        await desk.press("c", "l")
+        await desk.press("c", "v")
         assert desk.main.focused is desk.panel("log")
-        assert "l Log" in desk.screen()
+        assert "v Log" in desk.screen()
         assert "-v=3" in desk.text("log")
         panel = desk.panel("log")
         lines = len(panel.shown_rows)
@@ -82,7 +82,7 @@ async def test_a_long_log_is_written_while_keys_go_on_working(monkeypatch: pytes
     monkeypatch.setattr(log_panel, "AT_ONCE", 2)
     monkeypatch.setattr(log_panel, "PART", 3)
     async with opened("preempt-works") as desk:
-        await desk.press("l")
+        await desk.press("v")
         assert "still being written" in desk.text("log")
         await desk.press("s")
         assert 2 == desk.seq
@@ -91,12 +91,12 @@ async def test_a_long_log_is_written_while_keys_go_on_working(monkeypatch: pytes
 
 
 @SIZES
-async def test_h_shows_the_topology_or_says_that_there_is_none(size: tuple[int, int]) -> None:
+async def test_H_shows_the_topology_or_says_that_there_is_none(size: tuple[int, int]) -> None:
     async with opened("preempt-works", size) as desk:
-        await desk.press("h")
+        await desk.press("H")
         assert "no HyperNodes in the snapshot" in desk.screen()
     async with opened(str(TOPOLOGY), size) as desk:
-        await desk.press("h")
+        await desk.press("H")
         assert desk.main.focused is desk.panel("hypernodes")
         assert "p0" in desk.screen()
         assert ["<cluster-top-hypernode>", "p0", "s0", "node-000"] == [

@@ -171,3 +171,24 @@ def test_a_pod_beyond_the_minimum_that_no_node_can_ever_take_is_told_so() -> Non
     objects = [*nodes("n1"), *running("b", "n1", 1, cpu="6"), group, *members]
     found = asked(objects, "enqueue, allocate, gangpreempt")
     assert "predicates-unresolvable" in [one.cause for one in (found.dominant, *found.contributing)]
+
+
+def reclaiming(theirs: dict[str, Any], count: int = 2, cpu: str = "4") -> Explanation:
+    """A poor queue wants 4 cpu back; the tier in which capacity votes is the first one."""
+    queues = [queue("mine", deserved={"cpu": "8", "memory": "80G"}), queue("theirs", **theirs)]
+    full = [*nodes("n1"), *running("a", "n1", count, cpu=cpu, queue="theirs")]
+    first = {"first": "gang conformance capacity", "second": "predicates nodeorder", "more": {}}
+    return asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **first)
+
+
+def test_capacity_keeps_what_a_queue_deserves() -> None:
+    found = reclaiming({"deserved": {"cpu": "8", "memory": "80G"}})
+    assert "victims-not-above-deserved" == found.cause
+    assert "2 of queue theirs, which holds 8 of 8 cpu and " in found.sentence
+    assert 8.0 == found.numbers["queue.theirs.deserved.cpu"].value
+
+
+def test_capacity_keeps_what_a_queue_is_guaranteed() -> None:
+    found = reclaiming({"deserved": {"cpu": "1"}, "guarantee": {"cpu": "3"}}, 1, "8")
+    assert "of queue theirs, which would fall below its guarantee (3 cpu)" in found.sentence
+    assert any("its spec.guarantee" in line for line in found.advice)

@@ -8,7 +8,7 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
-from vcdebug.explain.gates import tiers
+from vcdebug.explain.gates import capacity_veto, tiers
 from vcdebug.explain.gates.breaking import gang_advice
 from vcdebug.explain.visits import NodeTry, TaskTry
 from vcdebug.explain.votes import Seat, question
@@ -201,6 +201,10 @@ def _quota(case: Case, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> 
     return text, numbers, advice, tuple(lines)
 
 
+def _capacity(case: Case, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Detail:
+    return capacity_veto.kept(case, task, refused, seq) or _quota(case, task, refused, seq)
+
+
 def _other_share(case: Case, plugin: str, queues: Sequence[str], state: ClusterState) -> str:
     """What would put the victims' queues above their share."""
     sated = [q for q in queues if state.amount(plugin, q, "request").less_equal(state.amount(plugin, q, "deserved"))]
@@ -218,7 +222,7 @@ WRITERS = {
     "priority": _priority,
     "conformance": _conformance,
     "proportion": _quota,
-    "capacity": _quota,
+    "capacity": _capacity,
 }
 
 

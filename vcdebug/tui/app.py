@@ -23,6 +23,7 @@ from vcdebug.tui.screens.main import MainScreen
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import STDIN, Start
 from vcdebug.tui.themes import THEMES
+from vcdebug.tui.widgets.prompt import Line
 
 AIMS_KEPT: Final = 256
 
@@ -96,12 +97,14 @@ class VcdebugApp(App[int]):
     def _sent_on(self, event: events.Key) -> bool:
         """Give the key to a line that has opened since, or to a screen that is just being built."""
         aim = self._aims.get(id(event))
+        if isinstance(aim, Line):
+            event.prevent_default(False)
         now: MessagePump = self.focused or self.screen
         waits = isinstance(now, Screen) and not now.is_mounted
         if aim is None or aim is now or not (isinstance(now, Input) or waits):
             return False
         self._aims[id(event)] = now
-        now.post_message(event)
+        now.post_message(event.stop(False))
         return True
 
 

@@ -177,8 +177,9 @@ def reclaiming(theirs: dict[str, Any], count: int = 2, cpu: str = "4") -> Explan
     """A poor queue wants 4 cpu back; the tier in which capacity votes is the first one."""
     queues = [queue("mine", deserved={"cpu": "8", "memory": "80G"}), queue("theirs", **theirs)]
     full = [*nodes("n1"), *running("a", "n1", count, cpu=cpu, queue="theirs")]
-    first = {"first": "gang conformance capacity", "second": "predicates nodeorder", "more": {}}
-    return asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **first)
+    tiers = {"first": "gang conformance capacity", "second": "predicates nodeorder"}
+    silent = {"gang": {"enableReclaimable": "false"}}
+    return asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **tiers, more=silent)
 
 
 def test_capacity_keeps_what_a_queue_deserves() -> None:

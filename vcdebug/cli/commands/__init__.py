@@ -10,9 +10,11 @@ from vcdebug.cli.commands.odds import Odds
 from vcdebug.cli.commands.open import Open
 from vcdebug.cli.commands.run import Run
 from vcdebug.cli.commands.script import Script
+from vcdebug.cli.commands.serve import Serve
 
 COMMANDS: tuple[type[Command], ...] = (
     Open,
+    Serve,
     Run,
     Explain,
     Diff,

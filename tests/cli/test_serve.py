@@ -1,0 +1,152 @@
+"""`serve`: the debugger in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import signal
+import sys
+from argparse import ArgumentParser
+from collections.abc import AsyncIterator
+from pathlib import Path
+from socket import create_server
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from tests.cli.transcripts import call
+from vcdebug.cli import browser
+from vcdebug.cli.commands.open import Open
+from vcdebug.cli.commands.serve import Serve, open_command
+from vcdebug.cli.output import Output
+
+NAME = "preempt-works"
+JOB = "assistants/chat-api"
+"""On the screen once the cycle has been replayed."""
+PATIENCE_SECONDS = 60
+"""Before a test gives up on a condition that should long hold."""
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[str]:
+    """The address of a server of its own, stopped by Ctrl-C; it must end well and say nothing more."""
+    folders = {"XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "vcdebug", "serve", NAME, "--port", "0", "--break", "victim"]
+    process = await asyncio.create_subprocess_exec(
+        *command, env={**os.environ, **folders}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stderr is not None
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        line = (await process.stderr.readline()).decode()
+        found = re.fullmatch(rf"vcdebug: vcdebug {NAME} is at (http://127\.0\.0\.1:\d+) \(Ctrl-C ends it\)\n", line)
+        assert found is not None, line
+        yield found[1]
+        process.send_signal(signal.SIGINT)
+        assert (b"", b"") == await process.communicate()
+    assert 0 == process.returncode
+
+
+async def wait_for(socket: aiohttp.ClientWebSocketResponse, *words: str) -> None:
+    """Until all words have been drawn."""
+    drawn = ""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not all(word in drawn for word in words):
+            drawn += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", (await socket.receive_bytes()).decode("utf-8", "replace"))
+
+
+async def test_the_page_runs_the_debugger(served: str) -> None:
+    async with aiohttp.ClientSession() as client:
+        page = await (await client.get(served)).text()
+        assert f"<title>vcdebug {NAME}</title>" in page
+        for path in re.findall(r'(?:src|href)="(static/[^"]+)"|url\("(static/[^"]+)"\)', page):
+            assert 200 == (await client.get(f"{served}/{''.join(path)}")).status
+        async with client.ws_connect(f"{served}/ws?width=100&height=30", headers={"Origin": served}) as socket:
+            await wait_for(socket, NAME, "Flow", "Statement", JOB)
+            await socket.send_json(["stdin", "c"])
+            await wait_for(socket, "breakpoint 1")
+
+
+async def test_a_page_needs_nothing_from_elsewhere() -> None:
+    assert [] == re.findall(r"https?://", browser.PAGE.read_text(encoding="utf-8"))
+
+
+async def test_each_window_has_a_debugger_of_its_own_that_ends_with_it(served: str) -> None:
+    socket = f"{served}/ws?width=100&height=30"
+    async with aiohttp.ClientSession() as client, client.ws_connect(socket) as one, client.ws_connect(socket) as other:
+        await wait_for(one, "Flow")
+        await wait_for(other, JOB)
+        await one.close()
+        await other.send_json(["stdin", "c"])
+        await wait_for(other, "breakpoint 1")
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://elsewhere.example"}, {"Host": "elsewhere.example"}])
+async def test_a_page_of_another_site_is_refused(served: str, headers: dict[str, str]) -> None:
+    async with aiohttp.ClientSession() as client:
+        assert 403 == (await client.get(f"{served}/ws", headers=headers)).status
+
+
+async def test_a_debugger_that_cannot_start_ends_its_window(tmp_path: Path) -> None:
+    gone = tmp_path / "gone.yaml"
+    with browser.listening("127.0.0.1", 0) as bound:
+        served = browser.BrowserServer(
+            f"exec {sys.executable} -m vcdebug open {gone}", NAME, bound, Output(), exposed=False
+        )
+        runner = web.AppRunner(await served._make_app())
+        await runner.setup()
+        await web.SockSite(runner, bound).start()
+        async with aiohttp.ClientSession() as client, client.ws_connect(f"{browser.url_of(bound)}/ws") as socket:
+            assert aiohttp.WSMsgType.CLOSE == (await socket.receive(PATIENCE_SECONDS)).type
+        await runner.cleanup()
+
+
+def test_the_debugger_gets_every_option_that_open_takes() -> None:
+    opens, serves = ArgumentParser(), ArgumentParser()
+    Open().configure(opens)
+    Serve().configure(serves)
+    breaks = ["--break", "victim if node == 'n 1'", "--break=tie"]
+    words = ["a b.yaml", "--goto", "7", "--job=-x", *breaks, "--complete", "--extender-url", "http://127.0.0.1:9"]
+    command = open_command(serves.parse_args([*words, "--port", "0"]))
+    start, _, options = command.partition(" -m vcdebug open ")
+    assert f"exec {sys.executable}" == start
+    assert opens.parse_args(words) == opens.parse_args(shlex.split(options))
+
+
+def error_line(*arguments: str) -> str:
+    code, out, err = call(["serve", *arguments])
+    assert (1, "", 1) == (code, out, err.count("\n"))
+    return err.removeprefix("vcdebug: ").rstrip("\n")
+
+
+def test_a_port_that_is_taken_is_one_line() -> None:
+    with create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        expected = f"127.0.0.1:{port}: cannot be served there: Address already in use; choose another --port"
+        assert expected == error_line(NAME, "--port", str(port))
+
+
+@pytest.mark.parametrize("port", ["-1", "70000"])
+def test_a_port_that_cannot_be_is_one_line(port: str) -> None:
+    assert f"argument --port: '{port}' is no port: 0 to 65535; see vcdebug serve --help" == error_line(
+        NAME, f"--port={port}"
+    )
+
+
+def test_an_address_that_others_reach_must_be_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert error_line(NAME, "--host", "0.0.0.0").startswith("0.0.0.0: other machines can reach it, and whoever ")
+    monkeypatch.setattr(browser.BrowserServer, "run", lambda _: None)
+    code, out, err = call(["serve", NAME, "--host", "0.0.0.0", "--port", "0", "--expose"])
+    assert (0, "") == (code, out)
+    assert err.startswith("vcdebug: warning: other machines can reach 0.0.0.0, and whoever reaches it can open every ")
+
+
+def test_what_cannot_be_served_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert error_line("-").startswith("standard input cannot be served")
+    assert error_line("no-such-file").startswith("no-such-file: no such file or folder")
+    assert error_line(NAME, "--host", "no.such.host.invalid").startswith("no.such.host.invalid: no such host")
+    monkeypatch.delitem(sys.modules, "vcdebug.cli.browser")
+    monkeypatch.setitem(sys.modules, "textual_serve.server", None)
+    assert "serve needs the extra serve; install it with: pip install 'vcdebug[serve]'" == error_line(NAME)

@@ -1,0 +1,137 @@
+"""The debugger in a browser: a page, and a process of the debugger for each browser that opens it."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import redirect_stdout
+from ipaddress import ip_address
+from pathlib import Path
+from socket import AF_INET6, SOCK_STREAM, gaierror, getaddrinfo, socket
+from socket import create_server as listen
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from textual_serve.app_service import AppService
+from textual_serve.server import Server, to_int
+
+from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
+
+PAGE = Path(__file__).with_name("browser.html")
+LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+GRACE_SECONDS = 2
+"""How long a debugger may take to end when its window is closed or the server is stopped."""
+HEARTBEAT_SECONDS = 15
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        found = getaddrinfo(host, None, type=SOCK_STREAM)
+    except gaierror as error:
+        raise VcdebugError("no such host", "such as 127.0.0.1", host) from error
+    return all(ip_address(str(address[4][0]).partition("%")[0]).is_loopback for address in found)
+
+
+def listening(host: str, port: int) -> socket:
+    """A socket that browsers can connect to; port 0 takes any that is free."""
+    try:
+        family, _, _, _, address = getaddrinfo(host, port, type=SOCK_STREAM)[0]
+        return listen(address[:2], family=family)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise VcdebugError(f"cannot be served there: {reason}", "choose another --port", f"{host}:{port}") from error
+
+
+def url_of(bound: socket) -> str:
+    """Where a browser finds it."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if bound.family == AF_INET6 else f"http://{host}:{port}"
+
+
+class Session(AppService):
+    """One debugger and the browser window that shows it; neither outlives the other."""
+
+    async def run(self) -> None:
+        """Until the debugger ends, well or not: then the page says so."""
+        await super().run()
+        await self.remote_close()
+
+    async def stop(self) -> None:
+        """Ask it to end, and see that it does."""
+        if self._process is None:
+            return
+        try:
+            async with asyncio.timeout(GRACE_SECONDS):
+                await super().stop()
+                await self._process.wait()
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+
+
+class BrowserServer(Server):
+    """Textual's server, with a page that needs nothing from elsewhere, deaf to other sites' pages."""
+
+    def __init__(self, command: str, title: str, bound: socket, output: Output, *, exposed: bool) -> None:
+        super().__init__(command, title=title)
+        self._bound = bound
+        self._output = output
+        self._exposed = exposed
+        self._windows: list[web.WebSocketResponse] = []
+
+    def run(self) -> None:
+        """Serve until somebody stops it."""
+        with redirect_stdout(self._output.err):
+            web.run_app(self._make_app(), sock=self._bound, print=None, shutdown_timeout=2 * GRACE_SECONDS)
+
+    async def _make_app(self) -> web.Application:
+        app: web.Application = await super()._make_app()
+        app.middlewares.append(self._guard)
+        return app
+
+    async def on_startup(self, app: web.Application) -> None:
+        self._output.narrate(f"{self.title} is at {url_of(self._bound)}  (Ctrl-C ends it)")
+
+    async def on_shutdown(self, app: web.Application) -> None:
+        for window in list(self._windows):
+            await window.close()
+
+    async def handle_index(self, request: web.Request) -> web.Response:
+        page = PAGE.read_text(encoding="utf-8").replace("{title}", html.escape(self.title))
+        return web.Response(text=page, content_type="text/html")
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        window = web.WebSocketResponse(heartbeat=HEARTBEAT_SECONDS)
+        await window.prepare(request)
+        session = Session(
+            self.command,
+            write_bytes=window.send_bytes,
+            write_str=window.send_str,
+            close=window.close,  # type: ignore[arg-type]  # that it answers a truth value is no matter
+            download_manager=self.download_manager,
+        )
+        self._windows.append(window)
+        try:
+            await session.start(to_int(request.query.get("width", ""), 80), to_int(request.query.get("height", ""), 24))
+            await self._process_messages(window, session)
+        finally:
+            self._windows.remove(window)
+            await session.stop()
+        return window
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """A page of another site may not reach it, whether by a socket or by a name that it made point here."""
+        name = urlsplit(f"//{request.host}").hostname or ""
+        if not self._exposed and name not in LOCAL_NAMES and name != self._bound.getsockname()[0]:
+            raise web.HTTPForbidden(text="this debugger answers to local names only")
+        origin = request.headers.get("Origin")
+        if origin is not None and urlsplit(origin).netloc != request.host:
+            raise web.HTTPForbidden(text="this debugger answers to its own page only")
+        return await handler(request)

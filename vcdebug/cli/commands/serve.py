@@ -1,0 +1,90 @@
+"""`vcdebug serve`: the debugger in a browser."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
+
+from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.commands.open import Open
+from vcdebug.cli.output import Output
+from vcdebug.errors import UnsupportedError, VcdebugError
+
+STDIN = "-"
+LOOPBACK = "127.0.0.1"
+PORT = 8000
+LAST_PORT = 65535
+REACH = "whoever reaches it can open every file that you can read"
+
+
+class Serve(Command):
+    """Starts a web server whose page runs the debugger, one process per browser window."""
+
+    NAME = "serve"
+    HELP = "open the debugger in a browser, with the options of open; only this machine can reach it"
+    EXITS = "exit status: 0 stopped by Ctrl-C, 1 error"
+
+    def configure(self, parser: ArgumentParser) -> None:
+        Open().configure(parser)
+        parser.add_argument("--host", metavar="HOST", default=LOOPBACK, help=f"address to listen on; {LOOPBACK}")
+        parser.add_argument("--port", metavar="PORT", type=_port, default=PORT, help=f"{PORT}; 0 takes a free one")
+        parser.add_argument("--expose", action="store_true", help=f"allow a --host beyond this machine: {REACH}")
+
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.sources import source
+
+        if args.snapshot == STDIN:
+            raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it anew")
+        if args.snapshot is not None:
+            source(args.snapshot)
+        try:
+            from vcdebug.cli.browser import BrowserServer, is_loopback, listening
+        except ImportError as error:
+            hint = "install it with: pip install 'vcdebug[serve]'"
+            raise UnsupportedError("serve needs the extra serve", hint) from error
+        exposed = not is_loopback(args.host)
+        if exposed and not args.expose:
+            raise VcdebugError(f"other machines can reach it, and {REACH}", "add --expose if that is meant", args.host)
+        with listening(args.host, args.port) as bound:
+            if exposed:
+                output.narrate(f"warning: other machines can reach {args.host}, and {REACH}")
+            BrowserServer(open_command(args), title(args), bound, output, exposed=exposed).run()
+        return Outcome.DONE
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > LAST_PORT:
+        raise ArgumentTypeError(f"{text!r} is no port: 0 to {LAST_PORT}")
+    return int(text)
+
+
+def title(args: Namespace) -> str:
+    """What the browser's tab says."""
+    return f"vcdebug {args.snapshot}" if args.snapshot is not None else "vcdebug"
+
+
+def open_command(args: Namespace) -> str:
+    """The shell command of one debugger, with the same options."""
+    words = [sys.executable, "-m", "vcdebug", Open.NAME, *_words(args)]
+    return f"exec {shlex.join(words)}"
+
+
+def _words(args: Namespace) -> Iterator[str]:
+    """The options of `open` as they were given; those that were not are left out."""
+    parser = ArgumentParser(add_help=False)
+    Open().configure(parser)
+    positional = []
+    for action in parser._actions:
+        value = getattr(args, action.dest)
+        if value == action.default or value is None:
+            continue
+        if not action.option_strings:
+            positional.append(str(value))
+        elif action.nargs == 0:
+            yield action.option_strings[-1]
+        else:
+            several = value if isinstance(value, list) else [value]
+            yield from (f"{action.option_strings[-1]}={one}" for one in several)
+    yield from positional

@@ -49,7 +49,7 @@ def _nothing(recording: Recording, seq: Seq) -> str:
 
 def _task_table(found: Funnel, seq: Seq) -> Table:
     names = [stage.name for stage in found.tried[0].stages] if found.tried else []
-    columns = (Column("node"), *(Column(name, right=True) for name in names), OUTCOME)
+    columns = (Column("node"), OUTCOME, *(Column(name, right=True) for name in names))
     rows = [_node_row(each) for each in found.tried] + [_never_row(node, len(names)) for node in found.never]
     here = [each for each in found.tried if each.first <= seq]
     current = _key(here[-1]) if here else ""
@@ -81,8 +81,8 @@ def _node_row(each: NodeFunnel) -> Row:
     words = f"{YES if kept else NO} {each.words}"
     cells = (
         Piece(each.node, "strong"),
-        *(_stage(stage, each) for stage in each.stages),
         Piece(words, "good" if kept else "bad"),
+        *(_stage(stage, each) for stage in each.stages),
     )
     return Row(_key(each), cells, each.first, ("node", each.node))
 
@@ -97,7 +97,7 @@ def _stage(stage: Stage, each: NodeFunnel) -> Piece:
 
 
 def _never_row(node: NodeName, stages: int) -> Row:
-    cells = (muted(node), *(muted(SKIPPED) for _ in range(stages)), muted("never tried"))
+    cells = (muted(node), muted("never tried"), *(muted(SKIPPED) for _ in range(stages)))
     return Row(f"{node} never", cells, subject=("node", node))
 
 

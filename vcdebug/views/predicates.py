@@ -56,7 +56,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
         Piece(f"{YES if fitting else NO} {fitting} fit", "good" if fitting else "bad"),
         f"  of {tried} tried" + (f", {untried} {UNTRIED}" if untried else ""),
     )
-    return Table(f"Predicates for {bare(event.task)}", columns, rows, head=(head,))
+    return Table(f"Predicates for {bare(event.task)}", columns, rows, head=(head,), wraps=False)
 
 
 def single_predicate(seq: Seq, event: HookEvent) -> Table:
@@ -92,8 +92,8 @@ def _reason_rows(event: PredicateEvent, reasons: Counted, letters: Letters) -> I
         crosses = (Piece(NO, "bad") if other == status else muted("") for other in letters)
         by = f"  {status.plugin}" if status.plugin else ""
         kind = f"  ({_CODES[status.code]})" if status.code in _CODES and status.code != 2 else ""
-        words = Piece(f"{_bar(size, most)} {status.reason}{by}{kind}")
-        cells = (Piece(f"{letters[status]} {count(size, 'node')}", "accent"), muted(""), *crosses, words)
+        words = Piece(f"{status.reason}{by}{kind}")
+        cells = (Piece(f"{letters[status]:<3} {size:>4} {_bar(size, most)}", "accent"), muted(""), *crosses, words)
         yield Row(f"reason {letters[status]}", cells, subject=(REASON, letters[status]))
     if untried:
         blank = (muted("") for _ in letters)
@@ -110,9 +110,9 @@ def _short_rows(recording: Recording, seq: Seq, letters: Letters) -> Iterator[Ro
         bar = _bar(len(each.nodes), max(each.visited, 1))
         name = short_name(each.dimension)
         asked, most = amount(each.dimension, each.request), amount(each.dimension, each.most)
-        words = f"{bar} short of {name}: {asked} asked, the most on a node is {most}"
+        words = f"short of {name}: {asked} asked, the most on a node is {most}"
         blank = (muted("") for _ in letters)
-        cells = (Piece(f"{name} {count(len(each.nodes), 'node')}", "accent"), muted(""), *blank, Piece(words))
+        cells = (Piece(f"{name[:3]:<3} {len(each.nodes):>4} {bar}", "accent"), muted(""), *blank, Piece(words))
         yield Row(f"{SHORT} {each.dimension}", cells, subject=(SHORT, each.dimension))
 
 

@@ -82,8 +82,9 @@ def test_a_label_column_sums_by_value_and_spreads_back() -> None:
     labels = NodeLabels(["a", "b", "c"], [{"z": "1"}, {}, {"z": "1"}])
     column = labels.column("z")
     counts = column.counts(labels.column("z").ids + 5)
-    assert [10] == counts.tolist()
-    assert [10, -1, 10] == column.spread(counts, absent=-1).tolist()
+    assert [10, 0] == counts.tolist()
+    assert [10, 0, 10] == counts[column.ids].tolist()
+    assert [10, -1, 10] == column.spread(counts[:-1], absent=-1).tolist()
     assert [True, False, True] == column.present.tolist()
 
 

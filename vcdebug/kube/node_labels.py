@@ -21,6 +21,8 @@ class LabelColumn:
     ids: IntArray
     values: tuple[str, ...]
     id_of: dict[str, int]
+    slots: IntArray
+    """As ids, with the number after the last value where the node lacks the label."""
 
     @property
     def present(self) -> BoolArray:
@@ -29,10 +31,15 @@ class LabelColumn:
         return present
 
     def counts(self, per_row: IntArray) -> IntArray:
-        """Sums of a number per row, by value id."""
-        present = self.ids != ABSENT
-        totals = np.bincount(self.ids[present], weights=per_row[present], minlength=len(self.values))
-        return totals.astype(np.int64)
+        """Sums of a number per row, by value id; the last one is 0, for rows without the label (ABSENT)."""
+        size = len(self.values)
+        totals = np.bincount(self.slots, weights=per_row, minlength=size + 1).astype(np.int64)
+        totals[size] = 0
+        return totals
+
+    def nothing(self) -> IntArray:
+        """As counts, of nothing."""
+        return np.zeros(len(self.values) + 1, dtype=np.int64)
 
     def spread(self, per_value: IntArray, absent: int = 0) -> IntArray:
         """A number per value id laid out over the rows; `absent` where the node lacks the label."""
@@ -65,7 +72,7 @@ class NodeLabels:
             value = labels.get(key)
             if value is not None:
                 ids[row] = id_of.setdefault(value, len(id_of))
-        return LabelColumn(ids, tuple(id_of), id_of)
+        return LabelColumn(ids, tuple(id_of), id_of, np.where(ids == ABSENT, len(id_of), ids))
 
     def all_rows(self) -> BoolArray:
         """True for every row."""

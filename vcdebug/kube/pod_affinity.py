@@ -23,7 +23,7 @@ ANTI_AFFINITY_REASON = "node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY_REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 PairCounts = dict[str, IntArray]
-"""topology key → number of matches per label value id."""
+"""topology key → number of matches per label value id, as LabelColumn.counts has them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,8 +187,8 @@ class InterPodAffinity:
         pairs: PairCounts = {}
         for term, owners in self._view.anti_affinity_terms():
             if self._is_about(term, group, namespace_labels):
-                _add(pairs, self._view.labels, term.topology_key, np.where(self._anti_rows, owners, 0))
-        return {key: counts for key, counts in pairs.items() if counts.any()}
+                _add(pairs, self._view.labels, term.topology_key, owners * self._anti_rows)
+        return {key: counts for key, counts in pairs.items() if np.count_nonzero(counts)}
 
     def _is_about(self, term: AffinityTerm, group: LabelGroup, namespace_labels: Labels | None) -> bool:
         known = self._about.get((term, group))
@@ -246,7 +246,7 @@ def _add(pairs: PairCounts, labels: NodeLabels, key: str, per_row: IntArray) -> 
 def _bump(pairs: PairCounts, labels: NodeLabels, key: str, row: Row, sign: int) -> None:
     column = labels.column(key)
     if key not in pairs:
-        pairs[key] = np.zeros(len(column.values), dtype=np.int64)
+        pairs[key] = column.nothing()
     value_id = column.ids[row]
     if value_id >= 0:
         pairs[key][value_id] += sign
@@ -258,7 +258,7 @@ def _affinity_satisfied(state: AffinityState, labels: NodeLabels, rows: IntArray
     for term in state.incoming.required_affinity.terms:
         ids = labels.column(term.topology_key).ids[rows]
         labelled &= ids >= 0
-        populated &= np.append(state.affinity[term.topology_key], 0)[ids] > 0
+        populated &= state.affinity[term.topology_key][ids] > 0
     if not populated.all() and _first_of_its_kind(state):
         return labelled
     return labelled & populated
@@ -274,5 +274,5 @@ def _first_of_its_kind(state: AffinityState) -> bool:
 def _any_matches(pairs: PairCounts, labels: NodeLabels, rows: IntArray) -> BoolArray:
     found: BoolArray = np.zeros(len(rows), dtype=np.bool_)
     for key, counts in pairs.items():
-        found |= np.append(counts, 0)[labels.column(key).ids[rows]] > 0
+        found |= counts[labels.column(key).ids[rows]] > 0
     return found

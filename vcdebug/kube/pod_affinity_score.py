@@ -38,7 +38,7 @@ class PreferredPodAffinity:
             return None
         total: IntArray = np.zeros(len(rows), dtype=np.int64)
         for key, per_value in weights.items():
-            total += np.append(per_value, 0)[self._view.labels.column(key).ids[rows]]
+            total += per_value[self._view.labels.column(key).ids[rows]]
         return total
 
     def _own_terms(self, weights: PairCounts, incoming: Incoming) -> None:
@@ -49,7 +49,7 @@ class PreferredPodAffinity:
         namespace_labels = self._table.namespace_labels(shape.group.namespace)
         for term, owners, sign in self._view.counts.preferred_terms():
             if self._is_about(term, shape.group, namespace_labels):
-                per_row = owners if everywhere else np.where(self._affinity_rows, owners, 0)
+                per_row = owners if everywhere else owners * self._affinity_rows
                 self._weigh(weights, term.topology_key, per_row, sign * term.weight)
 
     def _is_about(self, term: AffinityTerm, group: LabelGroup, namespace_labels: Labels | None) -> bool:
@@ -61,7 +61,7 @@ class PreferredPodAffinity:
     def _weigh(self, weights: PairCounts, key: str, per_row: IntArray, weight: int) -> None:
         """Add weight × pods per label value; a key appears as soon as one pod counts, even if the sums cancel."""
         counts = self._view.labels.column(key).counts(per_row)
-        if counts.any():
+        if np.count_nonzero(counts):
             weighted = counts * weight
             weights[key] = weights[key] + weighted if key in weights else weighted
 

@@ -33,6 +33,7 @@ class NodeTable:
         "_lacking",
         "_seen",
         "_shown",
+        "_wanted",
         "changes",
         "dims",
         "names",
@@ -50,6 +51,7 @@ class NodeTable:
         self._seen = 0
         self._amounts: list[NodeAmounts] = []
         self._shown = 0
+        self._wanted: dict[tuple[tuple[str, float], ...], tuple[IntArray, FloatArray]] = {}
         self._alone: dict[Row, NodeRows] = {}
         self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
         self._columns: dict[Field, FloatArray] = {}
@@ -61,6 +63,7 @@ class NodeTable:
         self._fill()
 
     def _fill(self) -> None:
+        self._wanted = {}
         shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
         for row, node in enumerate(self.nodes):
@@ -133,13 +136,21 @@ class NodeTable:
 
     def _first_lacking(self, wanted: tuple[tuple[str, float], ...], field: Field, rows: IntArray) -> Codes:
         columns = self._fresh(field)
-        dims = np.array([[self.dims.get(name, -1)] for name, _ in wanted])
-        fits = fits_amount(np.array([[amount] for _, amount in wanted]), columns[dims, rows])
+        dims, amounts = self._as_columns(wanted)
+        fits = fits_amount(amounts, columns[dims, rows])
         first: Codes = np.zeros(len(rows), dtype=np.uint16)
         if np.count_nonzero(fits) < fits.size:
             short = np.flatnonzero(~fits.all(axis=0))
             first[short] = fits[:, short].argmin(axis=0) + 1
         return first
+
+    def _as_columns(self, wanted: tuple[tuple[str, float], ...]) -> tuple[IntArray, FloatArray]:
+        """Numbers of the dimensions, and the amounts, one below the other."""
+        known = self._wanted.get(wanted)
+        if known is None:
+            dims = np.array([[self.dims.get(name, -1)] for name, _ in wanted])
+            known = self._wanted[wanted] = (dims, np.array([[amount] for _, amount in wanted]))
+        return known
 
     def rows(self, rows: IntArray) -> NodeRows:
         """A selection in visiting order."""

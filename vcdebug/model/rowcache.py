@@ -41,6 +41,11 @@ class RowCache(Generic[T]):
         elif answer.seen < now:
             rows = dict.fromkeys(self._changes[answer.seen :])
             answer.seen = now
+            if len(rows) == 1:
+                (row,) = rows
+                changed = self._all[row : row + 1]
+                answer.values[row] = compute(changed)[0]
+                return answer.values
             if 2 * len(rows) > len(self._all):
                 answer.values = compute(self._all)
             else:

@@ -5,7 +5,7 @@ Upstream: actions/preempt.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
@@ -100,7 +100,7 @@ class Preempt(Action):
         while ssn.ask(JOB_STARVING, job) and tasks:
             task = tasks.pop()
             with ssn.scope(Level.TASK, task.key):
-                self._preempt(ssn, helper, statement, task, partial(_of_other_job, ssn, job, task))
+                self._preempt(ssn, helper, statement, task, partial(_of_other_job, ssn.jobs, job, task))
         if ssn.ask(JOB_PIPELINED, job):
             statement.commit()
         else:
@@ -181,16 +181,16 @@ def _fits(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:
 
 
 def _evictable(preemptor: TaskInfo, victim: TaskInfo) -> bool:
-    if not preemptable_status(victim.status) or not victim.preemptable:
+    if not victim.preemptable or not preemptable_status(victim.status):
         return False
     return victim.best_effort or not preemptor.best_effort
 
 
-def _of_other_job(ssn: Session, job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> bool:
-    if not _evictable(preemptor, victim):
+def _of_other_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> bool:
+    owner = jobs.get(victim.job)
+    if owner is None or owner.queue != job.queue or victim.job == preemptor.job:
         return False
-    owner = ssn.jobs.get(victim.job)
-    return owner is not None and owner.queue == job.queue and victim.job != preemptor.job
+    return _evictable(preemptor, victim)
 
 
 def _of_same_job(ssn: Session, preemptor: TaskInfo, victim: TaskInfo) -> bool:

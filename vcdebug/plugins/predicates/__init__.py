@@ -7,7 +7,6 @@ not known to a snapshot).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -34,13 +33,14 @@ from vcdebug.plugins.predicates.filters import (
     PodTopologySpreadFilter,
     PreFilterError,
 )
+from vcdebug.plugins.predicates.stable import STATUSES as STABLE_STATUSES
 from vcdebug.plugins.predicates.stable import (
     TEMPLATE_ANNOTATION,
     EquivalenceCache,
     StableFilters,
     stable_verdict,
 )
-from vcdebug.plugins.predicates.verdicts import Chain, Verdict, where
+from vcdebug.plugins.predicates.verdicts import Chain, where
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
     NodeVolumeLimitsFilter,
@@ -160,24 +160,25 @@ class Predicates(Plugin):
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
         """As predicate, for one node: actions ask about a node again after each eviction."""
-        row = int(rows[0])
+        row = rows[0]
         statuses: list[Status] = []
         if self._max_pods[row] <= self._view.pod_count[row]:
             statuses.append(TOO_MANY_PODS)
-        for verdict in self._verdicts(pod, state, rows):
-            failing = int(verdict.failing[0])
-            if failing:
-                statuses.append(verdict.statuses[failing - 1])
-                if aborts(statuses[-1]):
-                    break
-        return self._ssn.reasons.code(tuple(statuses)) if statuses else 0
-
-    def _verdicts(self, pod: Pod, state: CycleState, rows: IntArray) -> Iterator[Verdict]:
-        yield stable_verdict(self._stable_index(pod, rows))
+        failing = self._stable_index(pod, rows)[0]
+        if failing:
+            statuses.append(STABLE_STATUSES[failing - 1])
+            if aborts(statuses[-1]):
+                return self._ssn.reasons.code(tuple(statuses))
         skip = state.skip
         for candidate in self._filters:
             if candidate.name not in skip:
-                yield candidate.filter(pod, state, rows)
+                verdict = candidate.filter(pod, state, rows)
+                failing = verdict.failing[0]
+                if failing:
+                    statuses.append(verdict.statuses[failing - 1])
+                    if aborts(statuses[-1]):
+                        break
+        return self._ssn.reasons.code(tuple(statuses)) if statuses else 0
 
     def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:
         index = self._stable.index(self._view.shapes.placement(pod))[rows]

@@ -49,16 +49,16 @@ class Chain:
     @property
     def ended(self) -> bool:
         """Whether no row is left."""
-        return not self._alive.any()
+        return not np.count_nonzero(self._alive)
 
     def add(self, verdict: Verdict) -> None:
         """Append each failing row's status."""
         failing = self._alive & (verdict.failing > 0)
-        if not failing.any():
+        if not np.count_nonzero(failing):
             return
         width = len(verdict.statuses) + 1
         pairs = self._codes[failing] * width + verdict.failing[failing]
-        if (pairs == pairs[0]).all():
+        if np.count_nonzero(pairs == pairs[0]) == len(pairs):
             self._codes[failing], self._alive[failing] = self._extend(int(pairs[0]), width, verdict)
             return
         distinct, inverse = np.unique(pairs, return_inverse=True)

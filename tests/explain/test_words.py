@@ -193,3 +193,17 @@ def test_capacity_keeps_what_a_queue_is_guaranteed() -> None:
     found = reclaiming({"deserved": {"cpu": "1"}, "guarantee": {"cpu": "3"}}, 1, "8")
     assert "of queue theirs, which would fall below its guarantee (3 cpu)" in found.sentence
     assert any("its spec.guarantee" in line for line in found.advice)
+
+
+def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
+    quota = {
+        "kind": "ResourceQuota",
+        "metadata": {"name": "team-quota", "namespace": "default"},
+        "status": {"hard": {"cpu": "10", "memory": "64Gi"}, "used": {"cpu": "7500m", "memory": "60Gi"}},
+    }
+    waiting = wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})
+    found = asked([*nodes("n1", "n2"), quota, *waiting], first="priority gang resourcequota")
+    assert "enqueue-resourcequota" == found.cause
+    assert "ResourceQuota team-quota allows 10 cpu, 7.5 are used, and minResources of 4 more" in found.sentence
+    assert "exceeds that by 1.5 (memory by 4Gi)." in found.sentence
+    assert (1.5, "cores") == tuple(found.numbers["short.cpu"])

@@ -6,6 +6,7 @@ from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
 from vcdebug.explain.gates.limits import TREE_PLUGIN, Limit, enqueue_limit
+from vcdebug.explain.gates.namespace_quota import PLUGIN, namespace_quota
 from vcdebug.explain.gates.share import all_taken, open_it, whole_cluster
 from vcdebug.explain.gates.unseen import opened
 from vcdebug.framework.record import HookEvent
@@ -56,8 +57,17 @@ def _rejected(case: Case, seq: Seq, event: HookEvent) -> Finding:
         return _overcommit(case, seq)
     if event.plugin in QUOTA_PLUGINS:
         return _quota(case, seq, event.plugin)
-    sentence = f"{case.job.uid} is not admitted: plugin {event.plugin} rejects it at enqueue."
-    return Finding(f"enqueue-{event.plugin}", sentence, evidence=_proof(seq, event.plugin))
+    quota = namespace_quota(case, seq) if event.plugin == PLUGIN else None
+    return quota or _by_plugin(case, seq, event.plugin)
+
+
+def _by_plugin(case: Case, seq: Seq, plugin: str) -> Finding:
+    """For plugins of which only the answer is known; what it wrote about the PodGroup is its reason."""
+    written = [e.message for e in case.recording.record.pod_group_events if e.job == case.job.uid and e.seq <= seq]
+    reason = f": {written[-1]}" if written else ""
+    sentence = f"{case.job.uid} is not admitted: plugin {plugin} rejects it at enqueue{reason}."
+    advice = (f"look at plugin {plugin}'s arguments, or switch its enableJobEnqueued off",)
+    return Finding(f"enqueue-{plugin}", sentence, {}, _proof(seq, plugin), advice)
 
 
 def _proof(seq: Seq, plugin: str) -> tuple[Evidence, ...]:

@@ -8,6 +8,7 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.case import Case
+from vcdebug.explain.equations import equation
 from vcdebug.explain.gates import capacity_veto, tiers
 from vcdebug.explain.gates.breaking import gang_advice
 from vcdebug.explain.visits import NodeTry, TaskTry
@@ -19,6 +20,13 @@ from vcdebug.trace.timeline import ClusterState
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
 QUOTA_PLUGINS = ("proportion", "capacity")
+
+OWN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
+ADVICE = {
+    "cdp": "wait until the cooldown of these pods is over, or shorten volcano.sh/cooldown-time",
+    "pdb": "wait until the disruption budget allows an eviction, or lower its minAvailable",
+    "tdm": "only preemptable pods outside revocable zones go, as many as their job's budget lets go",
+}
 
 Detail = tuple[str, dict[str, Number], tuple[str, ...], tuple[str, ...]]
 """(half sentence, numbers, advice, lines)."""
@@ -102,9 +110,23 @@ def _detail(case: Case, attempt: TaskTry, plugin: str, seats: Sequence[tuple[Nod
     refused = [key for node, seat in seats for key in candidates(node) if key not in seat.result]
     writer = WRITERS.get(plugin)
     if writer is None:
-        return f"it keeps {listed(refused)}", {}, (f"look at plugin {plugin}'s arguments, or switch its vote off",), ()
+        return _by_equation(case, plugin, refused, seqs=[seat.seq for _, seat in seats if seat.seq is not None])
     text, numbers, advice, lines = writer(case, task, refused, seq)
     return text, numbers, advice or gang_advice(case, task, seats), lines
+
+
+def _by_equation(case: Case, plugin: str, refused: Sequence[TaskKey], seqs: Sequence[Seq]) -> Detail:
+    """For plugins without words of their own: what their arithmetic says of each pod that they keep."""
+    notes: dict[str, list[TaskKey]] = {}
+    for seq in seqs:
+        shown = equation(case.recording, seq)
+        for term in shown.terms if shown is not None else ():
+            if term.name in refused and term.note:
+                notes.setdefault(term.note, []).append(TaskKey(term.name))
+    order = sorted(notes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    why = "".join(f" ({note})" for note, _ in order[:1])
+    lines = tuple(f"{plural(len(keys), 'pod')}: {note}  ({listed(keys)})" for note, keys in order)
+    return f"it keeps {listed(refused)}{why}", {}, (ADVICE.get(plugin, OWN_ADVICE.format(plugin=plugin)),), lines
 
 
 def _jobs_of(case: Case, keys: Sequence[TaskKey]) -> list[JobId]:

@@ -1,0 +1,55 @@
+"""A question to the whole recording: every event that matches, counted by outcome, each leading to itself."""
+
+import pytest
+
+from tests.recorded import bundled
+from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.breakpoints.base import BreakpointError
+from vcdebug.debugger.commands.base import CommandError
+from vcdebug.debugger.commands.finding import VERBS, found
+from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.tokens import ExpressionError
+from vcdebug.framework.record import OpEvent
+from vcdebug.views.base import text_of
+from vcdebug.views.finding import finding
+
+LINE = 'victim if plugin == "gang"'
+
+
+def test_the_rows_are_the_events_at_which_the_breakpoint_would_stop() -> None:
+    expected = list(parse_breakpoint(f"break {LINE}", 1).hits(bundled()))
+    assert expected == [row.seq for row in finding(bundled(), 1, LINE).rows]
+    assert 7 == len(expected)
+
+
+def test_outcomes_are_counted_above_the_rows() -> None:
+    heads = [text_of(entry).strip() for entry in finding(bundled(), 1, LINE).head]
+    assert ["6 × Preemptable gang ✗ nobody", "1 × Preemptable gang ✓ resnet-sweep-worker-0"] == heads
+
+
+def test_all_evictions_are_one_question() -> None:
+    recording = bundled("preempt-works")
+    seqs = found(recording, "statement evict")
+    assert 2 == len(seqs)
+    assert all(isinstance(event := recording.event(seq), OpEvent) and event.op == "evict" for seq in seqs)
+
+
+def test_the_present_event_is_marked_and_nothing_found_is_said() -> None:
+    assert "event 120" == finding(bundled(), 120, LINE).current
+    nothing = finding(bundled(), 1, 'predicate if job == "nobody/here"')
+    assert (0, "no event of this recording") == (len(nothing.rows), text_of(nothing.foot[0]))
+
+
+def test_a_passed_over_quirk_is_named_in_its_row() -> None:
+    assert "! view-lost-pod" in finding(bundled(), 1, "quirk").rows[0].cells[-1].text
+
+
+def test_the_command_refuses_what_no_breakpoint_would_take() -> None:
+    driver, verb = Driver(bundled()), VERBS[0]
+    with pytest.raises(CommandError, match="say what to find"):
+        verb.run(driver, "")
+    with pytest.raises(BreakpointError, match="no kind of breakpoint"):
+        verb.run(driver, "nothing")
+    with pytest.raises(ExpressionError):
+        verb.run(driver, "victim if plugin ==")
+    assert ("find", LINE) == (verb.run(driver, LINE).opens, verb.run(driver, LINE).argument)

@@ -1,0 +1,91 @@
+"""All events that a question means, as a list that leads to each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.debugger.commands.finding import found
+from vcdebug.framework.record import Event, HookEvent, PredicateEvent, StatementEvent
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import HERE, Column, Line, OnDemand, Piece, Row, Table, count, line, muted
+from vcdebug.views.headline import headline
+from vcdebug.views.path import path_words
+
+COLUMNS = (
+    Column("event", right=True),
+    Column(""),
+    Column("where", flexible=True, least=20),
+    Column("what", flexible=True, least=16),
+    Column("outcome", flexible=True, least=16),
+)
+MOST_OUTCOMES = 6
+COUNTED = 20_000
+"""Up to so many events the outcomes are counted."""
+
+
+def finding(recording: Recording, seq: Seq, words: str) -> Table:
+    """One row per event; how often which outcome stands above."""
+    seqs = found(recording, words)
+    keys = tuple(f"event {each}" for each in seqs)
+    rows = OnDemand(keys, lambda i: _row(recording, seqs[i], seq))
+    current = f"event {seq}" if seq in seqs else ""
+    foot = () if seqs else (line(muted("no event of this recording")),)
+    title = f"find {words}: {count(len(seqs), 'event')}"
+    return Table(title, COLUMNS, rows, tuple(_outcomes(recording, seqs)), foot, current=current, wraps=False)
+
+
+def _row(recording: Recording, seq: Seq, here: Seq) -> Row:
+    what = headline(recording.event(seq))
+    path = recording.tree.path(seq)[1:]
+    subject = next(
+        ((span.level.name.lower(), span.name) for span in reversed(path) if span.level.name == "JOB"), ("", "")
+    )
+    cells = (
+        Piece(str(seq)),
+        Piece(HERE if seq == here else "", "here"),
+        Piece(" ▸ ".join(path_words(recording, seq)) or "between actions"),
+        Piece(what.what, "strong"),
+        _told(recording, seq, what.outcome),
+    )
+    return Row(f"event {seq}", cells, seq, subject)
+
+
+def _told(recording: Recording, seq: Seq, outcome: Piece) -> Piece:
+    """A pass over nodes also names its most frequent reason; quirks that acted follow."""
+    event = recording.event(seq)
+    reason = f": {_reason(recording, event)}" if isinstance(event, PredicateEvent) and len(event.failed) else ""
+    quirks = "".join(f"  ! {note.code}" for note in recording.notes_at(seq))
+    return Piece(f"{outcome.text}{reason}{quirks}", outcome.style)
+
+
+def _reason(recording: Recording, event: PredicateEvent) -> str:
+    counts: dict[str, int] = {}
+    for code in event.codes.tolist():
+        for status in recording.reasons.statuses(code):
+            counts[status.reason] = counts.get(status.reason, 0) + 1
+    reason = max(counts, key=lambda name: counts[name])
+    return f"{counts[reason]} × {reason}"
+
+
+def _outcome_words(event: Event) -> str:
+    """The outcome without names that would make each one its own."""
+    told = headline(event)
+    if isinstance(event, HookEvent):
+        return f"{event.point} {told.outcome.text}"
+    return f"{told.what} {told.outcome.text}" if isinstance(event, StatementEvent) else told.outcome.text
+
+
+def _outcomes(recording: Recording, seqs: Sequence[Seq]) -> Iterator[Line]:
+    """The most frequent outcomes, where there are several."""
+    if not 1 < len(seqs) <= COUNTED:
+        return
+    counts: dict[str, int] = {}
+    for seq in seqs:
+        words = _outcome_words(recording.event(seq))
+        counts[words] = counts.get(words, 0) + 1
+    ranked = sorted(counts.items(), key=lambda entry: -entry[1])
+    for words, number in ranked[:MOST_OUTCOMES]:
+        yield line(Piece(f"{number:>6} × ", "accent"), words or "(no words)")
+    if len(ranked) > MOST_OUTCOMES:
+        yield line(muted(f"       and {len(ranked) - MOST_OUTCOMES} other outcomes"))

@@ -10,7 +10,7 @@ from vcdebug.debugger.commands import CommandError, Reply, execute
 from vcdebug.debugger.driver import Driver, Here
 from vcdebug.errors import VcdebugError
 
-SCREEN_ONLY: tuple[str, ...] = ("filter", "open")
+SCREEN_ONLY: tuple[str, ...] = ("filter", "open", "theme")
 """What commands open that means nothing without a screen."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_complete, add_extender
 from vcdebug.cli.output import Output
@@ -53,20 +53,23 @@ class Open(Command):
         ask_extender = _client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import run_tui
 
-        place = {name: getattr(args, name, None) for name in ("goto", "job", "breaks", "complete", "panel", "filter")}
-        looks = {"config": getattr(args, "config", None), "theme": _theme(getattr(args, "theme", None))}
-        mouse = False if getattr(args, "no_mouse", False) else None
-        fresh = getattr(args, "fresh", False)
-        run_tui(
-            None if word is None else str(word), ask_extender=ask_extender, mouse=mouse, fresh=fresh, **place, **looks
-        )
+        place: dict[str, Any] = {
+            name: getattr(args, name, None) for name in ("goto", "job", "breaks", "complete", "panel", "filter")
+        }
+        looks: dict[str, Any] = {
+            "config": getattr(args, "config", None),
+            "theme": _theme(getattr(args, "theme", None)),
+            "mouse": False if getattr(args, "no_mouse", False) else None,
+            "fresh": getattr(args, "fresh", False),
+        }
+        run_tui(None if word is None else str(word), ask_extender=ask_extender, **place, **looks)
         return Outcome.DONE
 
 
 def _print_config(output: Output) -> Outcome:
     from vcdebug.tui.config import example
 
-    output.write(example())
+    output.text(example())
     return Outcome.DONE
 
 

@@ -27,6 +27,7 @@ VERBS: Final = (
     Verb(("explain", "e"), "[JOB]", "why a job waits", _opens("explain")),
     Verb(("log",), "[3 | 4 | 5]", "what the real scheduler would print, at a -v level", _log),
     Verb(("panel",), "NAME", "go to a panel", _opens("panel")),
+    Verb(("theme",), "NAME", "what the screen looks like: dark, light, ansi, ansi-light", _opens("theme")),
     Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot", _opens("open")),
     Verb(("help", "h", "?"), "", "keys and commands", _opens("help")),
     Verb(("quit", "q", "exit"), "", "leave", _opens("quit")),

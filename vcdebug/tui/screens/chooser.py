@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,7 +19,7 @@ from vcdebug.tui.session_state import Recent
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Column, Piece, Row, Table, muted
 
-COLUMNS = (Column("snapshot", flexible=True, least=24), Column("last opened"), Column("what is in it", flexible=True))
+COLUMNS = (Column("snapshot", flexible=True, least=30), Column("opened"), Column("what is in it", flexible=True))
 
 
 class ChooserScreen(Screen[str]):
@@ -38,6 +39,7 @@ class ChooserScreen(Screen[str]):
     ChooserScreen #failure.-shown { display: block; }
     ChooserScreen Input { border: round $border-blurred; height: 3; }
     ChooserScreen Input:focus { border: round $border; }
+    ChooserScreen #about { width: 100%; height: 3; color: $text-muted; }
     ChooserScreen #keys { color: $text-muted; }
     """
 
@@ -52,6 +54,7 @@ class ChooserScreen(Screen[str]):
         yield Label(f"✗ {self.failure}", id="failure", markup=False, classes="-shown" if self.failure else "")
         yield Input(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
         yield Grid(id="snapshots")
+        yield Label("", id="about", markup=False)
         yield Label("↑↓ choose   Enter opens   Esc leaves", id="keys")
 
     def on_mount(self) -> None:
@@ -59,7 +62,7 @@ class ChooserScreen(Screen[str]):
         grid = self.query_one(Grid)
         grid.can_focus = False
         grid.cursor_without_focus = True
-        grid.set_table(Table("Snapshots", COLUMNS, [*self._rows()]))
+        grid.set_table(Table("Snapshots", COLUMNS, [*self._rows()], wraps=False))
         self.set_focus(self.query_one(Input))
 
     def _rows(self) -> Iterator[Row]:
@@ -70,6 +73,12 @@ class ChooserScreen(Screen[str]):
             if snapshot.name not in known and str(snapshot.path) not in known:
                 words = (Piece(snapshot.name, "strong"), muted("bundled"), Piece(snapshot.description))
                 yield Row(snapshot.name, words)
+
+    @on(Grid.Moved)
+    def moved(self) -> None:
+        """All that is known about the snapshot under the cursor."""
+        row = self.query_one(Grid).cursor_row
+        self.query_one("#about", Label).update(Text(row.cells[-1].text if row is not None else ""))
 
     @on(Input.Changed)
     def edited(self, event: Input.Changed) -> None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.binding import Binding, BindingType
 
+from vcdebug.tui.keynames import key_name
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.widgets.status import Key
 
 if TYPE_CHECKING:
-    from textual.screen import ActiveBinding
+    from textual.binding import ActiveBinding
 
 KEYS: list[BindingType] = [
     Binding("n,f10", "step('over')", "over: the next event or span on this level", id="over"),
@@ -36,7 +37,7 @@ KEYS: list[BindingType] = [
     Binding("b,f9", "breakpoint", "set a breakpoint", id="break"),
     Binding("question_mark,f1", "help", "this help", id="help"),
     Binding("colon", "command", "type a command", id="command"),
-    Binding("ctrl+p", "palette", "everything by name: commands, panels, jobs", id="palette"),
+    Binding("ctrl+p", "palette", "palette: everything by name, commands, panels, jobs", id="palette"),
     Binding(
         "slash", "filter", "filter the table that has the focus: an expression, ! the others, ~ fuzzy", id="filter"
     ),
@@ -107,8 +108,6 @@ def in_force(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]:
 
 def entries(hints: tuple[Hint, ...], keys: Mapping[str, list[str]]) -> Iterator[Key]:
     """The hints of which a key works here, each binding by its first key."""
-    from vcdebug.tui.keymap import key_name
-
     for hint in hints:
         shown = [key_name(keys[name][0]) for name in hint.ids if keys.get(name)]
         if shown:

@@ -22,6 +22,7 @@ OPENS: Final[Mapping[str, Callable[[Reading, str], object]]] = {
     "explain": lambda screen, job: screen.action_explain(job),
     "panel": lambda screen, name: screen.show_panel(name),
     "log": _log,
+    "theme": lambda screen, name: screen.choose_theme(name),
     "filter": lambda screen, text: screen.grid.set_filter(text),
     "open": lambda screen, snapshot: screen.dismiss(snapshot),
     "quit": lambda screen, _: screen.app.exit(0),

@@ -10,6 +10,7 @@ from vcdebug.tui.panels import PANELS
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.help import help_table
 from vcdebug.tui.screens.moving import Moving
+from vcdebug.tui.themes import THEMES, theme_named
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.status import Status
 from vcdebug.views.base import Table
@@ -63,6 +64,14 @@ class Reading(Moving):
             self.open_detail(explanation(recording, name))
         except VcdebugError as error:
             self.say(error.line(), error=True)
+
+    def choose_theme(self, word: str) -> None:
+        """Another look, at once."""
+        name = theme_named(word)
+        if name is None:
+            self.say(f"no theme {word!r}: {', '.join(THEMES)}", error=True)
+        else:
+            self.app.theme = name
 
     def action_zoom(self) -> None:
         """The focused panel alone, or all of them again."""

@@ -8,10 +8,11 @@ from rich.text import Text
 from textual.widget import Widget
 
 LINES: Final = (
-    "First time here? s steps into the next event, n over, f out; capitals go back.",
-    "b sets a breakpoint, c continues to it; 1 to 9 and Tab change the panel; e explains why a job waits.",
-    "? lists every key, : takes commands, Ctrl+P finds everything by name. Any key takes this away.",
+    "First time here?  s into the next event, n over, f out; capitals go back.",
+    "b breakpoint, c continue to it   1-9 and Tab panels   e why does the job wait?",
+    "? every key   : commands   Ctrl+P finds everything      (any key hides this)",
 )
+"""At most 78 cells each: the narrowest screen shows three lines."""
 
 
 class FirstKeys(Widget):

@@ -1,0 +1,149 @@
+"""The file of settings: what it changes, and one clear line for what it cannot."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.tui.driving import NARROW, opened
+from vcdebug.errors import ConfigError
+from vcdebug.tui.config import Settings, example, read_settings
+from vcdebug.tui.keymap import by_id
+from vcdebug.tui.keynames import key_name, textual_key
+from vcdebug.tui.themes import THEMES
+from vcdebug.tui.widgets.status import Status
+
+
+def settings(tmp_path: Path, text: str) -> Settings:
+    path = tmp_path / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_settings(path)
+
+
+def test_without_a_file_the_usual_settings_hold() -> None:
+    assert Settings() == read_settings()
+
+
+def test_the_usual_file_lies_in_the_configuration_folder(own_folders: Path) -> None:
+    path = own_folders / "config" / "vcdebug" / "config.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("theme: light\nmouse: off\nclipboard: file\n")
+    assert Settings("light", False, "file") == read_settings()
+
+
+def test_a_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        read_settings(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("colour: red", "colour: no setting of this name; ignored; there are theme, mouse, clipboard, keys"),
+        ("theme: pink", "theme: 'pink' is none of dark, light, ansi, ansi-light; it is dark"),
+        ("clipboard: [osc52]", "clipboard: ['osc52'] is none of auto, native, osc52, file; it is auto"),
+        ("mouse: maybe", "mouse: 'maybe' is neither on nor off; it is on"),
+        ("keys: n", "keys: is no mapping of binding names to keys; the usual keys hold"),
+        ("keys: {ovre: n}", "keys.ovre: no binding of this name; ignored; --print-config lists them"),
+        ("keys: {over: hyperspace}", "keys.over: no key 'hyperspace'; left out"),
+        ("keys: {over: s}", "keys.over: s is already into (main screen); over keeps n, F10"),
+        ("keys: {over: j}", "keys.over: j is already table.down (any table); over keeps n, F10"),
+        ("keys: {over: i, into: i}", "keys.into: i is already over (main screen); into keeps s, F11"),
+        ("- a list", "the file: is no mapping of settings; the usual ones hold"),
+        ("theme: [", "line 1: while parsing a flow node"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_the_rest_holds(tmp_path: Path, text: str, line: str) -> None:
+    found = settings(tmp_path, text)
+    assert 1 == len(found.problems)
+    assert "config.yaml: " in found.problems[0]
+    assert line.partition("while")[0] in found.problems[0]
+    assert "\n" not in found.problems[0]
+
+
+def test_two_bindings_can_change_places(tmp_path: Path) -> None:
+    found = settings(tmp_path, "keys: {over: s, into: n}")
+    assert ((), {"over": "s", "into": "n"}) == (found.problems, dict(found.keys))
+
+
+def test_the_example_is_a_file_without_problems_that_changes_nothing(tmp_path: Path) -> None:
+    assert Settings() == settings(tmp_path, example())
+    every = [line.strip().removeprefix("# ") for line in example().splitlines() if line.startswith("  # ")]
+    written = yaml.safe_load("\n".join(line for line in every if not line.startswith("--")))
+    assert set(by_id()) == set(written)
+    assert () == settings(tmp_path, yaml.safe_dump({"keys": written})).problems
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("?", "question_mark"), ("F10", "f10"), ("Ctrl+P", "ctrl+p"), ("esc", "escape"), ("N", "N"), ("nothing", None)],
+)
+def test_keys_are_written_as_people_call_them(written: str, meant: str | None) -> None:
+    assert meant == textual_key(written)
+
+
+def test_keys_are_shown_as_people_call_them() -> None:
+    names = [key_name(key) for key in ("question_mark", "ctrl+p", "shift+f10", "f22", "escape", "left_curly_bracket")]
+    assert ["?", "Ctrl+P", "Shift+F10", "", "Esc", "{"] == names
+
+
+async def test_other_keys_work_and_footer_and_help_show_them(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, "keys: {over: [i, f10], into: n, help: 'K'}")
+    async with opened("preempt-works", NARROW, settings=chosen) as desk:
+        await desk.press("n")
+        assert 2 == desk.seq
+        await desk.press("s")
+        assert 2 == desk.seq
+        footer = {entry.does: entry.key for entry in desk.main.query_one(Status).keys}
+        assert ("i", "n") == (footer["over"], footer["into"])
+        await desk.press("K")
+        rows = {row.cells[1].text: row.cells[0].text for row in desk.app.screen.table.rows}  # type: ignore[attr-defined]
+        assert "i F10" == rows["over: the next event or span on this level"]
+        assert "K" == rows["this help"]
+
+
+async def test_a_problem_in_the_file_is_said_at_the_start_and_in_the_help(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, "theme: pink\nmouse: maybe\n")
+    async with opened("preempt-works", settings=chosen) as desk:
+        assert "theme: 'pink'" in desk.status()
+        assert "(1 more line: ?)" in desk.status()
+        await desk.press("question_mark", "end")
+        await desk.press("slash")
+        assert [] != [row for row in desk.app.lines if "mouse" in row]
+
+
+@pytest.mark.parametrize("name", THEMES)
+async def test_each_theme_can_be_chosen_by_command(name: str) -> None:
+    async with opened("preempt-works", NARROW) as desk:
+        await desk.command(f"theme {name}")
+        assert name == desk.app.theme
+
+
+async def test_a_theme_that_there_is_not_is_one_line() -> None:
+    async with opened("preempt-works", NARROW) as desk:
+        await desk.command("theme pink")
+        assert "no theme 'pink'" in desk.status()
+
+
+@pytest.mark.parametrize("name", ["dark", "light"])
+async def test_words_are_readable_on_the_ground_of_each_theme(name: str) -> None:
+    async with opened("preempt-works", NARROW) as desk:
+        desk.app.theme = name
+        await desk.pilot.pause()
+        grid = desk.panel("moment")
+        for style in ("good", "bad", "warn", "accent", "here"):
+            colour = grid.get_component_styles(f"grid--{style}").color
+            back = grid.background_colors[1]
+            assert 4.5 <= contrast(colour.rgb, back.rgb), style
+
+
+def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
+    """WCAG's contrast ratio."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(rgb: tuple[int, int, int]) -> float:
+    parts = [value / 255 for value in rgb]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

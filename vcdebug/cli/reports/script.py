@@ -13,6 +13,7 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending import explain
 from vcdebug.trace.codec import event_json
 from vcdebug.views.base import plain
+from vcdebug.views.finding import finding
 from vcdebug.views.headline import headline
 from vcdebug.views.log import USUAL, log
 from vcdebug.views.panels import panel, verbs
@@ -40,6 +41,8 @@ class Shown:
             self.table = plain(panel(here, answer.argument))
         elif answer.opens == "log":
             self.table = plain(log(here.recording, here.seq, int(answer.argument or USUAL)))
+        elif answer.opens == "find":
+            self.table = plain(finding(here.recording, here.seq, answer.argument))
         elif answer.opens == "explain":
             job = answer.argument or job_at(here.recording, "", "", here.job)
             if not job:

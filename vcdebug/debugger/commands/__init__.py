@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.commands import bookmarks, breaking, movement, pages, watching
+from vcdebug.debugger.commands import bookmarks, breaking, finding, movement, pages, watching
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
 
@@ -13,6 +13,7 @@ VERBS: tuple[Verb, ...] = (
     *breaking.VERBS,
     *watching.VERBS,
     *bookmarks.VERBS,
+    *finding.VERBS,
     *pages.VERBS,
 )
 

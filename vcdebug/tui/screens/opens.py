@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.tui.panels.log import LogPanel
+from vcdebug.views.finding import finding
 
 if TYPE_CHECKING:
     from vcdebug.tui.screens.reading import Reading
@@ -17,11 +18,19 @@ def _log(screen: Reading, level: str) -> None:
         screen.query_one(LogPanel).set_level(int(level))
 
 
+def _find(screen: Reading, words: str) -> None:
+    """The list lies over the screen."""
+    moment = screen.moment
+    if moment is not None:
+        screen.open_detail(finding(moment.recording, moment.seq, words))
+
+
 OPENS: Final[Mapping[str, Callable[[Reading, str], object]]] = {
     "help": lambda screen, _: screen.action_help(),
     "explain": lambda screen, job: screen.action_explain(job),
     "panel": lambda screen, name: screen.show_panel(name),
     "log": _log,
+    "find": _find,
     "theme": lambda screen, name: screen.choose_theme(name),
     "filter": lambda screen, text: screen.grid.set_filter(text),
     "open": lambda screen, snapshot: screen.dismiss(snapshot),

@@ -8,8 +8,8 @@ from vcdebug.debugger.commands.finding import found
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, Column, Line, OnDemand, Piece, Row, Table, count, line, muted
-from vcdebug.views.headline import headline
+from vcdebug.views.base import HERE, YES, Column, Line, OnDemand, Piece, Row, Table, count, line, muted
+from vcdebug.views.headline import VICTIM_POINTS, headline
 from vcdebug.views.path import path_words
 
 COLUMNS = (
@@ -71,6 +71,8 @@ def _reason(recording: Recording, event: PredicateEvent) -> str:
 def _outcome_words(event: Event) -> str:
     """The outcome without names that would make each one its own."""
     told = headline(event)
+    if isinstance(event, HookEvent) and event.point in VICTIM_POINTS and event.result:
+        return f"{event.point} {event.plugin} {YES} offers {count(len(event.result), 'victim')}"
     if isinstance(event, HookEvent):
         return f"{event.point} {told.outcome.text}"
     return f"{told.what} {told.outcome.text}" if isinstance(event, StatementEvent) else told.outcome.text

@@ -38,6 +38,7 @@ from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
 from vcdebug.views.queue_page import cluster_page, queue_page
 from vcdebug.views.queues import queues
+from vcdebug.views.quirks import quirks
 from vcdebug.views.statement import statement
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -199,6 +200,8 @@ CASES: list[tuple[str, str, str, View]] = [
     ("job-page", BLOCKED, "victim", first_job),
     ("node-page", BLOCKED, "victim", first_node),
     ("problems", BLOCKED, "victim", lambda recording, _: problems(recording)),
+    ("quirks", BLOCKED, "quirk", quirks),
+    ("quirks-none", WORKS, "start", quirks),
     ("effects", WORKS, 'statement commit if action == "preempt"', effects),
     ("conf", WORKS, "victim", lambda recording, _: conf(recording)),
     ("conf-misspelt", WORKS, "start", lambda recording, _: conf(misspelt(recording))),

@@ -23,6 +23,7 @@ from vcdebug.views.nodes import nodes
 from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
 from vcdebug.views.queues import queues
+from vcdebug.views.quirks import quirks
 from vcdebug.views.statement import statement
 from vcdebug.views.watch import watches
 
@@ -55,6 +56,7 @@ PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {
     "queues": lambda here: queues(here.recording, here.seq, here.queue),
     "breaks": _breaks,
     "problems": lambda here: problems(here.recording),
+    "quirks": lambda here: quirks(here.recording, here.seq),
     "effects": lambda here: effects(here.recording, here.seq),
     "conf": lambda here: conf(here.recording),
     "hypernodes": lambda here: hypernodes(here.recording, here.node),

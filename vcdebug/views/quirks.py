@@ -1,0 +1,43 @@
+"""Quirks of upstream that acted in this cycle: what happened, where, and what it can change."""
+
+from __future__ import annotations
+
+from vcdebug.framework.quirks import QUIRKS
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import HERE, YES, Column, Piece, Row, Table, line, muted
+from vcdebug.views.path import path_words
+
+COLUMNS = (
+    Column("event", right=True),
+    Column(""),
+    Column("quirk"),
+    Column("what happened", flexible=True, least=24),
+    Column("can change", flexible=True, least=16),
+    Column("where", flexible=True),
+)
+
+
+def quirks(recording: Recording, seq: Seq) -> Table:
+    """One row per note, in order; Enter goes to its event."""
+    rows = [_row(recording, number, seq) for number in range(len(recording.notes))]
+    codes = dict.fromkeys(note.code for note in recording.notes)
+    known = [QUIRKS[code] for code in codes if code in QUIRKS]
+    head = tuple(line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.what}") for quirk in known)
+    foot = () if rows else (line(Piece(f"{YES} no quirk of the scheduler acted in this cycle", "good")),)
+    current = next((row.key for row in rows if row.seq == seq), "")
+    return Table("Quirks", COLUMNS, rows, head, foot, current=current)
+
+
+def _row(recording: Recording, number: int, here: Seq) -> Row:
+    note = recording.notes[number]
+    quirk = QUIRKS.get(note.code)
+    cells = (
+        Piece(str(note.seq)),
+        Piece(HERE if note.seq == here else "", "here"),
+        Piece(note.code, "warn"),
+        Piece(note.text),
+        Piece(quirk.decides if quirk is not None else ""),
+        muted(" ▸ ".join(path_words(recording, note.seq)) or "between actions"),
+    )
+    return Row(f"quirk {number}", cells, note.seq)

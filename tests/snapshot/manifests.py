@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from vcdebug.snapshot.schema import SHAPES
 
 Manifest = dict[str, Any]
 
@@ -190,3 +193,8 @@ def config_map(conf: str = CONF) -> Manifest:
 def as_list(items: list[Manifest]) -> Manifest:
     """A v1 List of manifests."""
     return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def as_read(objects: Mapping[str, Sequence[Manifest]]) -> dict[str, list[Manifest]]:
+    """What a file with these objects is loaded as: the fields that something reads."""
+    return {kind: [SHAPES[kind].keep(manifest) for manifest in found] for kind, found in objects.items()}

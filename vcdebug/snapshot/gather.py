@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
 from vcdebug.snapshot.archive import SourceFile
-from vcdebug.snapshot.documents import decode, read_documents
+from vcdebug.snapshot.documents import decode, encoding_of, has_bad_bytes, read_documents
+from vcdebug.snapshot.json_documents import OpenList, ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.report import Report
-from vcdebug.snapshot.schema import check_types
-from vcdebug.snapshot.shapes import shown_value
+from vcdebug.snapshot.schema import SHAPES, check_types
+from vcdebug.snapshot.shapes import Texts, shown_value
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.snapshot.yaml_documents import DocumentError
 
@@ -33,8 +35,10 @@ _UNREAD_EFFECT = "the scheduler does not read this kind"
 class Gathered:
     """Everything found in a snapshot's files, before it is checked as a whole."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, *, slim: bool = False) -> None:
+        """`slim`: objects keep the fields that something reads, and equal texts are one."""
         self.report = report
+        self._texts: Texts | None = {} if slim else None
         self.objects: dict[str, list[Manifest]] = {}
         self.files: dict[str, list[str]] = {}
         """For each object of `objects`, in the same order, the file it came from."""
@@ -47,24 +51,24 @@ class Gathered:
         self.extender: tuple[str, Manifest] = ("", {})
         self._unknown: dict[str, tuple[str, str, int]] = {}
 
-    def add_file(self, file: SourceFile) -> None:
+    def add_file(self, file: SourceFile, read_so_far: ReadSoFar | None = None) -> None:
         """Read one file; what was read before a damage is kept."""
-        name = file.name
+        name, data = file
         try:
-            text = decode(file.data)
-            if "\ufffd" in text and "\ufffd".encode() not in file.data:
+            encoding_of(data)
+            if has_bad_bytes(data):
                 self.report.add("holds bytes that are not UTF-8", "they count as the character U+FFFD", file=name)
             if PurePosixPath(name).name in SETTINGS_FILES:
-                self._add_settings(name, text)
+                self._add_settings(name, data)
             elif name.endswith(".conf"):
-                self.confs.append((name, text))
+                self.confs.append((name, decode(data)))
             else:
-                self._add_documents(name, text)
+                self._add_documents(file, read_so_far)
         except DocumentError as error:
             self.report.add(str(error), "the rest of the file is left out", file=name)
 
-    def _add_settings(self, name: str, text: str) -> None:
-        for document in read_documents(text):
+    def _add_settings(self, name: str, data: bytes) -> None:
+        for document in read_documents(data):
             if not isinstance(document, dict):
                 self.report.add(f"is {shown_value(document)}, not a mapping", "it is left out", file=name)
             elif PurePosixPath(name).name == META_FILE:
@@ -74,12 +78,23 @@ class Gathered:
             else:
                 self.usage = (name, document)
 
-    def _add_documents(self, name: str, text: str) -> None:
-        for number, document in enumerate(read_documents(text), start=1):
+    def _add_documents(self, file: SourceFile, read_so_far: ReadSoFar | None) -> None:
+        for number, document in enumerate(read_documents(file.data, read_so_far), start=1):
+            if isinstance(document, OpenList):
+                self._add_open_list(document, file.name, number)
+                continue
             if isinstance(document, dict) and "kind" not in document and ("tiers" in document or "actions" in document):
-                self.confs.append((name, text))
+                self.confs.append((file.name, decode(file.data)))
                 return
-            self.add_document(document, name, f"document {number}")
+            self.add_document(document, file.name, f"document {number}")
+
+    def _add_open_list(self, document: OpenList, file: str, number: int) -> None:
+        """What is too large to be held at once: an array, or a List."""
+        if document.kind:
+            self._add_each(document.items, document.kind.removesuffix("List"), document.api_version, file)
+            return
+        for place, item in enumerate(document.items, start=1):
+            self.add_document(item, file, f"document {number} element {place}")
 
     def add_document(self, document: Any, file: str, place: str) -> None:
         """Keep what one document holds: an object, a list of objects, or a Kubernetes List."""
@@ -111,7 +126,10 @@ class Gathered:
         if not isinstance(items, list):
             self.report.add(f"is {shown_value(items)}, not a list", _NOT_AN_OBJECT, file=file, field="items")
             return
-        defaults = {"kind": kind, "apiVersion": document.get("apiVersion")} if kind else {}
+        self._add_each(items, kind, document.get("apiVersion"), file)
+
+    def _add_each(self, items: Iterable[Any], kind: str, api_version: Any, file: str) -> None:
+        defaults = {"kind": kind, "apiVersion": api_version} if kind else {}
         for number, item in enumerate(items, start=1):
             if defaults and isinstance(item, dict) and "kind" not in item:
                 item = {**defaults, **item}
@@ -134,6 +152,8 @@ class Gathered:
             self.report.add(what, _LEFT_OUT, file=file, object=f"{kind} {place}", field="metadata.name")
             return
         checked = check_types(kind, manifest, file, f"{kind} {name}", self.report)
+        if self._texts is not None:
+            checked = SHAPES[kind].slim(checked, self._texts)
         self.objects.setdefault(kind, []).append(checked)
         self.files.setdefault(kind, []).append(file)
 

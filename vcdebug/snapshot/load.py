@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import marshal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,6 +14,7 @@ from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_cont
 from vcdebug.snapshot.complete import complete_objects
 from vcdebug.snapshot.gather import Gathered
 from vcdebug.snapshot.identity import drop_duplicates, note_missing_namespaces, note_pod_uids
+from vcdebug.snapshot.meter import Meter, Progress, yaml_warning
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.references import note_dangling
 from vcdebug.snapshot.report import Report
@@ -30,18 +31,28 @@ from vcdebug.snapshot.settings import (
 )
 from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
-from vcdebug.snapshot.sources import Progress, Source, open_source, source_name
+from vcdebug.snapshot.sources import Source, open_source, source_name
 
 
-def load(source: Source, *, complete: bool | None = None, progress: Progress | None = None) -> Snapshot:
+def load(
+    source: Source,
+    *,
+    complete: bool | None = None,
+    progress: Progress | None = None,
+    notice: Callable[[str], None] | None = None,
+) -> Snapshot:
     """The snapshot in a folder, archive, file or stream (`-` is stdin); raises SnapshotError if it holds no objects.
 
-    `complete` overrides what meta.json says about completing hand-written manifests.
+    `complete` overrides what meta.json says about completing hand-written manifests. `progress` may stop the loading
+    by answering False, which raises LoadStoppedError; `notice` hears of a file that will take long.
     """
     report = Report()
-    found = Gathered(report)
-    for file in open_source(source, report, progress):
-        found.add_file(file)
+    found = Gathered(report, slim=True)
+    meter = Meter(progress)
+    for file in open_source(source, report, meter.file):
+        if notice is not None and (warning := yaml_warning(file)):
+            notice(warning)
+        found.add_file(file, meter.inside(file))
     if not found.objects:
         raise _nothing_found(report.problems(), _origin(source))
     snapshot = _build(found, complete)

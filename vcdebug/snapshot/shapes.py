@@ -16,6 +16,9 @@ Complain = Callable[[str, str, str], None]
 REMOVED = "the value is left out of the replay"
 KEPT = "the replay reads it as the scheduler would"
 
+Texts = dict[Any, Any]
+"""Each text that was met so far, once."""
+
 INT32 = (-(1 << 31), (1 << 31) - 1)
 INT64 = (-(1 << 63), (1 << 63) - 1)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -40,6 +43,9 @@ class Shape(Protocol):
 
     def keep(self, item: Any) -> Any:
         """The value with only the parts that the shape names."""
+
+    def slim(self, item: Any, texts: Texts) -> Any:
+        """As keep, for a value that fits: equal texts become one."""
 
 
 class Scalar:
@@ -68,6 +74,9 @@ class Scalar:
     def keep(self, item: Any) -> Any:
         return item
 
+    def slim(self, item: Any, texts: Texts) -> Any:
+        return texts.setdefault(item, item) if type(item) is str else item
+
 
 class Quantities:
     """A resource list: names to quantities."""
@@ -93,6 +102,10 @@ class Quantities:
     def keep(self, item: Any) -> Any:
         return item
 
+    def slim(self, item: Any, texts: Texts) -> Any:
+        known = texts.setdefault
+        return {known(name, name): known(v, v) if type(v) is str else v for name, v in item.items()}
+
 
 class ListOf:
     """A list whose elements have one shape."""
@@ -115,6 +128,10 @@ class ListOf:
 
     def keep(self, item: Any) -> Any:
         return [self._item.keep(element) for element in item] if type(item) is list else []
+
+    def slim(self, item: Any, texts: Texts) -> Any:
+        slim = self._item.slim
+        return [slim(element, texts) for element in item]
 
 
 class MapOf:
@@ -139,15 +156,20 @@ class MapOf:
     def keep(self, item: Any) -> Any:
         return {key: self._item.keep(element) for key, element in item.items()} if type(item) is dict else {}
 
+    def slim(self, item: Any, texts: Texts) -> Any:
+        slim = self._item.slim
+        return {texts.setdefault(key, key): slim(element, texts) for key, element in item.items()}
+
 
 class Struct:
     """A mapping with named fields; fields that nothing reads may be anything."""
 
-    __slots__ = ("_fields", "_fits")
+    __slots__ = ("_fields", "_fits", "_slims")
 
     def __init__(self, fields: Mapping[str, Shape]) -> None:
         self._fields = fields
         self._fits = {name: shape.fits for name, shape in fields.items()}
+        self._slims = {name: (name, shape.slim) for name, shape in fields.items()}
 
     def fits(self, item: Any) -> bool:
         if type(item) is not dict:
@@ -180,6 +202,16 @@ class Struct:
         if type(item) is not dict:
             return {}
         return {name: fields[name].keep(element) for name, element in item.items() if name in fields}
+
+    def slim(self, item: Any, texts: Texts) -> Any:
+        if not self._slims:
+            return item
+        kept: dict[str, Any] = {}
+        for field, element in item.items():
+            if field in self._slims:
+                name, slim = self._slims[field]
+                kept[name] = slim(element, texts)
+        return kept
 
 
 def shown_value(item: Any) -> str:

@@ -26,8 +26,8 @@ from vcdebug.snapshot.archive import (
 )
 from vcdebug.snapshot.report import Report
 
-Progress = Callable[[int, int, str], None]
-"""Called with bytes read so far, bytes in all (0 if unknown), and the file at hand."""
+Begins = Callable[[int, int, str], None]
+"""Called where a file begins: bytes before it, bytes in all (0 if unknown), and its name."""
 
 Source = str | Path | BinaryIO
 
@@ -39,13 +39,13 @@ _RECORDING_STARTS = (b'{"ev":', b'{"seq":')
 _TAR_BLOCK = 512
 
 
-def open_source(source: Source, report: Report, progress: Progress | None = None) -> Iterator[SourceFile]:
+def open_source(source: Source, report: Report, begins: Begins | None = None) -> Iterator[SourceFile]:
     """The files of a snapshot in a fixed order; raises SnapshotError if the source cannot be read at all."""
     budget = Budget()
     if source == "-":
         return _stream_files(sys.stdin.buffer, "stdin", budget, report)
     if isinstance(source, str | Path):
-        return _path_files(Path(source), budget, report, progress)
+        return _path_files(Path(source), budget, report, begins)
     return _stream_files(source, str(getattr(source, "name", "stream")), budget, report)
 
 
@@ -62,12 +62,12 @@ def source_name(source: Source) -> str:
     return name or path.name
 
 
-def _path_files(path: Path, budget: Budget, report: Report, progress: Progress | None) -> Iterator[SourceFile]:
+def _path_files(path: Path, budget: Budget, report: Report, begins: Begins | None) -> Iterator[SourceFile]:
     where = str(path)
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            return _folder_files(path, budget, report, progress)
+            return _folder_files(path, budget, report, begins)
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
             raise SnapshotError("is a device, not a snapshot", where=where)
         if status.st_size > budget.max_bytes:
@@ -76,8 +76,8 @@ def _path_files(path: Path, budget: Budget, report: Report, progress: Progress |
             data = stream.read(budget.max_bytes + 1)
     except (OSError, ValueError) as error:
         raise SnapshotError(_reason(error), where=where) from error
-    if progress:
-        progress(0, len(data), path.name)
+    if begins:
+        begins(0, len(data), path.name)
     return _data_files(data, path.name, budget, report)
 
 
@@ -131,14 +131,14 @@ def _gzip_files(data: bytes, name: str, budget: Budget, report: Report) -> Itera
     yield from _wanted(tar_files(unpacked, name, budget, report), budget, report)
 
 
-def _folder_files(folder: Path, budget: Budget, report: Report, progress: Progress | None) -> Iterator[SourceFile]:
+def _folder_files(folder: Path, budget: Budget, report: Report, begins: Begins | None) -> Iterator[SourceFile]:
     paths = [path for path in _folder_paths(folder, budget, report) if is_wanted(path.name)]
     sizes = [path.stat().st_size for path in paths]
     total, done = sum(sizes), 0
     for path, size in zip(paths, sizes, strict=True):
         name = path.relative_to(folder).as_posix()
-        if progress:
-            progress(done, total, shown(name))
+        if begins:
+            begins(done, total, shown(name))
         done += size
         yield from _wanted(_read_file(path, shown(name), budget, report), budget, report)
 

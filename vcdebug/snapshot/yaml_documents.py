@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -60,13 +60,13 @@ for _tag in ("set", "omap", "pairs"):
     _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_undefined)
 
 
-def yaml_documents(text: str) -> Iterator[Any]:
-    """The documents of a YAML stream one by one; raises DocumentError where it ends."""
+def yaml_documents(text: str, read_so_far: Callable[[int], None] | None = None) -> Iterator[Any]:
+    """The documents of a YAML stream one by one; raises DocumentError where it stops making sense."""
     if may_be_deep(text):
         _refuse_deep(text)
     aliases = "&" in text and "*" in text
     try:
-        loader = _Loader(text)
+        loader = _Loader(text if read_so_far is None else _Pieces(text, read_so_far))
         try:
             while loader.check_node():
                 node = loader.get_node()
@@ -80,6 +80,22 @@ def yaml_documents(text: str) -> Iterator[Any]:
         raise DocumentError(_explained(error)) from error
     except (ValueError, TypeError, OverflowError, RecursionError, AttributeError) as error:
         raise DocumentError(f"is not YAML: {error}") from error
+
+
+class _Pieces:
+    """A text that a loader takes piece by piece, so that somebody can follow it."""
+
+    def __init__(self, text: str, read_so_far: Callable[[int], None]) -> None:
+        self._text = text
+        self._position = 0
+        self._read_so_far = read_so_far
+
+    def read(self, size: int) -> str:
+        """The next characters; empty at the end."""
+        start = self._position
+        self._position = min(start + size, len(self._text))
+        self._read_so_far(self._position)
+        return self._text[start : self._position]
 
 
 def _refuse_glued(document: yaml.Node) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, Final
 
 from textual.message import Message
 
 from vcdebug.debugger.commands import Reply
 from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.framework.bound import Bound
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
@@ -19,28 +22,98 @@ from vcdebug.views.path import marks
 Source = str | BinaryIO
 
 
+SWITCH_SECONDS: Final = 0.0005
+"""How long the replay keeps the interpreter from the keys at a time; Python's own 5 ms are felt at each key."""
+
+
+class Stop:
+    """Somebody does not want to wait any longer; asked for by the screen, looked at by the thread."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+
+class ReplayStoppedError(VcdebugError):
+    """The replay ended early because somebody wanted it to."""
+
+
+class StoppableBound(Bound):
+    """The usual bound of a recording, where the replay also looks whether it shall stop."""
+
+    __slots__ = ("_stop",)
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__()
+        self._stop = stop
+
+    def look(self, events: Sequence[Any]) -> None:
+        if self._stop.asked:
+            raise ReplayStoppedError("the replay was stopped")
+        super().look(events)
+
+
 def run(
     source: Source,
     post: Callable[[Message], object],
     ask_extender: AskExtender | None = None,
     complete: bool | None = None,
+    stop: Stop | None = None,
 ) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
+    with short_turns():
+        post(attempt(lambda: _cycle(source, post, ask_extender, complete, stop or Stop()), CycleFailed))
+
+
+def _cycle(
+    source: Source,
+    post: Callable[[Message], object],
+    ask_extender: AskExtender | None,
+    complete: bool | None,
+    stop: Stop,
+) -> Message:
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import replay
 
-    def cycle() -> Message:
-        snapshot = load(
-            _origin(source),
-            complete=complete,
-            progress=lambda done, total, name: _tell(post, done, total, name),
-        )
-        post(Progress(f"replaying {snapshot.name}"))
-        recording = replay(snapshot, ask_extender=ask_extender)
-        _prepare(recording)
-        return CycleReady(recording)
+    teller = Teller(post, stop)
+    snapshot = load(_origin(source), complete=complete, progress=teller.progress, notice=teller.notice)
+    post(Progress(f"replaying {snapshot.name}"))
+    recording = replay(snapshot, ask_extender=ask_extender, bound=StoppableBound(stop))
+    _prepare(recording)
+    return CycleReady(recording)
 
-    post(attempt(cycle, CycleFailed))
+
+@contextmanager
+def short_turns() -> Iterator[None]:
+    """Threads change places more often, so that keys are answered while another one works."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
+
+
+class Teller:
+    """Says how far the reading is, each thing once."""
+
+    def __init__(self, post: Callable[[Message], object], stop: Stop) -> None:
+        self._post = post
+        self._stop = stop
+        self._notice = ""
+        self._said = ""
+
+    def notice(self, text: str) -> None:
+        """A file takes long: said beside the progress from here on."""
+        self._notice = text
+
+    def progress(self, done: int, total: int, name: str) -> bool:
+        """As load has it: False where it shall stop."""
+        of = f" {done * 100 // total} %" if total else ""
+        text = self._notice + of if self._notice else f"reading {Path(name).name}{of}"
+        if text != self._said:
+            self._said = text
+            self._post(Progress(text))
+        return not self._stop.asked
 
 
 def work(task: Callable[[], Reply]) -> Message:
@@ -60,15 +133,11 @@ def attempt(task: Callable[[], Message], failed: Callable[[str], Message]) -> Me
 
 def _prepare(recording: Recording) -> None:
     """Build what the first key would wait for, and let the garbage collector leave the recording alone."""
-    _ = recording.timeline.tasks, recording.tree, recording.owners
+    _ = recording.timeline.opening_tasks, recording.tree
+    recording.index.prepare()
     marks(recording)
     gc.collect()
     gc.freeze()
-
-
-def _tell(post: Callable[[Message], object], done: int, total: int, name: str) -> None:
-    of = f"{done * 100 // total} %" if total else ""
-    post(Progress(f"reading {Path(name).name} {of}".rstrip()))
 
 
 def _origin(source: Source) -> str | Path | BinaryIO:

@@ -13,6 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
+from vcdebug.snapshot.bundled import find
 from vcdebug.tui.folders import short
 
 VERSION: Final = 1
@@ -127,7 +128,7 @@ class Store:
         """Snapshots that were open before, the last one first, as far as they are still there."""
         entries = self._list("recent.json")
         known = [Recent(*map(str, entry)) for entry in entries if isinstance(entry, list) and len(entry) == 3]
-        return [one for one in known if Path(one.path).exists()]
+        return [one for one in known if Path(one.path).exists() or find(one.path)]
 
     def opened(self, path: str, about: str, now: datetime) -> None:
         """Remember a snapshot."""

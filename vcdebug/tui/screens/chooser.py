@@ -84,7 +84,8 @@ class ChooserScreen(Screen[str]):
     def edited(self, event: Input.Changed) -> None:
         """Keep what fits; a path fits nothing, and that is fine."""
         grid = self.query_one(Grid)
-        found = grid.set_filter(event.value.strip())
+        typed = event.value.strip()
+        found = grid.set_filter(typed) or grid.set_filter(f"~{typed}")
         opens = "Enter opens" if found else "Enter opens this path"
         self.query_one("#keys", Label).update(f"↑↓ choose   {opens}   Esc {'clears' if event.value else 'leaves'}")
 

@@ -159,7 +159,8 @@ class Habits(Commanding):
         lines = self._restore(driver)
         moment = self.start.apply(driver)
         self._first_panel()
-        lines += self.own_app.settings.problems
+        trouble = self.session.save(self._state(driver))
+        lines += [*([trouble] if trouble else []), *self.own_app.settings.problems]
         self._remember(driver)
         if lines:
             more = f"  ({count(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
@@ -214,9 +215,7 @@ class Habits(Commanding):
         """Keep where one stands and what is set."""
         if self.driver is None:
             return
-        trouble = self.session.save(self._state(self.driver))
-        if trouble and self.is_running:
-            self.say(trouble, error=True)
+        self.session.save(self._state(self.driver))
 
     def _state(self, driver: Driver) -> dict[str, Any]:
         there = driver.where() == (1, False)

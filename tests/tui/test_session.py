@@ -1,0 +1,196 @@
+"""What is there the next time: position, panel, filter, breakpoints, typed lines, recent snapshots."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import opened
+from vcdebug.snapshot.bundled import bundled, find
+from vcdebug.tui.screens.chooser import ChooserScreen
+from vcdebug.tui.session_state import Store, identify
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.hint import FirstKeys
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "kept")
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    """A snapshot that may be changed."""
+    source = find("preempt-works")
+    assert source is not None
+    return Path(shutil.copytree(source, tmp_path / "cluster"))
+
+
+def files(store: Store) -> list[Path]:
+    assert store.folder is not None
+    return sorted((store.folder / "snapshots").glob("*.json"))
+
+
+async def leave_something(store: Store, snapshot: Path) -> None:
+    async with opened(str(snapshot), store=store) as desk:
+        await desk.command('break victim if plugin == "gang"')
+        await desk.command("goto 40")
+        await desk.press("6")
+        desk.panel("nodes").set_filter("01")
+
+
+async def test_a_session_goes_on_where_the_last_one_ended(store: Store, snapshot: Path) -> None:
+    await leave_something(store, snapshot)
+    async with opened(str(snapshot), store=store) as desk:
+        assert 40 == desk.seq
+        assert ['break victim if plugin == "gang"'] == [stand.text for stand in desk.moment.breakpoints]
+        assert desk.main.focused is desk.panel("nodes")
+        assert "01" == desk.panel("nodes").filter_text
+        assert "event 40, as you left it" in desk.status()
+
+
+async def test_the_command_line_goes_before_the_last_session(store: Store, snapshot: Path) -> None:
+    await leave_something(store, snapshot)
+    async with opened(str(snapshot), store=store, goto=7, panel="jobs", filter="chat") as desk:
+        assert 7 == desk.seq
+        assert desk.main.focused is desk.panel("jobs")
+        assert "chat" == desk.panel("jobs").filter_text
+        assert 1 == len(desk.moment.breakpoints)
+    async with opened(str(snapshot), store=store, job="assistants/chat-api") as desk:
+        assert "assistants/chat-api" == desk.moment.job
+    async with opened(str(snapshot), store=store, breaks=('victim if plugin == "gang"',)) as desk:
+        assert 1 == len(desk.moment.breakpoints)
+
+
+async def test_fresh_leaves_it_aside(store: Store, snapshot: Path) -> None:
+    await leave_something(store, snapshot)
+    async with opened(str(snapshot), store=store, fresh=True) as desk:
+        assert (1, ()) == (desk.seq, desk.moment.breakpoints)
+
+
+async def test_breakpoints_are_kept_at_once_and_not_only_at_the_end(store: Store, snapshot: Path) -> None:
+    async with opened(str(snapshot), store=store) as desk:
+        await desk.command("break tie")
+        written = json.loads(files(store)[0].read_text())
+        assert ["break tie"] == written["notebook"]["breakpoints"]
+
+
+async def test_another_content_at_the_same_path_keeps_breakpoints_and_no_position(store: Store, snapshot: Path) -> None:
+    await leave_something(store, snapshot)
+    (snapshot / "note.txt").write_text("changed")
+    async with opened(str(snapshot), store=store) as desk:
+        assert 1 == desk.seq
+        assert 1 == len(desk.moment.breakpoints)
+        assert "the snapshot has changed" in desk.status()
+    assert 2 == len(files(store))
+
+
+async def test_a_damaged_file_is_put_aside_and_said(store: Store, snapshot: Path) -> None:
+    await leave_something(store, snapshot)
+    path = files(store)[0]
+    path.write_text('{"version": 1, "event"')
+    async with opened(str(snapshot), store=store) as desk:
+        assert 1 == desk.seq
+        assert "damaged; kept as" in desk.status()
+        assert '{"version": 1, "event"' == path.with_suffix(".damaged").read_text()
+
+
+async def test_a_file_of_a_newer_version_is_left_as_it_is(store: Store, snapshot: Path) -> None:
+    await leave_something(store, snapshot)
+    path = files(store)[0]
+    newer = json.dumps({"version": 99, "event": {"of": "another kind"}})
+    path.write_text(newer)
+    async with opened(str(snapshot), store=store) as desk:
+        assert "written by a newer vcdebug" in desk.status()
+        await desk.command("break tie")
+    assert newer == path.read_text()
+
+
+async def test_what_cannot_be_read_in_a_file_is_said_and_still_there_afterwards(store: Store, snapshot: Path) -> None:
+    await leave_something(store, snapshot)
+    path = files(store)[0]
+    data = json.loads(path.read_text())
+    data["notebook"]["breakpoints"].append("break telepathy")
+    path.write_text(json.dumps(data))
+    async with opened(str(snapshot), store=store) as desk:
+        assert "telepathy" in desk.status()
+        assert 1 == len(desk.moment.breakpoints)
+        await desk.command("break tie")
+    kept = json.loads(path.read_text())["notebook"]["breakpoints"]
+    assert {"break telepathy", "break tie"} <= set(kept)
+
+
+async def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, snapshot: Path) -> None:
+    (tmp_path / "kept").write_text("a file where the folder should be")
+    async with opened(str(snapshot), store=Store(tmp_path / "kept")) as desk:
+        assert "this session is not kept" in desk.status()
+        await desk.command("break tie")
+        assert 1 == len(desk.moment.breakpoints)
+
+
+async def test_typed_lines_are_there_in_the_next_session(store: Store) -> None:
+    async with opened("preempt-works", store=store) as desk:
+        await desk.command("goto 23")
+        await desk.command("goto 24")
+    async with opened("preempt-never", store=store) as desk:
+        await desk.press("colon", "up", "up", "enter")
+        assert 23 == desk.seq
+
+
+async def test_the_first_keys_are_told_once_and_go_with_the_first_key(store: Store) -> None:
+    async with opened("preempt-works", store=store) as desk:
+        assert desk.main.query_one(FirstKeys).display
+        assert "First time here?" in desk.screen()
+        await desk.press("s")
+        assert (2, False) == (desk.seq, desk.main.query_one(FirstKeys).display)
+    async with opened("preempt-works", store=store) as desk:
+        assert not desk.main.query_one(FirstKeys).display
+
+
+async def test_the_chooser_shows_recent_snapshots_first(store: Store, snapshot: Path) -> None:
+    for one in (str(snapshot), "preempt-never"):
+        async with opened(one, store=store):
+            pass
+    async with opened(None, store=store) as desk:
+        rows = desk.app.screen.query_one(Grid).shown_rows
+        assert ["preempt-never", str(snapshot)] == [row.key for row in rows[:2]]
+        assert "5 nodes" in rows[1].cells[2].text
+        assert len(bundled()) + 1 == len(rows)
+
+
+async def test_typing_finds_a_snapshot(store: Store) -> None:
+    async with opened(None, store=store) as desk:
+        await desk.type("no-node fits")
+        await desk.until_ready()
+        assert desk.moment.recording.snapshot.name in ("pending-no-node-fits", "preempt-no-node-fits")
+
+
+async def test_what_cannot_be_opened_is_back_in_the_chooser_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text("{ not: [yaml")
+    async with opened(None) as desk:
+        await desk.type(str(path))
+        await desk.until(lambda: isinstance(desk.app.screen, ChooserScreen) and bool(desk.app.screen.failure), "back")
+        assert "not YAML" in desk.screen()
+        await desk.type("preempt-works")
+        await desk.until_ready()
+        assert "preempt-works" == desk.moment.recording.snapshot.name
+
+
+def test_a_snapshot_is_known_by_path_and_content(snapshot: Path) -> None:
+    before = identify(str(snapshot))
+    assert before == identify(str(snapshot))
+    assert before is not None
+    (snapshot / "more.txt").write_text("x")
+    after = identify(str(snapshot))
+    assert after is not None
+    assert (before.path, True) == (after.path, before.content != after.content)
+    assert identify(str(snapshot / "none")) is None
+
+
+def test_without_a_folder_nothing_is_kept(own_folders: Path, snapshot: Path) -> None:
+    store = Store()
+    assert "" == store.session(identify(str(snapshot))).save({"event": 3})
+    assert ([], {}) == (store.recent(), store.history())
+    assert [] == [*own_folders.parent.rglob("*.json")] or not own_folders.exists()

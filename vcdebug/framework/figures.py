@@ -86,8 +86,8 @@ class FigureLog:
         cells: list[float] = [0.0, task.status, self._other(task.node_name)]
         shape: list[object] = []
         if node is not None:
-            for amount in (node.idle, node.used, node.releasing, node.pipelined):
-                shape.append(_add(cells, amount))
+            shape += [_add(cells, node.idle), _add(cells, node.used)]
+            shape += [_add(cells, node.releasing), _add(cells, node.pipelined)]
         for plugin, figures in books:
             shape += (LEDGER, plugin)
             self._figures(figures, cells, shape)

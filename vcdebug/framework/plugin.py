@@ -93,7 +93,7 @@ class Plugin:
         """Write what upstream writes when the session closes."""
 
     def ledger(self, task: TaskInfo) -> Mapping[str, Any] | None:
-        """This plugin's figures that an operation on the task changes, as copies; None when it keeps none."""
+        """This plugin's figures that an operation on the task changes, kept at once; None when it keeps none."""
         return None
 
     def ripple(self, task: TaskInfo) -> Entries:

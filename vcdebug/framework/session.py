@@ -179,11 +179,12 @@ class Session:
         errors: list[str] = []
         self.record.silent += 1
         try:
+            event = Event(task)
             for handler in handlers:
-                event = Event(task)
                 handler(event)
                 if event.err is not None:
                     errors.append(event.err)
+                    event.err = None
         finally:
             self.record.silent -= 1
         return errors

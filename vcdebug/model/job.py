@@ -13,7 +13,7 @@ from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.podgroup import PENDING, PodGroup
 from vcdebug.model.resource import Resource, exceeded_part
-from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus, allocated_status
+from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, allocated_status
 from vcdebug.model.subjob import SubJobInfo, match_sub_group
 from vcdebug.model.task import TaskInfo, TransactionContext
 from vcdebug.model.taskset import TaskSet
@@ -98,9 +98,31 @@ class JobInfo(TaskSet):
 
     def update_task_status(self, task: TaskInfo, status: TaskStatus) -> None:
         """Give the task a new status; from here on the job holds the object passed in."""
+        stored = self.tasks.get(task.uid)
+        if stored is not None and not self.pod_group.sub_group_policies:
+            self._exchange(stored, task, status)
+            return
         self.delete_task_info(task)
         task.status = status
         self.add_task_info(task)
+
+    def _exchange(self, stored: TaskInfo, task: TaskInfo, status: TaskStatus) -> None:
+        """delete_task_info and add_task_info in one, where the task stays in the sub job that it is in."""
+        uid, request = task.uid, stored.resreq
+        self.total_request.sub(request)
+        if stored.status & ALLOCATED_MASK:
+            self.allocated.sub(request)
+        del self.tasks[uid]
+        self.unindex_task(uid, stored.status)
+        sub_job = self.sub_jobs[self.task_to_sub_job[uid]]
+        sub_job.delete_task(task)
+        task.status = status
+        self.tasks[uid] = task
+        self.index_task(task)
+        self.total_request.add(task.resreq)
+        if status & ALLOCATED_MASK:
+            self.allocated.add(task.resreq)
+        sub_job.add_task(task)
 
     def _sub_job_for(self, task: TaskInfo) -> SubJobInfo:
         match = match_sub_group(self.uid, self.pod_group, task) if self.pod_group.sub_group_policies else None

@@ -31,12 +31,12 @@ class TaskStatus(IntEnum):
 _LABELS = {status: status.name.capitalize() for status in TaskStatus}
 
 ALLOCATED_CLASS = (TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED)
-_ALLOCATED_MASK = TaskStatus.BOUND | TaskStatus.BINDING | TaskStatus.RUNNING | TaskStatus.ALLOCATED
+ALLOCATED_MASK = TaskStatus.BOUND | TaskStatus.BINDING | TaskStatus.RUNNING | TaskStatus.ALLOCATED
 
 
 def allocated_status(status: TaskStatus) -> bool:
     """Bound, Binding, Running or Allocated."""
-    return bool(status & _ALLOCATED_MASK)
+    return bool(status & ALLOCATED_MASK)
 
 
 def preemptable_status(status: TaskStatus) -> bool:

@@ -101,7 +101,8 @@ class TaskInfo:
 
     def transaction(self) -> TransactionContext:
         """The task's current transaction context."""
-        return TransactionContext(self.node_name, self.eviction_occurred, self.job_allocated_hyper_node, self.status)
+        now = (self.node_name, self.eviction_occurred, self.job_allocated_hyper_node, self.status)
+        return tuple.__new__(TransactionContext, now)
 
     def __repr__(self) -> str:
         return f"TaskInfo({self.key} {self.status.label} {self.node_name})"

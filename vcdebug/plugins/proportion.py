@@ -32,7 +32,6 @@ from vcdebug.model.resource import (
     deep_equal,
     exceeded_part,
     resource_max,
-    share,
 )
 from vcdebug.model.task import TaskInfo
 
@@ -58,15 +57,19 @@ class QueueAttr:
     request: Resource = field(default_factory=Resource)
     elastic: Resource = field(default_factory=Resource)
     inqueue: Resource = field(default_factory=Resource)
+    dimensions: tuple[Resource, list[tuple[str, float]]] | None = None
+    """What is deserved, replaced and never changed, and its dimensions that hold something."""
 
     def update_share(self) -> None:
         """The largest fraction of a deserved dimension that is allocated."""
-        largest = 0.0
-        for name, deserved in self.deserved.items():
-            if deserved >= MIN_RESOURCE:
-                value = share(self.allocated.get(name), deserved)
-                if value > largest:
-                    largest = value
+        if self.dimensions is None or self.dimensions[0] is not self.deserved:
+            held = [(name, amount) for name, amount in self.deserved.items() if amount >= MIN_RESOURCE]
+            self.dimensions = (self.deserved, held)
+        largest, allocated = 0.0, self.allocated
+        for name, deserved in self.dimensions[1]:
+            value = allocated.get(name) / deserved
+            if value > largest:
+                largest = value
         self.share = largest
 
     def hold(self, allocated: Resource) -> None:

@@ -113,7 +113,7 @@ class QueueAttr:
 
     def ledger(self) -> dict[str, object]:
         """What an operation on one of the queue's tasks changes."""
-        return {"queue": self.name, "allocated": self.allocated.clone(), "share": self.share}
+        return {"queue": self.name, "allocated": self.allocated, "share": self.share}
 
     def shown(self) -> dict[str, object]:
         """The figures under upstream's names."""

@@ -56,7 +56,7 @@ class Share:
 
     def ledger(self, job: JobId) -> Mapping[str, object]:
         """What an operation shows of it."""
-        return {"job": job, "share": self.value, "dominant": self.dominant, "allocated": self.allocated.clone()}
+        return {"job": job, "share": self.value, "dominant": self.dominant, "allocated": self.allocated}
 
     def figures(self) -> Mapping[str, object]:
         """What a recording shows of it: the same object until it changes."""

@@ -1,4 +1,4 @@
-"""`make screenshots`: pictures of the main screens, the same bytes on every run."""
+"""`make screenshots`: pictures of the screens and of every panel, the same bytes on every run."""
 
 import asyncio
 import re
@@ -29,6 +29,18 @@ SHOTS = (
     Shot("enqueue", "pending-queue-quota", (":break enqueue reject", "c", "7")),
     Shot("reclaim", "reclaim-across-queues", (":break victim Reclaimable", "c", "7", "3")),
     Shot("operation", "preempt-works", (":break statement pipeline", "c", "6")),
+    Shot("funnel", "preempt-blocked-by-gang", (":goto 120", "V", "z")),
+    Shot("order", "preempt-blocked-by-gang", (":break tie", "c", "O", "z")),
+    Shot("evictions", "preempt-works", (':break statement commit if action == "preempt"', "c", "E", "z")),
+    Shot("effects", "preempt-works", (':break statement commit if action == "preempt"', "c", "0", "z")),
+    Shot("log", "preempt-blocked-by-gang", (":goto 120", ":log 4", "z")),
+    Shot("conf", "preempt-blocked-by-gang", ("p", "z")),
+    Shot("hypernodes", "tests/golden/random/hypernode-0005", ("H", "z")),
+    Shot("problems", "preempt-blocked-by-gang", (":break quirk", "c", "9", "z")),
+    Shot("breaks", "preempt-blocked-by-gang", (":break victim", ":break statement discard", "8")),
+    Shot("queue", "pending-queue-quota", (":break enqueue reject", "c", "7", "enter")),
+    Shot("node", "pending-no-node-fits", (":break predicate", "c", "6", "enter")),
+    Shot("find", "preempt-blocked-by-gang", (':find victim if plugin == "gang"',)),
     Shot("explain", "preempt-blocked-by-gang", (":explain research/llm-finetune",)),
     Shot("breakpoint", "preempt-blocked-by-gang", (":goto 103", "b")),
     Shot("help", "preempt-blocked-by-gang", ("question_mark",)),

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import OPTIONS
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
 from vcdebug.debugger.commands import VERBS
 from vcdebug.debugger.commands import find as find_verb
 from vcdebug.debugger.fields import FIELD_NAMES
+from vcdebug.debugger.figure_words import completions as figure_completions
 from vcdebug.framework.registry import resolve
 from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui.moment import Moment
@@ -20,6 +22,8 @@ from vcdebug.tui.themes import THEMES
 
 MOST = 2_000
 """Names looked at for one completion; more would only slow typing."""
+FIGURE_WORDS: Final = 4
+"""Words of `data` and a figure, from which on a condition may follow."""
 SUBJECTS: Final = ("job", "task", "node", "queue", "plugin")
 
 
@@ -48,6 +52,8 @@ def _after(verb: str, before: str, moment: Moment | None) -> list[str]:
     words = before.split()[1:]
     if verb == "break":
         return list(_breaking(words, moment))
+    if verb in ("watch", "last-change"):
+        return list(_figures(words, moment))
     if verb in ("about", "back-about"):
         return list(_about(words, moment))
     follow = _FOLLOW.get(verb)
@@ -67,9 +73,28 @@ def _breaking(words: list[str], moment: Moment | None) -> Iterator[str]:
         else:
             yield from ("and", "or", *OPTIONS)
         return
-    kind: type[Kind] | None = resolve(KINDS[words[0]]) if words[0] in KINDS else None
+    if words[0] == "data":
+        yield from _figures(words[1:], moment)
+        if len(words) < FIGURE_WORDS:
+            return
+    kind: type[Kind] | None = resolve(KINDS[words[0]]) if words[0] in KINDS and words[0] != "data" else None
     yield from kind.WORDS if kind is not None else ()
     yield from ("if", *OPTIONS)
+
+
+def _figures(words: list[str], moment: Moment | None) -> Iterable[str]:
+    """A kind of object, its name, what there is to know of it, a dimension."""
+    if not words:
+        return figures.KINDS
+    if moment is None or words[0] not in figures.KINDS:
+        return ()
+    recording, known = moment.recording, figures.names(moment.recording, words[0])
+    if len(words) == 1:
+        return [*(name for kind, name in _here(moment) if kind == words[0]), *list(known)[:MOST]]
+    if words[1] not in known:
+        return ()
+    lines = (line.split() for line in figure_completions(recording, words[0], words[1]))
+    return dict.fromkeys(line[len(words)] for line in lines if len(line) > len(words) and line[: len(words)] == words)
 
 
 def _about(words: list[str], moment: Moment | None) -> Iterable[str]:
@@ -104,6 +129,9 @@ _FOLLOW: Final[Mapping[str, Callable[[Moment | None], Iterable[str]]]] = {
     "panel": lambda _: [panel.TITLE.lower() for panel in PANELS],
     "theme": lambda _: THEMES,
     "toggle": _stands,
+    "change": _stands,
+    "unwatch": lambda moment: [*(str(watch.number) for watch in moment.watches), "all"] if moment is not None else [],
+    "unbookmark": lambda moment: [*(str(one.number) for one in moment.bookmarks), "all"] if moment is not None else [],
     "delete": lambda moment: [*_stands(moment), "all"],
     "log": lambda _: ("3", "4", "5"),
     "open": lambda _: [*(one.name for one in bundled()), *_files()],

@@ -33,6 +33,14 @@ class RemoveBreakpoint(Message):
 
 
 @dataclass
+class Command(Message):
+    """Run a command, or put it into the line to be changed first."""
+
+    text: str
+    to_edit: bool = False
+
+
+@dataclass
 class CycleReady(Message):
     """The replay has run to its end."""
 

@@ -11,7 +11,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 
 COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))
-_STATES: dict[str, Piece] = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted("–")}
+STATES: dict[str, Piece] = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted("–")}
 
 
 def job_at(recording: Recording, kind: str, name: str, present: JobId) -> JobId:
@@ -61,5 +61,5 @@ def _evidence(finding: Finding, label: str) -> Iterator[Row]:
 def _steps(found: Explanation) -> Iterator[Row]:
     for step in found.steps:
         seq: Seq = step.seqs[0] if step.seqs else 0
-        cells = (Piece(str(seq) if seq else ""), _STATES[step.state], Piece(f"{step.name}: {step.text}"))
+        cells = (Piece(str(seq) if seq else ""), STATES[step.state], Piece(f"{step.name}: {step.text}"))
         yield Row(f"step {step.name}", cells, seq)

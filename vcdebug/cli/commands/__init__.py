@@ -8,6 +8,7 @@ from vcdebug.cli.commands.explain import Explain
 from vcdebug.cli.commands.inspect import Inspect
 from vcdebug.cli.commands.odds import Odds
 from vcdebug.cli.commands.open import Open
+from vcdebug.cli.commands.report import Report
 from vcdebug.cli.commands.run import Run
 from vcdebug.cli.commands.script import Script
 from vcdebug.cli.commands.serve import Serve
@@ -22,5 +23,6 @@ COMMANDS: tuple[type[Command], ...] = (
     Inspect,
     Check,
     Script,
+    Report,
     Capture,
 )

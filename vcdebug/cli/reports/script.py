@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from vcdebug.cli.render import Block, Line
 from vcdebug.cli.reports import pending
+from vcdebug.cli.reports.report import write_here
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.script import Answer, ScriptError
 from vcdebug.errors import VcdebugError
@@ -27,6 +28,8 @@ class Shown:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.table = ""
+        self.written = ""
+        """What was written where."""
         self.explanation: Explanation | None = None
         try:
             self._look()
@@ -43,6 +46,8 @@ class Shown:
             self.table = plain(log(here.recording, here.seq, int(answer.argument or USUAL)))
         elif answer.opens == "find":
             self.table = plain(finding(here.recording, here.seq, answer.argument))
+        elif answer.opens == "report":
+            self.written = write_here(here, answer.argument)
         elif answer.opens == "explain":
             job = answer.argument or job_at(here.recording, "", "", here.job)
             if not job:
@@ -62,11 +67,13 @@ def blocks(shown: Shown) -> Iterator[Block]:
     yield from (Line(f"event {said.seq}  breakpoint {said.number}: {said.text}", indent=2) for said in answer.log)
     if answer.text:
         yield Line(answer.text, indent=2)
+    if shown.written:
+        yield Line(shown.written, indent=2)
     if shown.table:
         yield from (Line(text, indent=2) for text in shown.table.rstrip("\n").split("\n"))
     if shown.explanation is not None:
         yield from pending.blocks(shown.explanation)
-    if answer.moved or not (answer.text or shown.table or shown.explanation):
+    if answer.moved or not (answer.text or shown.table or shown.written or shown.explanation):
         yield Line(_place(answer), indent=2)
 
 
@@ -90,6 +97,8 @@ def document(shown: Shown) -> dict[str, object]:
         "text": answer.text,
         "log": [{"seq": said.seq, "breakpoint": said.number, "text": said.text} for said in answer.log],
     }
+    if shown.written:
+        body["written"] = shown.written
     if shown.table:
         body["table"] = shown.table.rstrip("\n").split("\n")
     if shown.explanation is not None:

@@ -40,9 +40,18 @@ def _unbookmark(driver: Driver, argument: str) -> Reply:
     return Reply(driver.moment(), f"bookmark {gone.number} removed")
 
 
+def _report(_: Driver, argument: str) -> Reply:
+    if not argument:
+        raise CommandError("say which file", "report FILE.md or FILE.html, with --force to write over it")
+    return Reply(opens="report", argument=argument)
+
+
 VERBS: Final = (
     Verb(("bookmark",), "[NOTE]", "mark this event, with a note", _bookmark),
     Verb(("note",), "TEXT", "a note about this event", _note),
     Verb(("bookmarks",), "", "all bookmarks", _bookmarks),
     Verb(("unbookmark",), "[N | all]", "remove a bookmark, by default this event's", _unbookmark),
+    Verb(
+        ("report",), "FILE.md | FILE.html [--force]", "write what happened, why jobs wait, and the bookmarks", _report
+    ),
 )

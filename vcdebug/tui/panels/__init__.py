@@ -1,6 +1,7 @@
 """The panels of the main screen: one line per panel, in the order of their keys."""
 
 from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.panels.bookmarks import BookmarksPanel
 from vcdebug.tui.panels.breakpoints import BreakpointsPanel
 from vcdebug.tui.panels.conf import ConfPanel
 from vcdebug.tui.panels.effects import EffectsPanel
@@ -17,6 +18,7 @@ from vcdebug.tui.panels.order import OrderPanel
 from vcdebug.tui.panels.problems import ProblemsPanel
 from vcdebug.tui.panels.queues import QueuesPanel
 from vcdebug.tui.panels.statement import StatementPanel
+from vcdebug.tui.panels.watch import WatchPanel
 
 PANELS: tuple[type[Panel], ...] = (
     FlowPanel,
@@ -27,6 +29,8 @@ PANELS: tuple[type[Panel], ...] = (
     NodesPanel,
     QueuesPanel,
     BreakpointsPanel,
+    WatchPanel,
+    BookmarksPanel,
     ProblemsPanel,
     EffectsPanel,
     ConfPanel,

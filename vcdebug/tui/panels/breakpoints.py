@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from vcdebug.tui.messages import RemoveBreakpoint, ToggleBreakpoint
+from vcdebug.tui.messages import Command, RemoveBreakpoint, ToggleBreakpoint
 from vcdebug.tui.moment import Moment, Stand
 from vcdebug.tui.panels.base import Panel
 from vcdebug.views.base import NO, Column, Piece, Row, Table, line, muted
@@ -26,8 +26,9 @@ class BreakpointsPanel(Panel):
     TITLE = "Breaks"
     KEY = "8"
     HELP = "breakpoints with their conditions and how often they stop"
-    FOOTER = (("breaks.switch", "on/off"), ("breaks.remove", "remove"))
+    FOOTER = (("breaks.change", "change"), ("breaks.switch", "on/off"), ("breaks.remove", "remove"))
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "change", "change condition, hit count, once, log: all its words", id="breaks.change"),
         Binding("space", "switch", "switch the breakpoint off or on", id="breaks.switch"),
         Binding("delete,x", "remove", "remove the breakpoint", id="breaks.remove"),
     ]
@@ -37,6 +38,14 @@ class BreakpointsPanel(Panel):
         rows = [_row(stand, moment) for stand in moment.breakpoints]
         foot = () if rows else (line(muted('none yet: b sets one, or :break victim if job == "ns/name"')),)
         return Table("Breaks", COLUMNS, rows, foot=foot)
+
+    def action_change(self) -> None:
+        """Put the words of the one under the cursor into the line."""
+        row, moment = self.cursor_row, self.moment
+        for stand in moment.breakpoints if moment is not None and row is not None else ():
+            if row is not None and str(stand.number) == row.key:
+                words = stand.text.removeprefix("break ")
+                self.post_message(Command(f"change {stand.number} {words}", to_edit=True))
 
     def action_switch(self) -> None:
         """Switch the one under the cursor."""

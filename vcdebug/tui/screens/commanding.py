@@ -99,13 +99,13 @@ class Commanding(Reading):
             self.moment = reply.moment
         self.say(reply.text)
         if reply.work is not None:
-            self._begin(reply)
+            self.start_work(reply)
         elif reply.opens:
             OPENS[reply.opens](self, reply.argument)
 
     # Long work
 
-    def _begin(self, reply: Reply) -> None:
+    def start_work(self, reply: Reply) -> None:
         """Keys answer meanwhile; one piece of work at a time."""
         if self._working:
             self.say(f"still {self._working}: this works when it is done", error=True)

@@ -8,9 +8,10 @@ from textual.binding import BindingType
 
 from vcdebug.tui.screens.habits import Habits
 from vcdebug.tui.screens.keys import KEYS
+from vcdebug.tui.screens.noting import Noting
 
 
-class MainScreen(Habits):
+class MainScreen(Noting, Habits):
     """Closes with the name of another snapshot to open, or an empty text for the chooser."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS

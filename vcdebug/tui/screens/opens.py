@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.cli.reports.report import write_here
+from vcdebug.debugger.commands import Reply
 from vcdebug.tui.panels.log import LogPanel
 from vcdebug.views.finding import finding
 
 if TYPE_CHECKING:
+    from vcdebug.tui.screens.commanding import Commanding
     from vcdebug.tui.screens.reading import Reading
 
 
@@ -25,11 +28,19 @@ def _find(screen: Reading, words: str) -> None:
         screen.open_detail(finding(moment.recording, moment.seq, words))
 
 
+def _report(screen: Commanding, words: str) -> None:
+    """Written away from the keys."""
+    moment, place = screen.moment, screen.start.place()
+    if moment is not None:
+        screen.start_work(Reply(text="writing the report", work=lambda: Reply(text=write_here(moment, words, place))))
+
+
 OPENS: Final[Mapping[str, Callable[[Reading, str], object]]] = {
     "help": lambda screen, _: screen.action_help(),
     "explain": lambda screen, job: screen.action_explain(job),
     "panel": lambda screen, name: screen.show_panel(name),
     "log": _log,
+    "report": _report,
     "find": _find,
     "theme": lambda screen, name: screen.choose_theme(name),
     "filter": lambda screen, text: screen.grid.set_filter(text),

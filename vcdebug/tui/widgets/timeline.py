@@ -9,15 +9,25 @@ from textual import events
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import Goto
 from vcdebug.tui.moment import Moment, Stand
 from vcdebug.views.path import marks
 
-LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, HERE = "━", "┿", "▲", "○", "◆", "◉", "●"
-LEGEND = f" {HERE} here {COMMIT} commit {DISCARD} discard {EVICT} evict {BREAK} break {ACTION} action"
+LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, BOOKMARK, HERE = "━", "┿", "▲", "○", "◆", "◉", "▼", "●"
+LEGEND = f" {HERE} here {COMMIT} commit {DISCARD} discard {EVICT} evict {BREAK} break {BOOKMARK} mark {ACTION} action"
 WIDE = 100
-_STYLES = {EVICT: "yellow", COMMIT: "green", DISCARD: "red", BREAK: "bold magenta", HERE: "bold reverse", ACTION: ""}
+_STYLES = {
+    EVICT: "yellow",
+    COMMIT: "green",
+    DISCARD: "red",
+    BREAK: "bold magenta",
+    BOOKMARK: "bold cyan",
+    HERE: "bold reverse",
+    ACTION: "",
+}
 
 
 class Timeline(Widget):
@@ -30,7 +40,7 @@ class Timeline(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._cells: list[str] = []
-        self._drawn_for: tuple[tuple[Stand, ...], int] | None = None
+        self._drawn_for: tuple[Recording, tuple[Stand, ...], tuple[Bookmark, ...], int] | None = None
 
     @property
     def bar_width(self) -> int:
@@ -57,8 +67,9 @@ class Timeline(Widget):
         return text
 
     def _background(self, moment: Moment, width: int) -> list[str]:
-        """Everything but the position: drawn again only for another width or other breakpoints."""
-        if (moment.breakpoints, width) == self._drawn_for:
+        """Everything but the position: drawn again only where something else has changed."""
+        drawn_for = (moment.recording, moment.breakpoints, moment.bookmarks, width)
+        if drawn_for == self._drawn_for:
             return self._cells
         self._cells = [LINE] * width
         found = marks(moment.recording)
@@ -69,11 +80,12 @@ class Timeline(Widget):
             (COMMIT, found.commits),
             (DISCARD, found.discards),
             (BREAK, stops),
+            (BOOKMARK, (mark.seq for mark in moment.bookmarks if mark.seq <= len(moment.recording))),
         ]
         for mark, seqs in layers:
             for seq in seqs:
                 self._cells[self.cell_of(seq)] = mark
-        self._drawn_for = (moment.breakpoints, width)
+        self._drawn_for = drawn_for
         return self._cells
 
     def on_click(self, event: events.Click) -> None:

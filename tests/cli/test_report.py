@@ -1,0 +1,248 @@
+"""`report`: one document to hand on, as Markdown or as one HTML file that needs nothing else."""
+
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.cli.transcripts import call
+from tests.recorded import bundled, golden
+from vcdebug.cli.reports.report import form_of, text_of
+from vcdebug.cli.reports.report_markdown import escaped, fenced
+from vcdebug.debugger.bookmark import BookmarkList
+from vcdebug.errors import VcdebugError
+from vcdebug.trace.replay import replay
+from vcdebug.views.report import Subject, report
+
+BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
+EVIL = '<script>alert("1")</script> & `code` | *bold* [link](http://x) @someone #12 <img src=x onerror=y>'
+FORMS = pytest.mark.parametrize("form", ["md", "html"])
+VOID = ("meta", "br", "img", "hr")
+
+
+def document(form: str, *notes: tuple[int, str], case: str = BLOCKED, jobs: tuple[str, ...] = ()) -> str:
+    marks = BookmarkList()
+    for seq, note in notes:
+        marks.set(seq, note)
+    recording = bundled(case) if case == BLOCKED or not case[-1].isdigit() else golden(case)
+    return text_of(report(Subject(recording, "1.2.3", (f"vcdebug open {case}",), tuple(marks), jobs)), form)
+
+
+class Page(HTMLParser):
+    """What a browser would see."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert tag == self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text.append(data)
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+@FORMS
+def test_it_holds_what_somebody_needs_who_was_not_there(form: str) -> None:
+    text = document(form, (110, "the pipeline"))
+    for words in (
+        BLOCKED,
+        "1.2.3",
+        "8 nodes, 3 queues, 6 jobs, 16 pods",
+        "enqueue, allocate, preempt, backfill",
+        "gang-discard",
+        "JobPipelined: gang answers -1",
+        "lower minMember to 1",
+        "the pipeline",
+        "platform/feature-etl-mapper-0",
+        "view-lost-pod",
+        "Statement  ◆ will be discarded at 137",
+        f"vcdebug open {BLOCKED}",
+    ):
+        assert words in text, words
+
+
+@FORMS
+def test_the_same_recording_gives_the_same_bytes(form: str) -> None:
+    assert document(form, (110, "x")) == document(form, (110, "x"))
+
+
+def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
+    for case in (BLOCKED, "preempt-works", "capacity-0005", "mixed-0004", "nominated-0000"):
+        text = document("html", (1, "a"), (20, "b"), (60, EVIL), (9999, "beyond"), case=case)
+        page = Page(text)
+        assert [] == page.open
+        assert [] == page.named("script") + page.named("link") + page.named("img") + page.named("iframe")
+        assert all((attrs["href"] or "").startswith("#") for attrs in page.named("a"))
+        ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+        assert len(ids) == len(set(ids))
+        assert [] == [attrs["href"] for attrs in page.named("a") if (attrs["href"] or "")[1:] not in ids]
+        assert not re.search(r"url\(|@import|https?:", text.partition("</style>")[0])
+
+
+def test_the_page_can_be_read_by_everybody() -> None:
+    page = Page(document("html", (110, "x")))
+    assert [{"lang": "en"}] == page.named("html")
+    assert 1 == len(page.named("h1"))
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h\d", tag)]
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert all(attrs.get("scope") == "col" for attrs in page.named("th"))
+    regions = [attrs for attrs in page.named("div") if attrs.get("role") == "region"]
+    assert regions
+    assert all(attrs.get("aria-label") and attrs.get("tabindex") == "0" for attrs in regions)
+    style = document("html").partition("</style>")[0]
+    assert "prefers-color-scheme: dark" in style
+
+
+def test_nothing_that_a_note_says_becomes_markup() -> None:
+    page = Page(document("html", (110, EVIL)))
+    assert EVIL in "".join(page.text)
+    text = document("md", (110, EVIL))
+    outside = re.sub(r"^(`{3,})text\n.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert "<script" not in outside
+    assert "<img" not in outside
+    assert "[link](" not in outside
+    assert not re.search(r"(?<!\w)@\w", outside)
+    assert not re.search(r"(?<![\w#])#\d", outside)
+
+
+def test_names_of_objects_are_escaped_too() -> None:
+    conf = conf_of("gang", "predicates proportion")
+    objects = cluster(
+        node("a&b<i>", cpu="1"), pod_group("j<x>", min_member=2), pods("j<x>", 2, cpu="1", prefix="p|q"), conf=conf
+    )
+    objects.name, objects.description = 'cut & <b>"paste"</b>', "a | b <i>"
+    recording = replay(objects)
+    subject = Subject(recording, "1", (), (), ())
+    page = Page(text_of(report(subject), "html"))
+    assert [] == page.named("i") + page.named("b") + page.named("x")
+    assert 'Scheduling cycle of cut & <b>"paste"</b>' in "".join(page.text)
+    lines = text_of(report(subject), "md").splitlines()
+    tables = [line for line in lines if line.startswith("|")]
+    heads = [index for index, line in enumerate(lines) if re.fullmatch(r"\|( -+:? \|)+", line)]
+    assert heads
+    for index in heads:
+        width = len(re.findall(r"(?<!\\)\|", lines[index]))
+        while lines[index].startswith("|"):
+            assert width == len(re.findall(r"(?<!\\)\|", lines[index])), lines[index]
+            index += 1
+    assert not any("<i>" in line or "<x>" in line for line in tables)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain-name_0 in a/b", "plain-name_0 in a/b"),
+        ("_x_ and *y*", r"\_x\_ and \*y\*"),
+        ("a|b", r"a\|b"),
+        ("two\nlines", "two lines"),
+        ("@node-1 mail@host #7", "@<!-- -->node-1 mail@host #<!-- -->7"),
+        ("1 < 2 && 3 > 2", "1 &lt; 2 &amp;&amp; 3 &gt; 2"),
+    ],
+)
+def test_markdown_takes_text_as_text(text: str, expected: str) -> None:
+    assert expected == escaped(text)
+
+
+def test_a_fence_is_longer_than_what_it_holds() -> None:
+    assert "````text\na ``` b\n````" == fenced("a ``` b")
+
+
+def test_only_the_jobs_that_were_asked_about_are_explained() -> None:
+    text = document("md", jobs=("platform/feature-etl",))
+    assert "platform/feature-etl got in" in text
+    assert f"{JOB} waits" not in text
+
+
+def test_markdown_goes_to_standard_output_and_a_file_is_written_once(tmp_path: Path) -> None:
+    code, out, err = call(["report", BLOCKED])
+    assert (0, "", True) == (code, err, out.startswith(f"# Scheduling cycle of {BLOCKED}\n"))
+    file = tmp_path / "a report.html"
+    code, out, err = call(["report", BLOCKED, "-o", str(file)])
+    assert (0, "") == (code, out)
+    assert f"wrote {file}" in err
+    before = file.read_text(encoding="utf-8")
+    assert before.startswith("<!DOCTYPE html>")
+    assert f"vcdebug report {BLOCKED} -o &#x27;{file}&#x27;" in before
+    code, _, err = call(["report", BLOCKED, "--job", JOB, "-o", str(file)])
+    assert (1, True) == (code, "is there already; --force writes over it" in err)
+    assert before == file.read_text(encoding="utf-8")
+    assert 0 == call(["report", BLOCKED, "--job", JOB, "-o", str(file), "--force"])[0]
+    assert before != file.read_text(encoding="utf-8")
+    assert ["a report.html"] == [path.name for path in tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-o", "report.txt"], "report.txt: a report is Markdown or HTML; name it .md or .html"),
+        (["-o", "missing/report.md"], "missing/report.md: its folder does not exist"),
+        (["--job", "ml/none"], "ml/none"),
+        (["--bookmarks", "missing.json"], "missing.json: no such file"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line(words: list[str], message: str) -> None:
+    code, out, err = call(["report", BLOCKED, *words])
+    assert (1, "", 1) == (code, out, len(err.splitlines()))
+    assert message in err
+
+
+def test_a_folder_is_no_file_and_a_form_is_known_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "x.md").mkdir()
+    assert "is a folder" in call(["report", BLOCKED, "-o", str(tmp_path / "x.md")])[2]
+    assert ["md", "md", "html", "html"] == [form_of(name) for name in ("a.md", "a.MARKDOWN", "a.html", "b.c.HTM")]
+    with pytest.raises(VcdebugError):
+        form_of("a")
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_bookmarks_come_from_the_debuggers_own_file_or_from_a_list(tmp_path: Path, wrapped: bool) -> None:
+    marks = [{"event": 110, "note": "from a file"}, {"event": 3, "cycle": 2}, "oops"]
+    file = tmp_path / "marks.json"
+    file.write_text(json.dumps({"version": 1, "notebook": {"bookmarks": marks}} if wrapped else marks))
+    code, out, err = call(["report", BLOCKED, "--bookmarks", str(file)])
+    assert 0 == code
+    assert "> from a file" in out
+    assert "### Event 110" in out
+    assert "'oops': not in a form" in err
+    assert "1 of further cycles or of a branch left out" in err
+
+
+def test_a_file_of_bookmarks_that_is_none_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "marks.yaml"
+    file.write_text("a: [b")
+    code, _, err = call(["report", BLOCKED, "--bookmarks", str(file)])
+    assert (1, 1, True) == (code, len(err.splitlines()), "is neither YAML nor JSON" in err)
+
+
+def test_edits_are_in_the_command_that_shows_it_again() -> None:
+    _, out, _ = call(["report", BLOCKED, "--set", "queue/research:spec.weight=9"])
+    assert f"vcdebug report {BLOCKED} --set queue/research:spec.weight=9" in out
+
+
+def test_a_script_writes_a_report_with_its_bookmarks(tmp_path: Path) -> None:
+    target, commands = tmp_path / "r.md", tmp_path / "commands"
+    commands.write_text(f"goto 110\nnote seen <here>\nreport {target}\nreport {target}\n")
+    code, out, err = call(["script", BLOCKED, str(commands)])
+    assert (1, True) == (code, "line 4" in err and "--force writes over it" in err)
+    assert f"wrote {target}" in out
+    text = target.read_text(encoding="utf-8")
+    assert "> seen &lt;here&gt;" in text
+    assert f"vcdebug open {BLOCKED} --goto 110" in text

@@ -1,0 +1,179 @@
+"""Numbers that lead to the event that wrote them, watches, bookmarks, breakpoints on figures, the report."""
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from tests.tui.driving import NARROW, WIDE, Desk, opened
+from vcdebug.tui.screens.noting import NO_FIGURE
+from vcdebug.tui.session_state import Store
+from vcdebug.tui.widgets.timeline import BOOKMARK, Timeline
+
+BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
+LAST = 166
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+
+
+async def on_cell(desk: Desk, panel: str, row: str, head: str) -> None:
+    """The cursor on a row, by its key, and a column, by its head."""
+    desk.main.show_panel(panel)
+    grid = desk.panel(panel)
+    heads = [column.title for column in grid.table.columns]
+    grid.cursor = [shown.key for shown in grid.shown_rows].index(row)
+    grid.cursor_column = heads.index(head)
+    await desk.pilot.pause()
+
+
+def line(desk: Desk) -> str:
+    """What stands in the command line."""
+    return desk.main.query_one("Prompt Input", Input).value
+
+
+@SIZES
+async def test_a_number_leads_to_the_event_that_wrote_it_and_again_further_back(size: tuple[int, int]) -> None:
+    async with opened(BLOCKED, size) as desk:
+        await desk.command(f"goto {LAST}")
+        await on_cell(desk, "queues", "research cpu", "alloc")
+        seen = []
+        for _ in range(4):
+            await desk.press("L")
+            seen.append(desk.seq)
+        assert [139, 138, 110, 107] == seen
+        assert "144 → 136" in desk.moment.reason
+        await desk.press("L")
+        assert 107 == desk.seq
+        assert "as it was when the session opened" in desk.status()
+
+
+async def test_going_back_along_a_figure_goes_on_where_the_panel_shows_something_else() -> None:
+    async with opened(BLOCKED) as desk:
+        await desk.command("goto 139")
+        await on_cell(desk, "moment", "proportion research allocated cpu", "after")
+        seen = []
+        for _ in range(3):
+            await desk.press("L")
+            seen.append(desk.seq)
+        assert [138, 110, 107] == seen
+
+
+async def test_a_cell_without_a_figure_says_so() -> None:
+    async with opened(BLOCKED) as desk:
+        await on_cell(desk, "jobs", JOB, "job")
+        for key in ("L", "A", "B"):
+            await desk.press(key)
+            assert NO_FIGURE == desk.status()
+        assert () == desk.moment.watches
+
+
+@SIZES
+async def test_what_is_watched_is_in_its_panel_and_enter_goes_to_the_last_change(size: tuple[int, int]) -> None:
+    async with opened(BLOCKED, size) as desk:
+        await desk.command("goto 120")
+        await on_cell(desk, "jobs", JOB, "wait")
+        await desk.press("A")
+        assert f"watch 1: job {JOB} waiting: 1" == desk.status()
+        await desk.command("watch count(victims)")
+        await desk.press("a")
+        assert desk.main.focused is desk.panel("watch")
+        assert "a Watch" in desk.screen()
+        rows = [[cell.text for cell in row.cells] for row in desk.panel("watch").shown_rows]
+        assert [["1", f"job {JOB} waiting", "1", "1", "110", "0 → 1"]] == rows[:1]
+        assert "count(victims)" == rows[1][1]
+        await desk.press("home", "enter")
+        assert 110 == desk.seq
+        assert ["1", "0"] == [cell.text for cell in desk.panel("watch").shown_rows[0].cells[2:4]]
+        await desk.press("x")
+        assert ["count(victims)"] == [watch.text for watch in desk.moment.watches]
+
+
+async def test_a_breakpoint_on_the_number_under_the_cursor_stands_ready_to_be_narrowed() -> None:
+    async with opened(BLOCKED) as desk:
+        await on_cell(desk, "nodes", "gpu-a100-01", "releasing")
+        await desk.press("B")
+        assert "break data node gpu-a100-01 releasing" == line(desk)
+        await desk.press("enter")
+        assert "stops 2 times" in desk.status()
+        await desk.press("c")
+        assert 107 == desk.seq
+        assert "nothing → 8 cpu, 60Gi memory, 2 nvidia.com/gpu" in desk.moment.reason
+
+
+async def test_a_breakpoint_is_changed_in_the_line_from_the_list() -> None:
+    async with opened(BLOCKED) as desk:
+        await desk.command("break victim")
+        await desk.press("8", "enter")
+        assert "change 1 victim" == line(desk)
+        desk.main.query_one(
+            "Prompt Input", Input
+        ).value = 'change 1 victim if plugin == "gang" hits == 2 once log "{seq}"'
+        await desk.press("enter")
+        assert ('break victim if plugin == "gang" hits == 2 once log "{seq}"',) == tuple(
+            stand.text for stand in desk.moment.breakpoints
+        )
+        await desk.press("8", "space")
+        assert not desk.moment.breakpoints[0].enabled
+
+
+@SIZES
+async def test_a_bookmark_is_on_the_timeline_and_in_its_panel_and_leads_back(size: tuple[int, int]) -> None:
+    async with opened(BLOCKED, size) as desk:
+        await desk.command("goto 110")
+        await desk.press("m")
+        assert "bookmark 1 at event 110" in desk.status()
+        await desk.press("m")
+        assert "note " == line(desk)
+        desk.main.query_one("Prompt Input", Input).value = "note the first place"
+        await desk.press("enter")
+        await desk.command("goto 1")
+        timeline = desk.main.query_one(Timeline)
+        assert BOOKMARK == timeline.render().plain[timeline.cell_of(110)]
+        await desk.press("M")
+        assert desk.main.focused is desk.panel("bookmarks")
+        assert ["1", "110", "the first place"] == [
+            cell.text for cell in desk.panel("bookmarks").shown_rows[0].cells[:3]
+        ]
+        await desk.press("home", "enter")
+        assert 110 == desk.seq
+        await desk.press("x")
+        assert () == desk.moment.bookmarks
+        await desk.command("goto 1")
+        assert BOOKMARK != timeline.render().plain[timeline.cell_of(110)]
+
+
+async def test_commands_about_bookmarks_and_watches_open_their_panels() -> None:
+    async with opened(BLOCKED) as desk:
+        for command, panel in (("bookmarks", "bookmarks"), ("watch", "watch"), ("break", "breaks")):
+            await desk.command(command)
+            assert desk.main.focused is desk.panel(panel)
+
+
+async def test_the_report_is_written_once_unless_somebody_insists(tmp_path: Path) -> None:
+    async with opened(BLOCKED) as desk:
+        await desk.command("goto 110")
+        await desk.command("note seen & noted")
+        target = tmp_path / "report.html"
+        await desk.command(f"report {target}")
+        await desk.until(lambda: "wrote" in desk.status(), "the report is written")
+        assert "seen &amp; noted" in target.read_text(encoding="utf-8")
+        await desk.command(f"report {target}")
+        await desk.until(lambda: "is there already" in desk.status(), "it is refused")
+        await desk.command(f"report {target} --force")
+        await desk.until(lambda: "wrote" in desk.status(), "it is written again")
+        await desk.command("report")
+        assert "say which file" in desk.status()
+        await desk.command(f"report {tmp_path / 'report.pdf'}")
+        await desk.until(lambda: ".md or .html" in desk.status(), "the form is refused")
+
+
+async def test_what_was_set_is_there_the_next_time(tmp_path: Path) -> None:
+    async with opened(BLOCKED, store=Store(tmp_path)) as desk:
+        await desk.command("break data job llm-finetune waiting if new > old")
+        await desk.command("watch node gpu-a100-01 idle gpu")
+        await desk.command("goto 110")
+        await desk.command("note remember me")
+    async with opened(BLOCKED, store=Store(tmp_path)) as desk:
+        assert ["break data job llm-finetune waiting if new > old"] == [stand.text for stand in desk.moment.breakpoints]
+        assert ["node gpu-a100-01 idle nvidia.com/gpu"] == [watch.text for watch in desk.moment.watches]
+        assert [(110, "remember me")] == [(mark.seq, mark.note) for mark in desk.moment.bookmarks]
+        assert 110 == desk.seq

@@ -1,0 +1,107 @@
+"""`vcdebug report`: one document about a cycle, to attach to an issue."""
+
+from __future__ import annotations
+
+import shlex
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_extender, add_snapshot
+from vcdebug.cli.output import Output
+
+if TYPE_CHECKING:
+    from vcdebug.debugger.bookmark import Bookmark
+    from vcdebug.trace.recording import Recording
+    from vcdebug.views.report import Subject
+
+STDOUT = "-"
+
+
+class Report(Command):
+    """Writes Markdown or one HTML file."""
+
+    NAME = "report"
+    HELP = "write what the cycle did, why jobs wait and what bookmarks show as Markdown or as one HTML file"
+
+    def configure(self, parser: ArgumentParser) -> None:
+        add_snapshot(parser)
+        parser.add_argument(
+            "-o", "--output", metavar="FILE", default=STDOUT, help="FILE.md or FILE.html; without it Markdown to stdout"
+        )
+        parser.add_argument("--force", action="store_true", help="write over a file that is there already")
+        parser.add_argument(
+            "--job",
+            metavar="JOB_OR_POD",
+            action="append",
+            default=[],
+            help="explain this one instead of all that stay unscheduled; may be repeated",
+        )
+        parser.add_argument(
+            "--bookmarks", metavar="FILE", help="bookmarks with notes: JSON or YAML as the debugger saves them"
+        )
+        add_edits(parser)
+        add_extender(parser)
+
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.reports import report
+
+        if args.output != STDOUT:
+            report.check_target(args.output, force=args.force)
+        bookmarks = _bookmarks(args, output)
+        subject = _subject(args, bookmarks)
+        if args.output == STDOUT:
+            output.text(report.text_of(report.report(subject), report.MARKDOWN).rstrip("\n"))
+        else:
+            output.narrate(report.write_report(subject, args.output, force=args.force))
+        return Outcome.DONE
+
+
+def _subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> Subject:
+    from vcdebug import __version__
+    from vcdebug.cli.snapshots import replay_snapshot
+    from vcdebug.views.report import Subject
+
+    replayed = replay_snapshot(args.snapshot, complete=args.complete, edits=args.edits, extender_url=args.extender_url)
+    jobs = _found(replayed.recording, args.job)
+    return Subject(replayed.recording, __version__, commands(args), bookmarks, jobs)
+
+
+def _found(recording: Recording, words: list[str]) -> tuple[str, ...]:
+    """The jobs that are asked about, each of which must be there."""
+    from vcdebug.explain.subject import find_subject
+
+    for word in words:
+        find_subject(recording.snapshot, word)
+    return tuple(words)
+
+
+def commands(args: Namespace) -> tuple[str, ...]:
+    """What to type for the same recording and the same report."""
+    options: list[str] = ["--complete"] if args.complete else []
+    for edit in args.edits:
+        options += ["--set", edit]
+    if args.extender_url:
+        options += ["--extender-url", args.extender_url]
+    jobs = [word for job in args.job for word in ("--job", job)]
+    marks = ["--bookmarks", args.bookmarks] if args.bookmarks else []
+    written = [] if args.output == STDOUT else ["-o", args.output]
+    again = shlex.join(["vcdebug", "report", args.snapshot, *jobs, *marks, *options, *written])
+    if args.edits:
+        return (again,)
+    return (shlex.join(["vcdebug", "open", args.snapshot, *options]), again)
+
+
+def _bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
+    """Those of the first cycle; what else the file holds is for the debugger."""
+    from vcdebug.cli.reports.notes import read_notebook
+
+    if args.bookmarks is None:
+        return ()
+    notebook, faults = read_notebook(args.bookmarks)
+    for fault in faults:
+        output.narrate(f"{args.bookmarks}: {fault}")
+    there = tuple(notebook.bookmarks.of(1))
+    if len(there) < len(notebook.bookmarks):
+        rest = len(notebook.bookmarks) - len(there)
+        output.narrate(f"{args.bookmarks}: {rest} of further cycles or of a branch left out")
+    return there

@@ -1,0 +1,102 @@
+"""The report of a cycle in the form that its file's name asks for, and its way into the file."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Final
+
+from vcdebug import __version__
+from vcdebug.cli.reports.report_html import html
+from vcdebug.cli.reports.report_markdown import markdown
+from vcdebug.debugger.driver import Here
+from vcdebug.debugger.recordings import BRANCH
+from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.bundled import find
+from vcdebug.trace.recording import Recording
+from vcdebug.views.report import Report, Subject, report
+
+MARKDOWN, HTML = "md", "html"
+FORMS: Final = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML}
+WRITERS: Final = {MARKDOWN: markdown, HTML: html}
+FORCE: Final = "--force"
+
+
+class ReportError(VcdebugError):
+    """A report that cannot be written."""
+
+
+def form_of(file: str) -> str:
+    """md or html, by the file's name."""
+    suffix = Path(file).suffix.lower()
+    if suffix not in FORMS:
+        raise ReportError("a report is Markdown or HTML", "name it .md or .html", file)
+    return FORMS[suffix]
+
+
+def text_of(written: Report, form: str) -> str:
+    """The document."""
+    return WRITERS[form](written)
+
+
+def check_target(file: str, *, force: bool) -> Path:
+    """Where a report may go; raises for one that is there already, before any work is done."""
+    path = Path(file).expanduser()
+    form_of(file)
+    if path.is_dir() or not path.parent.is_dir():
+        raise ReportError("is a folder" if path.is_dir() else "its folder does not exist", where=file)
+    if path.exists() and not force:
+        raise ReportError("is there already", f"{FORCE} writes over it", file)
+    return path
+
+
+def write_report(subject: Subject, file: str, *, force: bool = False) -> str:
+    """Write it in one go; answers with what was written."""
+    path = check_target(file, force=force)
+    text = text_of(report(subject), form_of(file))
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ReportError(f"cannot be written: {error.strerror}", where=file) from error
+    return f"wrote {file}, {max(1, len(text.encode()) // 1024)} KiB"
+
+
+def write_here(here: Here, argument: str, place: str = "") -> str:
+    """The report of the recording that one stands in, from the words of a command; place is what opens the snapshot."""
+    file, force = split_force(argument)
+    place = place or _place(here.recording)
+    again = shlex.join(["vcdebug", "open", place, "--goto", str(here.seq)])
+    subject = Subject(here.recording, __version__, (again, *_edits(here)), here.bookmarks)
+    return write_report(subject, file, force=force)
+
+
+def _place(recording: Recording) -> str:
+    """What a command line calls the snapshot: a bundled one by its name."""
+    snapshot = recording.snapshot
+    bundled = find(snapshot.name)
+    if not snapshot.origin or (bundled is not None and bundled.resolve() == Path(snapshot.origin).resolve()):
+        return snapshot.name
+    return snapshot.origin
+
+
+def _edits(here: Here) -> tuple[str, ...]:
+    """What was edited before the recording that is shown, as commands of the debugger."""
+    shown = here.recordings
+    if shown is None:
+        return ()
+    lines = [f"set {text}" for text in shown.texts] if shown.side == BRANCH else []
+    if shown.cycle > 1:
+        lines.append(f"cycle {shown.cycle}")
+    return ("\n".join(lines),) if lines else ()
+
+
+def split_force(argument: str) -> tuple[str, bool]:
+    """A file and whether it may be written over, from the words of a command."""
+    words = argument.split()
+    named = " ".join(word for word in words if word != FORCE)
+    if not named:
+        raise ReportError("say which file", "report FILE.md or FILE.html, with --force to write over it")
+    return named, FORCE in words

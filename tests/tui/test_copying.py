@@ -1,0 +1,95 @@
+"""Copying: what, and how."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import Desk, opened
+from vcdebug.tui import copying
+from vcdebug.tui.config import Settings
+from vcdebug.tui.copying import Clipboard
+from vcdebug.tui.screens.copy import CopyScreen
+from vcdebug.views.base import plain
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A native tool that keeps what it is given."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script, kept = folder / "xclip", tmp_path / "clipboard"
+    script.write_text(f"#!/bin/sh\n/bin/cat > {kept}\n")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(folder))
+    return kept
+
+
+@pytest.fixture
+def no_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+async def copied(desk: Desk, letter: str) -> str:
+    """What one entry of the menu copies."""
+    await desk.press("y")
+    assert isinstance(desk.app.screen, CopyScreen)
+    await desk.press(letter)
+    return desk.app.clipboard
+
+
+async def test_the_menu_copies_cell_row_panel_equation_and_command_lines(no_tool: None) -> None:
+    async with opened("preempt-works", goto=40, panel="jobs") as desk:
+        jobs = desk.panel("jobs")
+        assert jobs.cursor_row is not None
+        assert jobs.cursor_row.cells[0].text.strip() == await copied(desk, "c")
+        assert "copied the cell through the terminal (OSC 52)" == desk.status()
+        assert "  ".join(cell.text.strip() for cell in jobs.cursor_row.cells) == await copied(desk, "r")
+        assert plain(jobs.table) == await copied(desk, "p")
+        assert desk.text("equation") == await copied(desk, "e")
+        assert "vcdebug open preempt-works --goto 40" == await copied(desk, "o")
+        await desk.press("Y")
+        assert "copied the panel through the terminal (OSC 52)" == desk.status()
+
+
+async def test_the_command_that_explains_names_the_job_of_the_moment(no_tool: None) -> None:
+    async with opened("preempt-works", job="assistants/chat-api") as desk:
+        assert "vcdebug explain preempt-works assistants/chat-api" == await copied(desk, "x")
+
+
+async def test_a_native_tool_gets_it_as_well(tool: Path) -> None:
+    async with opened("preempt-works", goto=40) as desk:
+        text = await copied(desk, "o")
+        assert text == tool.read_text()
+        assert "with xclip and through the terminal (OSC 52)" in desk.status()
+
+
+@pytest.mark.parametrize(
+    ("how", "says", "terminal"),
+    [("native", "with xclip", False), ("osc52", "through the terminal (OSC 52)", True), ("file", "to ", False)],
+)
+async def test_the_settings_choose_how(tool: Path, how: Clipboard, says: str, terminal: bool) -> None:
+    async with opened("preempt-works", settings=Settings(clipboard=how), goto=40) as desk:
+        text = await copied(desk, "o")
+        assert f"opens this place {says}" in desk.status()
+        assert terminal == (text != "")
+
+
+async def test_without_a_tool_native_says_so(no_tool: None) -> None:
+    async with opened("preempt-works", settings=Settings(clipboard="native")) as desk:
+        await copied(desk, "p")
+        assert "nothing was copied: no clipboard tool works" in desk.status()
+
+
+async def test_the_menu_can_write_a_file(no_tool: None, own_folders: Path) -> None:
+    async with opened("preempt-works", goto=40) as desk:
+        await desk.press("y", "f", "o")
+        path = own_folders / "state" / "vcdebug" / copying.FILE
+        assert "vcdebug open preempt-works --goto 40" == path.read_text()
+        assert copying.FILE in desk.status()
+
+
+async def test_leaving_the_menu_copies_nothing(no_tool: None) -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("y", "escape")
+        assert ("", "") == (desk.app.clipboard, desk.status())

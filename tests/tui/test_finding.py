@@ -1,0 +1,93 @@
+"""Finding things by name: completion of the command line, the palette, the help."""
+
+import pytest
+from textual.command import CommandPalette
+
+from tests.tui.driving import NARROW, Desk, opened
+from vcdebug.tui.completion import completions
+from vcdebug.tui.palette import entries
+from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.prompt import Line
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("ex", "explain"),
+        ("break vi", "break victim"),
+        ("break statement dis", "break statement discard"),
+        ("break victim i", "break victim if"),
+        ("break victim if plug", "break victim if plugin"),
+        ("panel eq", "panel equation"),
+        ("theme li", "theme light"),
+        ("explain chat", "explain assistants/chat-api"),
+        ("about qu", "about queue"),
+        ("about job chat", "about job assistants/chat-api"),
+        ("open preempt-wo", "open preempt-works"),
+        ("log ", "log 3"),
+    ],
+)
+async def test_a_line_is_completed(typed: str, first: str) -> None:
+    async with opened("preempt-works", NARROW) as desk:
+        assert first == completions(typed, desk.moment)[0]
+
+
+async def test_a_condition_begins_with_what_one_sees() -> None:
+    async with opened("preempt-works", NARROW, job="assistants/chat-api") as desk:
+        assert 'break victim if job=="assistants/chat-api"' in completions("break victim if j", desk.moment)
+
+
+def test_without_a_recording_there_are_still_verbs() -> None:
+    assert ["goto"] == completions("got", None)
+
+
+def line(desk: Desk) -> str:
+    return desk.main.query_one(Line).value
+
+
+async def test_tab_completes_and_goes_on_to_the_next_completion() -> None:
+    async with opened("preempt-works", NARROW) as desk:
+        await desk.press("colon", "p", "a", "n", "e", "l", "space", "e", "tab")
+        assert "panel equation" == line(desk)
+        assert "[equation]" in desk.screen()
+        await desk.press("tab")
+        assert "panel effects" == line(desk)
+        await desk.press("shift+tab")
+        assert "panel equation" == line(desk)
+        await desk.press("enter")
+        assert desk.main.focused is desk.panel("equation")
+
+
+async def test_the_palette_finds_panels_commands_and_jobs_by_some_of_their_letters() -> None:
+    async with opened("preempt-works") as desk:
+        names = [entry.name for entry in entries(desk.main)]
+        assert {"panel Queues", "theme light", "explain assistants/chat-api", "last"} <= set(names)
+        await desk.press("ctrl+p")
+        palette = desk.app.screen
+        assert isinstance(palette, CommandPalette)
+        await desk.pilot.press(*"pnlqueu")
+        await desk.until(lambda: bool(palette._list_visible) and palette._hit_count > 0, "something is found")
+        await desk.press("enter")
+        await desk.until(lambda: desk.main.focused is desk.panel("queues"), "the panel is there")
+
+
+async def test_a_command_of_the_palette_that_needs_words_opens_the_line() -> None:
+    async with opened("preempt-works") as desk:
+        next(entry for entry in entries(desk.main) if entry.name.startswith("goto")).run()
+        await desk.pilot.pause()
+        assert "goto " == line(desk)
+        await desk.type("44")
+        assert 44 == desk.seq
+
+
+@pytest.mark.parametrize(("word", "key"), [("palette", "Ctrl+P"), ("^c ", "c F5"), ("last row", "End G"), ("~rdo", "")])
+async def test_the_help_is_searched_by_key_and_by_word(word: str, key: str) -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("question_mark")
+        page = desk.app.screen
+        assert isinstance(page, DetailScreen)
+        shown = page.query_one(Grid)
+        shown.set_filter(word)
+        assert key in [row.cells[0].text for row in shown.shown_rows] or not key
+        assert 0 < len(shown.shown_rows) < len(page.table.rows)

@@ -93,6 +93,28 @@ QUESTIONS = (
         advice="look at the pod's claims",
         problem="PersistentVolumeClaim corpus is not in the snapshot",
     ),
+    Question(
+        1094,
+        "predicates-mixed",
+        ("fits none of 4 nodes: 1 Insufficient cpu, 1 node(s) didn't match", "n4 with 2 cpu free, 2 too few"),
+        {"nodes": 4, "short.cpu": 2},
+        ("untolerated taint(s)  (n1)", "unschedulable  (n2)", "affinity/selector  (n3)", "Insufficient cpu  (n4)"),
+        "add a toleration to the pod for dedicated=web:NoSchedule",
+    ),
+    Question(
+        4971,
+        "predicates-mixed",
+        ("spark-2 (8 cpu, 8Gi memory) fits none of 2 nodes",),
+        {"short.cpu": 8},
+        ("minMember 1 is met by 2 ready pods: the gang does not hold 3 pending pods back",),
+    ),
+    Question(
+        2884,
+        "other-scheduler",
+        ("train-0 names schedulerName default-scheduler, this scheduler takes only volcano",),
+        {"pods.hidden": 1},
+        advice="spec.schedulerName: volcano",
+    ),
     # Enqueue, overcommit, promises that nobody takes back.
     Question(
         2416,
@@ -141,6 +163,13 @@ QUESTIONS = (
         {"largest.cpu": 72, "short.cpu": 1},
         advice="split the task",
     ),
+    Question(
+        2814,
+        "enqueue-held-by-inqueue",
+        ("team/big holds 2 cpu, 4Gi memory, 2 nvidia.com/gpu as Inqueue",),
+        {"jobs.holding": 1, "held.nvidia.com/gpu": 2, "limit.nvidia.com/gpu": 2.4},
+        advice="find out why team/big cannot be placed",
+    ),
     # The arithmetic of queues.
     Question(
         5814,
@@ -177,6 +206,26 @@ QUESTIONS = (
         ("queue root, cpu: request 50 + allocated 100 + inqueue 0 - elastic 0 > realCapability 100",),
         "raise the capability of queue root by 50 cpu",
     ),
+    Question(
+        1083,
+        "overused",
+        ("queue q is overused", "holds 2 cpu, 4Gi memory and deserves nothing (its weight is 0)"),
+        {"queue.allocated.cpu": 2},
+        advice="raise spec.weight (0) of queue q",
+    ),
+    Question(
+        2221,
+        "queue-not-allocatable",
+        ("2 nodes have room for next-0", "4 of 4 cpu (capability), and 2 more is 2 over"),
+        {"nodes.free": 2, "short.cpu": 2},
+        advice="raise spec.capability of queue small",
+    ),
+    Question(
+        4819,
+        "queue-tree-spoilt",
+        ("queue lost, or an ancestor of it, names a parent that does not exist", "refuses all jobs and tasks"),
+        advice="give the queue an existing parent",
+    ),
     # Preemption that does not happen.
     Question(
         2034,
@@ -194,6 +243,23 @@ QUESTIONS = (
         ("request 4 + allocated 9 > deserved 10",),
         "raise spec.weight",
     ),
+    Question(
+        1539,
+        "drf",
+        ("drf offers 0 of 2 candidates on 1 node", "100.0% (cpu), more than the 50.0%"),
+        {"tier": 1, "share.preemptor": 1, "share.victim": 0.5},
+        ("tier 1: priority 2 of 2, drf 0 of 2",),
+        "enablePreemptable of drf",
+    ),
+    Question(
+        3332,
+        "gang",
+        ("gang offers 0 of 2 candidates", "team/med has 2 ready of minMember 2, one less would break the gang"),
+        {"victim.ready": 2, "victim.minAvailable": 2},
+        ("tier 1: priority 2 of 2, gang 0 of 2",),
+        "set enablePreemptable of gang to false",
+    ),
+    Question(3207, "places", ("urgent-0 pipelined on n1, at the cost of team/old-0",), {"pods.evicted": 1}),
     Question(3079, "places", ("urgent-0 pipelined on n1", "at the cost of team/tiny-"), {"pods.evicted": 1}),
     Question(
         4439,
@@ -231,6 +297,13 @@ QUESTIONS = (
         ("team/train-0 -> n1 behind team/old-0 (2h overdue)",),
     ),
     # Reclaim.
+    Question(
+        3861,
+        "action-not-configured",
+        ("reclaim is not among the actions (enqueue, allocate, backfill)", "with it 1 pod would go to n1"),
+        {"pods.placed": 1, "victims": 1},
+        advice="put reclaim into actions",
+    ),
     Question(
         3842,
         "preemptive",

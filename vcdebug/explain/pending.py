@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding
 from vcdebug.explain.case import EVICTING_ACTIONS, Case
 from vcdebug.explain.gates.admission import admission
+from vcdebug.explain.gates.entitlement import NOT_STARVING
 from vcdebug.explain.gates.eviction import Chance, Gate, evicting
 from vcdebug.explain.gates.gang import DISCARD, discarded
 from vcdebug.explain.gates.gang_eviction import GANG_ACTIONS, gang_evicting
 from vcdebug.explain.gates.impossible import impossible
 from vcdebug.explain.gates.missing_action import missing_action, no_allocate
 from vcdebug.explain.gates.nodes import hopeless, no_best_node, no_node
-from vcdebug.explain.gates.placed import placed
+from vcdebug.explain.gates.placed import PIPELINED, placed
 from vcdebug.explain.gates.quota import not_allocatable, overused, refusals
 from vcdebug.explain.gates.topology import no_hyper_node
 from vcdebug.explain.gates.unseen import PLACES, unseen
@@ -49,11 +51,21 @@ def explain_subject(recording: Recording, subject: Subject) -> Explanation:
     case = Case(recording, subject.job, subject.pod)
     found = placed(case)
     findings = list(_distinct(judge(case) if found is None else [found, *_left_over(case)]))
-    dominant, contributing = findings[0], tuple(findings[1:])
+    dominant, contributing = _beyond_minimum(case, findings[0]), tuple(findings[1:])
     advice = tuple(dict.fromkeys(line for finding in findings for line in finding.advice))
     return Explanation(
         case.job.uid, subject.pod, found is not None, dominant, contributing, advice, steps(case, dominant)
     )
+
+
+def _beyond_minimum(case: Case, finding: Finding) -> Finding:
+    """Says of pods that wait although the gang is complete that they wait for themselves alone."""
+    ready = case.job.ready_task_num()
+    if not case.left_over or ready < case.job.min_available or finding.cause in (PLACES, PIPELINED, NOT_STARVING):
+        return finding
+    met = f"minMember {case.job.min_available} is met by {plural(ready, 'ready pod')}"
+    line = f"{met}: the gang does not hold {plural(len(case.left_over), 'pending pod')} back"
+    return replace(finding, lines=(*finding.lines, line))
 
 
 def _distinct(findings: list[Finding]) -> Iterator[Finding]:

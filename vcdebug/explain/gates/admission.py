@@ -8,6 +8,7 @@ from vcdebug.explain.case import Case
 from vcdebug.explain.gates.limits import TREE_PLUGIN, Limit, enqueue_limit
 from vcdebug.explain.gates.namespace_quota import PLUGIN, namespace_quota
 from vcdebug.explain.gates.share import all_taken, open_it, whole_cluster
+from vcdebug.explain.gates.spoilt_tree import spoilt_tree
 from vcdebug.explain.gates.unseen import opened
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.inqueue import reserved_resource
@@ -140,6 +141,9 @@ def _overcommit_advice(wanted: Resource, total: Resource, names: list[str], shor
 
 
 def _quota(case: Case, seq: Seq, plugin: str) -> Finding:
+    spoilt = spoilt_tree(case, seq, plugin) if not _children(case) else None
+    if spoilt is not None:
+        return spoilt
     limit = enqueue_limit(case, plugin, seq)
     if not limit.exceeded or (plugin == TREE_PLUGIN and _children(case) and case.session.hierarchy_enabled(plugin)):
         return _unspecified(case, seq, plugin)

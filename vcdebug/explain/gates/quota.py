@@ -8,6 +8,7 @@ from vcdebug.explain.case import Case
 from vcdebug.explain.gates.derivation import dealt_lines
 from vcdebug.explain.gates.limits import Limit, allocate_limit
 from vcdebug.explain.gates.share import all_taken, larger_entitlement, more_share, whole_cluster
+from vcdebug.explain.gates.spoilt_tree import spoilt_tree
 from vcdebug.explain.room import Room
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -39,9 +40,11 @@ def _overused(case: Case, action: str, seq: Seq, event: HookEvent) -> Finding:
         f"{amounts.amount(name, deserved.get(name))}"
         for name in deserved.resource_names()
     )
+    weight = f" (its weight is {case.queue.weight})" if deserved.is_empty() and event.plugin == PROPORTION else ""
     sentence = (
         f"{action} leaves {case.job.uid} out: its queue {case.queue.name} is overused, it holds "
-        f"{amounts.resource(allocated, deserved.resource_names())} and deserves {amounts.resource(deserved)}."
+        f"{amounts.resource(allocated, deserved.resource_names() or None)} and deserves "
+        f"{amounts.resource(deserved)}{weight}."
     )
     numbers = {
         **amounts.numbers("queue.allocated", allocated),
@@ -64,6 +67,9 @@ def refusals(case: Case) -> list[tuple[Seq, HookEvent]]:
 
 def not_allocatable(case: Case, task: TaskInfo, room: Room, seq: Seq, event: HookEvent, *, after: str = "") -> Finding:
     """The queue may not take the task; `after` says whose evictions would have made room."""
+    spoilt = spoilt_tree(case, seq, event.plugin)
+    if spoilt is not None:
+        return spoilt
     limit = allocate_limit(case, event.plugin, seq, task.resreq)
     have = "has" if len(room.free) == 1 else "have"
     free = f"{amounts.plural(len(room.free), 'node')} {have} room for {task.name}, but " if room.free else after

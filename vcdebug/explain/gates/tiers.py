@@ -6,6 +6,7 @@ from vcdebug.explain.amounts import listed
 from vcdebug.explain.case import Case
 from vcdebug.explain.visits import NodeTry
 from vcdebug.explain.votes import Seat, question
+from vcdebug.model.names import NodeName
 
 VOTES = ("Preemptable", "Reclaimable")
 
@@ -27,12 +28,12 @@ def passed_on(seats: list[Seat], tier: int) -> str:
     )
 
 
-def ladder(seats: list[Seat], offered: int) -> tuple[str, ...]:
-    """One line per tier: who offered how many; none where only one tier had a say."""
+def ladder(seats: list[Seat], offered: int, node: NodeName) -> tuple[str, ...]:
+    """One line per tier: who offered how many on this node; none where only one plugin had a say."""
     tiers = list(dict.fromkeys(seat.tier for seat in seats))
-    if len(tiers) < 2:
+    if len(seats) < 2:
         return ()
     return tuple(
-        f"tier {tier}: {', '.join(f'{s.plugin} {len(s.result)} of {offered}' for s in seats if s.tier == tier)}"
+        f"{node}, tier {tier}: {', '.join(f'{s.plugin} {len(s.result)} of {offered}' for s in seats if s.tier == tier)}"
         for tier in tiers
     )

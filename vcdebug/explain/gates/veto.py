@@ -94,7 +94,7 @@ def _finding(case: Case, attempt: TaskTry, plugin: str, seats: Sequence[tuple[No
         "tier": count(tier, ""),
         **numbers,
     }
-    ladder = tiers.ladder(everybody, len(candidates(seats[0][0])))
+    ladder = tiers.ladder(everybody, len(candidates(seats[0][0])), seats[0][0].node)
     return Finding(cause, sentence, counted, evidence, advice, (*ladder, *lines))
 
 

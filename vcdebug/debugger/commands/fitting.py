@@ -1,0 +1,53 @@
+"""Would a job ever fit, and how many more of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
+from vcdebug.debugger.driver import Driver
+from vcdebug.explain.copies import Alone, Copies, alone, copies
+from vcdebug.model.names import JobId
+from vcdebug.trace.recording import Recording
+
+MOST: Final = 16
+"""Copies that are tried where no number is given."""
+
+
+def _fits(driver: Driver, argument: str) -> Reply:
+    recording = driver.debugger.recording
+    job, most = _words(recording, driver.moment().job, argument)
+
+    def work() -> Reply:
+        return Reply(text=words(job, alone(recording, job), copies(recording, job, most)))
+
+    return Reply(text=f"replaying with {job} alone, and with copies of it", work=work)
+
+
+def _words(recording: Recording, here: JobId, argument: str) -> tuple[JobId, int]:
+    """`[JOB] [N]`: the job under that name or the present one, and how many copies are tried."""
+    parts = argument.split()
+    most = number(parts.pop(), "number of copies") if parts and parts[-1].isdigit() else MOST
+    name = " ".join(parts) or here
+    if not name:
+        raise CommandError("there is no job here", hint="fits JOB")
+    found = [uid for uid in recording.session.jobs if uid == name or uid.rsplit("/", 1)[-1] == name]
+    if len(found) != 1:
+        raise CommandError(f"no job {name!r} in the session", hint="write namespace/name")
+    return found[0], max(most, 1)
+
+
+def words(job: JobId, one: Alone, more: Copies) -> str:
+    """Both answers in a line."""
+    if one.fits:
+        first = f"{job} fits on the cluster if it were alone"
+    else:
+        first = f"{job} does not fit even alone ({one.placed} of {one.tasks} tasks): {one.explanation.sentence}"
+    if more.fitting == more.tried:
+        return f"{first}; at least {more.fitting} more fit now"
+    return f"{first}; {more.fitting or 'no'} more {'fits' if more.fitting < 2 else 'fit'} now: {more.stopped}"
+
+
+VERBS: Final = (
+    Verb(("fits", "copies"), "[JOB] [N]", "would it fit alone on the cluster, and how many more of it fit now", _fits),
+)

@@ -1,0 +1,113 @@
+"""Would a job ever fit, and how many more of it: the job alone on the cluster, and copies of it beside what runs.
+
+Both run the cycle again on an edited snapshot, with admission and placing only: nobody is evicted for the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending import explain
+from vcdebug.framework.conf import parse_conf
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_conf import edited_conf
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+PLACING: Final = ("enqueue", "allocate", "backfill")
+GROUP: Final = "PodGroup"
+DEFAULT_ACTIONS: Final = 'actions: "enqueue, allocate, backfill"\n'
+
+
+class Alone(NamedTuple):
+    """The job on the cluster without any other pod that this scheduler places."""
+
+    tasks: int
+    placed: int
+    explanation: Explanation
+
+    @property
+    def fits(self) -> bool:
+        """Whether the gang gets its places."""
+        return self.explanation.scheduled
+
+
+class Copies(NamedTuple):
+    """Copies of the job beside everything that is there."""
+
+    fitting: int
+    tried: int
+    stopped: str
+    """Why the next one does not fit; empty where all that were tried fit."""
+
+
+def alone(recording: Recording, job: JobId) -> Alone:
+    """Everything else that this scheduler places is taken away; quotas, taints and other schedulers' pods stay."""
+    info, snapshot = recording.session.jobs[job], recording.snapshot
+    names = snapshot.flags.scheduler_names
+    others = [manifest for manifest in snapshot.of("Pod") if Pod(manifest).scheduler_name not in names]
+    groups = [_fresh_group(snapshot, info, info.name)]
+    pods = list(_fresh_pods(info, info.name))
+    objects = {**snapshot.objects, "Pod": [*others, *pods], GROUP: groups}
+    run = replay(_placing_only(replace(snapshot, objects=objects)))
+    counts = run.timeline.state_at(len(run)).job(job)
+    return Alone(len(pods), counts.ready + counts.waiting, explain(run, job))
+
+
+def copies(recording: Recording, job: JobId, most: int) -> Copies:
+    """Up to so many copies are tried, one after the other in the order of their names."""
+    info, snapshot = recording.session.jobs[job], recording.snapshot
+    names = [f"{info.name}-copy-{number:03}" for number in range(1, most + 1)]
+    objects = {
+        **snapshot.objects,
+        "Pod": [*snapshot.of("Pod"), *(pod for name in names for pod in _fresh_pods(info, name))],
+        GROUP: [*snapshot.of(GROUP), *(_fresh_group(snapshot, info, name) for name in names)],
+    }
+    run = replay(_placing_only(replace(snapshot, objects=objects)))
+    for number, name in enumerate(names):
+        told = explain(run, f"{info.namespace}/{name}")
+        if not told.scheduled:
+            return Copies(number, most, told.sentence)
+    return Copies(most, most, "")
+
+
+def _placing_only(snapshot: Snapshot) -> Snapshot:
+    """The same configuration without the actions that evict, and nothing forced."""
+    kept = [name for name in parse_conf(snapshot.scheduler_conf).actions if name in PLACING]
+    text = snapshot.scheduler_conf or DEFAULT_ACTIONS
+    conf = edited_conf(text, parse_edit(f'conf:actions="{", ".join(kept)}"'))
+    return replace(snapshot, scheduler_conf=conf if snapshot.scheduler_conf else None, answers=())
+
+
+def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
+    """The job's PodGroup as it would be created now."""
+    manifest: dict[str, Any] = deepcopy(dict(job.pod_group.manifest))
+    manifest["metadata"] = _metadata(manifest, name, f"{job.pod_group.manifest['metadata'].get('uid', '')}-{name}")
+    manifest["metadata"]["creationTimestamp"] = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    manifest["status"] = {"phase": "Pending"}
+    return manifest
+
+
+def _fresh_pods(job: JobInfo, name: str) -> Iterator[Manifest]:
+    """The job's pods, pending in a group of this name."""
+    for task in sorted(job.tasks.values(), key=lambda task: task.key):
+        manifest: dict[str, Any] = deepcopy(dict(task.pod.manifest))
+        own = task.name.replace(job.name, name, 1) if job.name in task.name else f"{name}-{task.name}"
+        manifest["metadata"] = _metadata(manifest, own, f"{task.uid}-{name}")
+        manifest["metadata"].setdefault("annotations", {})[GROUP_ANNOTATION] = name
+        manifest["metadata"].pop("deletionTimestamp", None)
+        manifest["spec"] = {key: value for key, value in manifest["spec"].items() if key != "nodeName"}
+        manifest["status"] = {"phase": "Pending"}
+        yield manifest
+
+
+def _metadata(manifest: Manifest, name: str, uid: str) -> dict[str, Any]:
+    return {**manifest["metadata"], "name": name, "uid": uid}

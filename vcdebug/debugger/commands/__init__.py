@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.commands import bookmarks, breaking, finding, movement, pages, watching
+from vcdebug.debugger.commands import bookmarks, breaking, finding, fitting, movement, pages, watching
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
 
@@ -14,6 +14,7 @@ VERBS: tuple[Verb, ...] = (
     *watching.VERBS,
     *bookmarks.VERBS,
     *finding.VERBS,
+    *fitting.VERBS,
     *pages.VERBS,
 )
 

@@ -13,6 +13,7 @@ from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.config import Settings
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.main import MainScreen
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import Start
@@ -85,7 +86,12 @@ class Desk:
         await self.press("enter")
 
     async def until_failed(self) -> None:
-        await self.until(lambda: bool(self.main.failure), "the replay has failed")
+        await self.until(lambda: bool(self.failure()), "the chooser is there with a failure")
+
+    def failure(self) -> str:
+        """Why a snapshot could not be opened, as the chooser says it."""
+        screen = self.app.screen
+        return screen.failure if isinstance(screen, ChooserScreen) else ""
 
     async def close_everything(self) -> None:
         """Back to the bare main screen."""
@@ -118,8 +124,8 @@ class Desk:
         await self.pilot.pause()
 
     async def until_ready(self) -> None:
-        await self.until(lambda: self.main.moment is not None or bool(self.main.failure), "the recording is there")
-        assert "" == self.main.failure
+        await self.until(lambda: bool(self.failure()) or self.main.moment is not None, "the recording is there")
+        assert "" == self.failure()
         await self.pilot.pause()
 
 

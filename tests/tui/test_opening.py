@@ -15,7 +15,6 @@ from vcdebug.tui import worker
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.header import Header
 
 
 async def test_without_an_argument_one_chooses_among_the_bundled_snapshots() -> None:
@@ -99,14 +98,11 @@ async def test_a_snapshot_that_cannot_be_read_is_one_clear_line(
         path.write_text(content, encoding="utf-8")
     async with opened(str(path), NARROW, wait=False) as desk:
         await desk.until_failed()
-        assert words in desk.status()
-        assert desk.status().startswith("✗ ")
-        assert "Traceback" not in desk.status()
-        assert "nothing to show" == desk.main.query_one(Header).progress
-        await desk.press("s", "c", "b", "e", "colon")
-        assert desk.main.moment is None
-        await desk.press("escape", "q")
-    assert 0 == desk.app.return_value
+        assert words in desk.failure()
+        assert "Traceback" not in desk.failure()
+        await desk.type("preempt-works")
+        await desk.until_ready()
+        assert "preempt-works" == desk.moment.recording.snapshot.name
 
 
 async def test_a_fault_of_the_replay_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +112,45 @@ async def test_a_fault_of_the_replay_is_one_line_too(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("vcdebug.trace.replay.replay", broken)
     async with opened("preempt-works", wait=False) as desk:
         await desk.until_failed()
-        assert "✗ the replay failed: ZeroDivisionError: division by zero" == desk.status()
+        assert "the replay failed: ZeroDivisionError: division by zero" == desk.failure()
+
+
+def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, list[worker.Stop]]:
+    """A loading that waits until it is asked to stop; says then that it has ended."""
+    ended, stops = threading.Event(), []
+
+    def run(*arguments: Any) -> None:
+        stops.append(arguments[-1])
+        for _ in range(3_000):
+            if arguments[-1].asked or ended.wait(0.01):
+                break
+        ended.set()
+
+    monkeypatch.setattr(worker, "run", run)
+    return ended, stops
+
+
+@pytest.mark.parametrize("keys", [("escape",), ("question_mark", "escape", "escape")])
+async def test_escape_stops_the_loading_and_leads_to_the_chooser(
+    monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
+) -> None:
+    ended, stops = held(monkeypatch)
+    async with opened("preempt-works", wait=False) as desk:
+        await desk.until(lambda: bool(stops), "the loading has begun")
+        await desk.press(*keys)
+        await desk.until_failed()
+        assert "preempt-works: loading was stopped" == desk.failure()
+        await desk.until(ended.is_set, "the loading has ended")
+
+
+async def test_leaving_while_a_snapshot_is_loaded_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, stops = held(monkeypatch)
+    async with opened("preempt-works", wait=False) as desk:
+        await desk.until(lambda: bool(stops), "the loading has begun")
+        await desk.press("q")
+        assert 0 == desk.app.return_value
+    assert stops[0].asked
+    assert ended.wait(30)
 
 
 async def test_hand_written_manifests_are_completed_on_request(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ class VcdebugApp(App[int]):
         self.lines: tuple[str, ...] = ()
         """What there is to say about the configuration and the session's file."""
         self.failure = ""
-        """Why a chosen snapshot could not be opened."""
+        """Why a snapshot could not be opened."""
         self.animation_level = "none"
         self._aims: dict[int, MessagePump] = {}
         for theme in THEMES.values():
@@ -65,7 +65,7 @@ class VcdebugApp(App[int]):
 
     def _chosen(self, name: str | None) -> None:
         if name:
-            self.show(Start(name, Path(name).name, chosen=True))
+            self.show(Start(name, Path(name).name))
         else:
             self.exit(0)
 

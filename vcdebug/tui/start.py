@@ -35,8 +35,6 @@ class Start:
     """Which panel has the focus first; the filter is for it, else for the jobs."""
     fresh: bool = False
     """Whether what was set in earlier sessions is left aside."""
-    chosen: bool = False
-    """Whether it comes from the chooser, which takes it back if it cannot be opened."""
 
     @property
     def somewhere(self) -> bool:

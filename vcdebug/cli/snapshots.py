@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from vcdebug.cli.output import Output
 from vcdebug.cli.sources import source
 from vcdebug.debugger.what_if import edited
 from vcdebug.errors import ConfigError
@@ -47,7 +48,7 @@ def load_snapshot(word: str, complete: bool | None = None) -> Loaded:
 
 def _load(where: Source, complete: bool | None) -> Loaded:
     start = time.perf_counter()
-    snapshot = load(where, complete=complete)
+    snapshot = load(where, complete=complete, notice=Output().narrate)
     return Loaded(snapshot, time.perf_counter() - start)
 
 

@@ -1,0 +1,22 @@
+"""What the command line says while a large snapshot is read."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.transcripts import call
+from tests.snapshot.manifests import cluster
+from vcdebug.snapshot import meter
+
+
+def test_a_large_yaml_file_is_announced_on_stderr_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meter, "SLOW_YAML_BYTES", 1_000)
+    path = tmp_path / "cluster.yaml"
+    path.write_text("".join(f"---\n{yaml.safe_dump(one)}" for one in cluster()))
+    code, out, err = call(["run", str(path)])
+    assert 0 == code
+    assert "cluster: 3 nodes" in out
+    assert "vcdebug: cluster.yaml: 0 MB of YAML take about 0 s to read; as JSON some seconds (-o json)\n" == err

@@ -1,0 +1,136 @@
+"""Every panel, drawn alone at three sizes at telling moments, character by character.
+
+Where a drawing changes on purpose: `VCDEBUG_WRITE_GOLDEN=1 pytest tests/views/test_panel_texts.py`, and look at the
+difference.
+"""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from textual.app import App, ComposeResult
+
+from tests.recorded import bundled
+from vcdebug.debugger.driver import Driver
+from vcdebug.tui.panels import PANELS
+from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.base import Table
+from vcdebug.views.detail import subject_detail
+
+STORED = Path(__file__).parent / "panels"
+SIZES = ((80, 24), (120, 40), (200, 60))
+BLOCKED, FITS, QUOTA = "preempt-blocked-by-gang", "pending-no-node-fits", "pending-queue-quota"
+RECLAIM, WORKS = "reclaim-across-queues", "preempt-works"
+
+
+class At(NamedTuple):
+    """A moment of a bundled snapshot: where a breakpoint first stops."""
+
+    snapshot: str
+    words: str
+
+    def driver(self) -> Driver:
+        driver = Driver(bundled(self.snapshot))
+        driver.add_breakpoint(self.words)
+        assert driver.step("continue", back=False).seq
+        return driver
+
+
+VICTIMS = At(BLOCKED, 'victim if task == "research/llm-finetune-worker-1"')
+MOMENTS: dict[str, tuple[At, ...]] = {
+    "Moment": (
+        At(BLOCKED, "victim"),
+        At(FITS, "predicate"),
+        At(BLOCKED, "score"),
+        At(QUOTA, "enqueue reject"),
+        At(WORKS, "statement pipeline"),
+    ),
+    "Equation": (At(BLOCKED, 'victim if plugin == "gang"'), At(FITS, "predicate"), At(QUOTA, "enqueue reject")),
+    "Statement": (At(BLOCKED, "statement discard if ops > 0"), At(WORKS, "statement pipeline")),
+    "Queues": (At(RECLAIM, "victim"),),
+    "Order": (At(WORKS, "statement pipeline"),),
+    "Effects": (At(WORKS, 'statement commit if action == "preempt"'),),
+    "Log": (At(WORKS, "statement pipeline"),),
+}
+"""What each panel is drawn at; the others at a search for victims."""
+PAGES: dict[str, tuple[At, str, str]] = {
+    "page of a queue": (At(QUOTA, "enqueue reject"), "queue", "team-vision"),
+    "page of a node": (At(FITS, "predicate"), "node", "gpu-a100-05"),
+    "page of a job": (At(BLOCKED, "victim"), "job", "research/llm-finetune"),
+    "page of a reason": (At(FITS, "predicate"), "reason", "A"),
+}
+
+
+class Alone(App[None]):
+    """One panel, or one table, over the whole screen."""
+
+    def __init__(self, shown: type[Panel] | Table, driver: Driver) -> None:
+        super().__init__()
+        self.shown = shown
+        self.driver = driver
+
+    def compose(self) -> ComposeResult:
+        yield Grid(id="only") if isinstance(self.shown, Table) else self.shown(id="only")
+
+    def on_mount(self) -> None:
+        grid = self.query_one("#only", Grid)
+        if isinstance(self.shown, Table):
+            grid.set_table(self.shown)
+        elif isinstance(grid, Panel):
+            grid.moment = self.driver.moment()
+        grid.focus()
+
+    def text(self) -> str:
+        """Every character, without what is empty at the ends."""
+        strips = self.screen._compositor.render_strips()
+        lines = ["".join(segment.text for segment in strip) for strip in strips]
+        return "\n".join(_bare(line) for line in lines if _bare(line))
+
+
+def _bare(line: str) -> str:
+    """Without the frame's right side and what is empty before it."""
+    return line.rstrip().removesuffix("┃").removesuffix("│").rstrip().removeprefix("┃").removeprefix("│").rstrip()
+
+
+async def drawn(shown: type[Panel] | Table, at: At, size: tuple[int, int]) -> str:
+    app = Alone(shown, at.driver())
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        return f"== {size[0]}x{size[1]}  {at.snapshot}  {at.words}\n{app.text()}\n"
+
+
+def compare(name: str, text: str) -> None:
+    path = STORED / f"{name.lower().replace(' ', '-')}.txt"
+    if os.environ.get("VCDEBUG_WRITE_GOLDEN"):
+        STORED.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.TITLE)
+async def test_the_panel_looks_as_it_always_did(panel: type[Panel]) -> None:
+    moments = MOMENTS.get(panel.TITLE, (VICTIMS,))
+    compare(panel.TITLE, "\n".join([await drawn(panel, at, size) for at in moments for size in SIZES]))
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_the_page_looks_as_it_always_did(name: str) -> None:
+    at, kind, subject = PAGES[name]
+    table = subject_detail(bundled(at.snapshot), at.driver().debugger.seq, kind, subject)
+    assert table is not None
+    compare(name, "\n".join([await drawn(table, at, size) for size in SIZES]))
+
+
+def test_no_text_of_a_panel_is_left_over() -> None:
+    names = [*(panel.TITLE for panel in PANELS), *PAGES]
+    expected = sorted(f"{name.lower().replace(' ', '-')}.txt" for name in names)
+    assert expected == sorted(path.name for path in STORED.iterdir())
+
+
+def test_nothing_on_a_small_screen_is_only_told_by_colour() -> None:
+    """State words and marks stand in the text itself."""
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in STORED.iterdir())
+    for mark in ("✓", "✗", "●", "◆", "▲", "★", "◀"):
+        assert mark in texts

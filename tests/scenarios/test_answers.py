@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.scenarios.document import GROUPS, PAGE, page
 from tests.scenarios.questions import CLUSTERS, COMMAND, QUESTIONS, Question
 from vcdebug.explain.pending import explain
 
@@ -66,3 +67,11 @@ def test_a_gang_is_never_the_whole_reason_where_a_pod_has_one_of_its_own(questio
     found = explain(question.recording(), question.job)
     if found.cause == "gang-discard":
         assert " too few (" in found.sentence
+
+
+def test_the_page_of_questions_is_what_explain_says() -> None:
+    assert page() == PAGE.read_text(encoding="utf-8")
+
+
+def test_every_question_is_on_the_page() -> None:
+    assert sorted(question.number for question in QUESTIONS) == sorted(n for _, numbers in GROUPS for n in numbers)

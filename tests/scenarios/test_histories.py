@@ -42,12 +42,27 @@ def gone(recording: Recording) -> list[str]:
     return [effect.task for effect in effects(recording).evicted]
 
 
+def messages(recording: Recording, job: str) -> dict[str, str]:
+    """What the scheduler writes into the pods' conditions."""
+    owner = recording.session.jobs[job]
+    return {task.name: owner.pod_message(uid)[1] for uid, task in owner.tasks.items()}
+
+
 def test_2357_the_other_pods_of_the_gang_only_say_that_they_wait_for_it() -> None:
-    recording = asked(2357).recording()
-    job = recording.session.jobs["team/train"]
-    messages = {task.name: job.pod_message(uid)[1] for uid, task in job.tasks.items()}
-    assert "node affinity/selector" in messages["train-2"]
-    assert [] == [name for name in ("train-0", "train-1") if "selector" in messages[name]]
+    written = messages(asked(2357).recording(), "team/train")
+    assert "node affinity/selector" in written["train-2"]
+    assert [True, True] == [written[name].endswith("once minAvailable is satisfied") for name in ("train-0", "train-1")]
+
+
+def test_4971_the_message_of_a_pod_beyond_the_minimum_does_not_say_why_it_waits() -> None:
+    written = messages(asked(4971).recording(), "team/spark")["spark-2"]
+    assert written.startswith("pod group is ready, 1 minAvailable, 2 Running, 3 Pending")
+    assert "cpu" not in written
+
+
+def test_4439_the_pod_still_says_that_room_is_being_released_for_it() -> None:
+    written = messages(asked(4439).recording(), "team/urgent")["urgent-0"]
+    assert written.endswith("can possibly be assigned to n1, once resource is released and minAvailable is satisfied")
 
 
 def test_2633_a_ledger_names_who_counts_as_inqueue_and_who_does_not() -> None:

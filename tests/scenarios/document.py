@@ -1,0 +1,68 @@
+"""docs/questions.md: every question with its answer; run as a module, it writes the page anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.scenarios.questions import Question, asked
+from vcdebug.explain.pending import explain
+
+PAGE = Path(__file__).parents[2] / "docs" / "questions.md"
+THREADS = "https://github.com/volcano-sh/volcano/issues/"
+
+HEAD = """# Questions that users of Volcano ask
+
+Each of these was asked in a thread of volcano-sh/volcano, in other words and about a larger cluster. Here it is a small
+one that shows the same thing, and the first sentence of what `vcdebug explain` says about it today. The clusters lie in
+[tests/scenarios/clusters](../tests/scenarios/clusters), one file each: `vcdebug open FILE` steps through it.
+The page is written by the tests.
+"""
+
+GROUPS: tuple[tuple[str, tuple[int, ...]], ...] = (
+    ("The reason is hidden, vague or overwritten", (2100, 1094, 2357, 2285, 4971, 2884)),
+    ("The PodGroup is not admitted", (2416, 4385, 2633, 2814, 3220, 4235, 4817, 4819)),
+    ("It is admitted, and allocate finds no place", (1295, 5814, 3536, 479, 2547, 2221, 1083, 2052)),
+    ("Preemption does not happen, or does", (2034, 1539, 3332, 4439, 3079, 3207)),
+    ("Gangs and statements", (3291, 5131, 5044, 5022, 2083)),
+    ("Reclaim", (3861, 3842, 4658, 3003, 5881, 4949)),
+)
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD]
+    for title, numbers in GROUPS:
+        parts.append(f"## {title}\n")
+        parts += [entry(asked(number)) for number in numbers]
+    return "\n".join(parts)
+
+
+def entry(question: Question) -> str:
+    """One question: what was asked, where, and the answer."""
+    found = explain(question.recording(), question.job)
+    title, threads = question.head[:2]
+    links = ", ".join(f"[#{number}]({THREADS}{number})" for number in numbers_of(threads))
+    cluster = f"[{question.file.name}](../tests/scenarios/clusters/{question.file.name})"
+    today = " ".join(remark(question.head))
+    return f"**{title}** {links}, {cluster}\n\n> {found.sentence} (`{found.cause}`)\n\n{today}\n"
+
+
+def numbers_of(threads: str) -> list[str]:
+    """`volcano-sh/volcano#479, volcano-sh/volcano#3255` → 479, 3255."""
+    return [thread.rpartition("#")[2] for thread in threads.split(", ")]
+
+
+def remark(head: list[str]) -> Iterator[str]:
+    """What Volcano does today, from the comment of the cluster."""
+    within = False
+    for line in head:
+        if line.startswith("Volcano today: ") or (within and line):
+            within = True
+            yield line
+        elif within:
+            return
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -14,7 +14,7 @@ Progress = Callable[[int, int, str], object]
 
 SLOW_YAML_BYTES = 20 << 20
 YAML_BYTES_PER_SECOND = 2_000_000
-"""Measured with libyaml: reading manifests as YAML takes some twenty times as long as reading them as JSON."""
+"""Measured with libyaml: manifests take some ten times as long as in JSON."""
 
 
 class LoadStoppedError(SnapshotError):

@@ -5,7 +5,7 @@ Upstream: util (ValidateVictims), api (EvictionContext).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -37,9 +37,6 @@ def candidates_on(node: NodeInfo, accepts: Callable[[TaskInfo], bool]) -> list[T
     return [task.clone() for task in node.tasks_in_order() if accepts(task)]
 
 
-def make_room(task: TaskInfo, node: NodeInfo, victims: Iterable[TaskInfo]) -> bool:
+def make_room(task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:
     """ValidateVictims: whether FutureIdle with the victims gone holds the task."""
-    future = node.future_idle()
-    for victim in victims:
-        future.add(victim.resreq)
-    return task.init_resreq.less_equal(future)
+    return node.future_holds(task.init_resreq, victims)

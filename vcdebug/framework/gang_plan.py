@@ -156,7 +156,7 @@ class GangPlanner:
             return False
         feasible, _ = helper.predicate_nodes(task, nodes, gang_judge)
         node = best_node(ssn, task, feasible)
-        if node is None or not task.init_resreq.less_equal(node.future_idle()):
+        if node is None or not node.future_holds(task.init_resreq):
             return False
         if trial.pipeline(task, node.name, eviction=evicting) is not None:
             trial.unpipeline(task)

@@ -52,18 +52,19 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | 
 def _order(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> FloatArray:
     """Per-node functions in tier order; a node whose function failed keeps none of them."""
     total = nodes.zeros()
-    lost: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
+    lost: BoolArray | None = None
     for tier in ssn.ballots[NODE_ORDER.method]:
         for ballot in tier:
             scores: NodeScores = ballot.call(task, nodes)
-            own = np.where(lost, np.nan, scores.total) if lost.any() else scores.total
+            own = scores.total if lost is None else np.where(lost, np.nan, scores.total)
             if scores.failed is not None:
-                own = np.where(scores.failed & ~lost, 0.0, own)
-                lost = lost | scores.failed
+                before = np.zeros(len(nodes), dtype=np.bool_) if lost is None else lost
+                own = np.where(scores.failed & ~before, 0.0, own)
+                lost = before | scores.failed
             parts.append((ballot.plugin, own))
             parts.extend(scores.parts)
             total = total + scores.total
-    return np.where(lost, 0.0, total) if lost.any() else total
+    return total if lost is None else np.where(lost, 0.0, total)
 
 
 def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> FloatArray:

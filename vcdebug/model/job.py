@@ -25,6 +25,8 @@ class JobInfo(TaskSet):
     """A job of the session. Tasks are keyed by pod UID."""
 
     __slots__ = (
+        "_valid",
+        "_valid_at",
         "allocated",
         "allocated_hyper_node",
         "creation_timestamp",
@@ -50,6 +52,7 @@ class JobInfo(TaskSet):
 
     def __init__(self, pod_group: PodGroup, default_queue: str, ordering: Ordering = ASCENDING) -> None:
         super().__init__(pod_group.min_member, ordering)
+        self._valid = self._valid_at = 0
         self.uid = f"{pod_group.namespace}/{pod_group.name}"
         self.subject = (("job", self.uid),)
         """How a record names it, the same object each time."""
@@ -153,7 +156,9 @@ class JobInfo(TaskSet):
 
     def valid_task_num(self) -> int:
         """Allocated-class, Succeeded, Pipelined and Pending tasks."""
-        return self.count(*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING)
+        if self._valid_at != self.changes:
+            self._valid, self._valid_at = self.count(*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING), self.changes
+        return self._valid
 
     def scheduled_task_num(self) -> int:
         """Running, Bound, Failed and Succeeded tasks."""
@@ -216,6 +221,8 @@ class JobInfo(TaskSet):
 
     def check_sub_job_valid(self) -> bool:
         """Each policy has at least its minimum of sub jobs."""
+        if not self.min_sub_jobs:
+            return True
         return all(self.count_sub_jobs(gid) >= least for gid, least in self.min_sub_jobs.items())
 
     def check_sub_job_ready(self) -> bool:

@@ -5,7 +5,7 @@ Upstream: api/node_info.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from vcdebug.model.devices.ledger import DeviceLedger
@@ -14,7 +14,7 @@ from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import parse_bool
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
@@ -23,6 +23,7 @@ OFFLINE_EVICTING_KEY = "volcano.sh/offline-job-evicting"
 OVERSUBSCRIPTION_CPU = "volcano.sh/oversubscription-cpu"
 OVERSUBSCRIPTION_MEMORY = "volcano.sh/oversubscription-memory"
 REVOCABLE_ZONE_LABEL = "volcano.sh/revocable-zone"
+_NOTHING: Mapping[str, float] = {}
 _NO_DEVICES = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 
 
@@ -30,6 +31,7 @@ class NodeInfo:
     """A node. `tasks` holds clones keyed `namespace/name`; amounts change only through add, remove and update."""
 
     __slots__ = (
+        "_in_order",
         "_order",
         "allocatable",
         "annotations",
@@ -79,6 +81,8 @@ class NodeInfo:
         self.ordering = ordering
         self._order: list[TaskKey] | None = None
         """Keys of `tasks` in the cycle's order, while nobody came or went."""
+        self._in_order: list[TaskInfo] | None = None
+        """The tasks in that order, while none of them changed."""
         self.row: Row = -1
         self.table: NodeTable | None = None
 
@@ -107,12 +111,40 @@ class NodeInfo:
         """Idle + Releasing - Pipelined, possibly negative."""
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
 
+    def future_holds(self, request: Resource, gone: Iterable[TaskInfo] = ()) -> bool:
+        """Whether FutureIdle holds a request once these tasks are gone: only what is asked for is added up."""
+        idle, releasing, pipelined = self.idle, self.releasing, self.pipelined
+        milli_cpu = idle.milli_cpu + releasing.milli_cpu - pipelined.milli_cpu
+        memory = idle.memory + releasing.memory - pipelined.memory
+        for task in gone:
+            milli_cpu += task.resreq.milli_cpu
+            memory += task.resreq.memory
+        if not (milli_cpu - request.milli_cpu > -MIN_RESOURCE and memory - request.memory > -MIN_RESOURCE):
+            return False
+        return not request.scalars or self._future_holds_scalars(request.scalars, gone)
+
+    def _future_holds_scalars(self, wanted: Mapping[str, float], gone: Iterable[TaskInfo]) -> bool:
+        """As with Resources, nothing is subtracted from a nil map."""
+        idle, releasing = self.idle.scalars, self.releasing.scalars or _NOTHING
+        pipelined = self.pipelined.scalars if idle is not None or releasing else None
+        idle, pipelined = idle or _NOTHING, pipelined or _NOTHING
+        for name, amount in wanted.items():
+            left = idle.get(name, 0.0) + releasing.get(name, 0.0) - pipelined.get(name, 0.0)
+            for task in gone:
+                left += (task.resreq.scalars or _NOTHING).get(name, 0.0)
+            if not left - amount > -MIN_RESOURCE:
+                return False
+        return True
+
     def tasks_in_order(self) -> list[TaskInfo]:
-        """The stored tasks by `namespace/name`, in the cycle's order."""
-        tasks, order = self.tasks, self._order
-        if order is None:
-            order = self._order = self.ordering.keys(tasks)
-        return [tasks[key] for key in order]
+        """The stored tasks by `namespace/name`, in the cycle's order; do not change the list."""
+        known = self._in_order
+        if known is None:
+            tasks, order = self.tasks, self._order
+            if order is None:
+                order = self._order = self.ordering.keys(tasks)
+            known = self._in_order = [tasks[key] for key in order]
+        return known
 
     def add_task(self, task: TaskInfo) -> str | None:
         """Place a task; returns upstream's error text and changes nothing when it may not be placed."""
@@ -130,7 +162,7 @@ class NodeInfo:
                 ledger.add_resource(task.pod)
         task.node_name = copy.node_name = self.name
         self.tasks[task.key] = copy
-        self._order = None
+        self._order = self._in_order = None
         self._changed()
         return None
 
@@ -152,7 +184,7 @@ class NodeInfo:
         stored = self.tasks.pop(task.key, None)
         if stored is None:
             return
-        self._order = None
+        self._order = self._in_order = None
         request = stored.resreq
         if self.devices and stored.status not in _NO_DEVICES:
             for ledger in self.devices.values():
@@ -190,7 +222,7 @@ class NodeInfo:
         copy.releasing, copy.pipelined = Resource(), Resource()
         copy.tasks, copy.row, copy.table = {}, self.row, None
         copy.devices = {}
-        copy.last_amounts = copy._order = None
+        copy.last_amounts = copy._order = copy._in_order = None
         for task in self.tasks_in_order():
             copy.add_task(task)
         copy.devices = {name: ledger.clone() for name, ledger in self.devices.items()}

@@ -24,7 +24,16 @@ READY_STATUSES = (
 class TaskSet:
     """Tasks by status with a gang minimum; JobInfo and SubJobInfo add what is theirs."""
 
-    __slots__ = ("_idle_pending", "changes", "min_available", "ordering", "task_status_index", "tasks")
+    __slots__ = (
+        "_idle_pending",
+        "_ready",
+        "_ready_at",
+        "changes",
+        "min_available",
+        "ordering",
+        "task_status_index",
+        "tasks",
+    )
 
     def __init__(self, min_available: int, ordering: Ordering = ASCENDING) -> None:
         self.min_available = min_available
@@ -33,6 +42,9 @@ class TaskSet:
         self.task_status_index: StatusIndex = {}
         self.changes = 0
         """How often a task came, went or changed its status."""
+        self._ready = 0
+        self._ready_at = 0
+        """The number of ready tasks, and as of how many changes."""
         self._idle_pending = 0
         """Entries under Pending that request nothing."""
 
@@ -73,11 +85,13 @@ class TaskSet:
 
     def ready_task_num(self) -> int:
         """Bound, Binding, Running, Allocated and Succeeded."""
-        return self.count(*READY_STATUSES)
+        if self._ready_at != self.changes:
+            self._ready, self._ready_at = self.count(*READY_STATUSES), self.changes
+        return self._ready
 
     def waiting_task_num(self) -> int:
         """Pipelined."""
-        return self.count(TaskStatus.PIPELINED)
+        return len(self.task_status_index.get(TaskStatus.PIPELINED, ()))
 
     def allocated_task_num(self) -> int:
         """Bound, Binding, Running and Allocated."""

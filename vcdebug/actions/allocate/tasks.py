@@ -105,7 +105,7 @@ class _Visit:
 
     def _feasible(self, task: TaskInfo) -> tuple[NodeRows, FitErrors]:
         nominated = self._ssn.nodes.get(task.pod.nominated_node_name)
-        if nominated is not None and task.init_resreq.less_equal(nominated.future_idle()):
+        if nominated is not None and nominated.future_holds(task.init_resreq):
             alone = self._nodes.select(self._nodes.rows == nominated.row)
             if len(alone):
                 feasible, errors = self._helper.predicate_nodes(task, alone, allocate_judge)
@@ -147,6 +147,6 @@ def place_task(statement: Statement, task: TaskInfo, node: NodeInfo) -> str | No
     """Allocate on idle room, else pipeline on future room, else do nothing and report no error."""
     if task.init_resreq.less_equal(node.idle):
         return statement.allocate(task, node.name)
-    if task.init_resreq.less_equal(node.future_idle()):
+    if node.future_holds(task.init_resreq):
         return statement.pipeline(task, node.name, eviction=False)
     return None

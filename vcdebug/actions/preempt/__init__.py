@@ -175,7 +175,7 @@ def _fits(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:
     queue = ssn.queues[ssn.jobs[task.job].queue]
     return (
         ssn.ask(ALLOCATABLE, queue, task)
-        and task.init_resreq.less_equal(node.future_idle())
+        and node.future_holds(task.init_resreq)
         and predicate_node(ssn, task, node) == 0
     )
 

@@ -58,7 +58,7 @@ class Simulation:
         self.refused_by_queue = not self.ssn.ask(SIMULATE_ALLOCATABLE, self.state, queue, self.task)
         return (
             not self.refused_by_queue
-            and self.task.init_resreq.less_equal(self.node.future_idle())
+            and self.node.future_holds(self.task.init_resreq)
             and self.ssn.ask(SIMULATE_PREDICATE, self.state, self.task, self.node) is None
         )
 

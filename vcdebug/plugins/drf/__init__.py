@@ -63,7 +63,7 @@ class Drf(Plugin):
 
         Every candidate is taken off its job's share, also one that is not chosen, so their order matters.
         """
-        if preemptor.job not in self.shares:
+        if not candidates or preemptor.job not in self.shares:
             return [], PERMIT
         wanted = self.totals.share(self.shares[preemptor.job].allocated.clone().add(preemptor.resreq))
         left_over: dict[JobId, Resource] = {}

@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench cold-start screenshots clean
+.PHONY: help demo test check format bench cold-start screenshots docs clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -36,6 +36,9 @@ cold-start: .venv/run.stamp  ## what the commands cost before they do anything
 
 screenshots: .venv/dev.stamp  ## draw the pictures of the README again
 	$(BIN)/python -m tests.tui.screenshots
+
+docs: .venv/dev.stamp  ## write docs/keys.md again
+	$(BIN)/python -m tests.tui.keys_page
 
 clean:  ## remove the private environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist

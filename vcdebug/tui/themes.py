@@ -43,7 +43,7 @@ _ANSI = {
     "text": "ansi_default",
     "border": "ansi_cyan",
     "border-blurred": "ansi_default",
-    "primary-muted": "ansi_blue",
+    "primary-muted": "ansi_bright_black",
 }
 _ANSI_LIGHT = {
     **_ANSI,

@@ -78,7 +78,7 @@ FOOTER = (
     Hint(("over",), "over"),
     Hint(("into",), "into"),
     Hint(("out",), "out"),
-    Hint(("continue",), "continue"),
+    Hint(("continue",), "cont"),
     Hint(("back-over", "back-into", "back-out", "back-continue"), "back"),
     Hint(("break",), "break"),
     Hint(("command",), "command"),
@@ -97,6 +97,8 @@ FOOTER = (
     Hint(("open",), "open"),
 )
 """What the last line says, the most wanted first: it shows as many as fit."""
+TOGETHER = 4
+"""Up to so many letters stand side by side."""
 ALWAYS = (Hint(("help",), "help"), Hint(("quit",), "quit"))
 """The last keys of the footer, for which there is always room."""
 WITHOUT_RECORDING = ("command", "next-panel", "open", "help", "quit")
@@ -117,4 +119,5 @@ def entries(hints: tuple[Hint, ...], keys: Mapping[str, list[str]]) -> Iterator[
     for hint in hints:
         shown = [key_name(keys[name][0]) for name in hint.ids if keys.get(name)]
         if shown:
-            yield Key(" ".join(shown), hint.does)
+            apart = "" if len(shown) <= TOGETHER and all(len(name) == 1 for name in shown) else " "
+            yield Key(apart.join(shown), hint.does)

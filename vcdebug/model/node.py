@@ -125,9 +125,9 @@ class NodeInfo:
 
     def _future_holds_scalars(self, wanted: Mapping[str, float], gone: Iterable[TaskInfo]) -> bool:
         """As with Resources, nothing is subtracted from a nil map."""
-        idle, releasing = self.idle.scalars, self.releasing.scalars or _NOTHING
-        pipelined = self.pipelined.scalars if idle is not None or releasing else None
-        idle, pipelined = idle or _NOTHING, pipelined or _NOTHING
+        idle, releasing = self.idle.scalars or _NOTHING, self.releasing.scalars or _NOTHING
+        mapped = self.idle.scalars is not None or bool(releasing)
+        pipelined = (self.pipelined.scalars or _NOTHING) if mapped else _NOTHING
         for name, amount in wanted.items():
             left = idle.get(name, 0.0) + releasing.get(name, 0.0) - pipelined.get(name, 0.0)
             for task in gone:

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as part
 from typing import Final, NamedTuple
 
 from vcdebug.debugger.breakpoints import KINDS
@@ -63,6 +64,8 @@ class Breakpoint:
     """Text with {fields}: instead of stopping, say this."""
     once: bool = False
     enabled: bool = True
+    _known: tuple[tuple[object, ...], Seqs] | None = part(default=None, repr=False, compare=False)
+    """What its hits were looked for in, and what they are."""
 
     def line(self) -> str:
         """The words that set this breakpoint."""
@@ -81,13 +84,21 @@ class Breakpoint:
 
     def next_hit(self, recording: Recording, seq: Seq, step: Step) -> Seq | None:
         """The nearest hit beyond an event, in either direction."""
-        if self.hit_count is not None:
+        if self.hit_count is not None or self._known is not None:
             return _nearest(self.hits(recording), seq, step)
         return next(self._matches(recording, seq, step), None)
 
     def hits(self, recording: Recording) -> Seqs:
-        """All events at which it stops or speaks."""
+        """All events at which it stops or speaks; looked for once."""
+        asked = (recording, self.condition, self.hit_count)
+        if self._known is None or any(one is not other for one, other in zip(self._known[0], asked, strict=True)):
+            self._known = (asked, self._all_hits(recording))
+        return self._known[1]
+
+    def _all_hits(self, recording: Recording) -> Seqs:
         matches = self._matches(recording, 0, FORWARD)
+        if self.condition is None and self.kind.means_all:
+            matches = iter(self._candidates(recording))
         if self.hit_count is None:
             return list(matches)
         return [match for number, match in enumerate(matches, start=1) if self.hit_count.holds(number)]

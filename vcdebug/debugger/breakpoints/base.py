@@ -50,6 +50,12 @@ class Kind(ABC):
         """Whether a candidate is one of its own."""
         return True
 
+    @property
+    def means_all(self) -> bool:
+        """Whether every candidate is one of its own, and stops by itself."""
+        own = type(self)
+        return own.means is Kind.means and own.first_of_group is Kind.first_of_group
+
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
         """Of events that belong together only the first that fulfils the condition stops."""
         return seq

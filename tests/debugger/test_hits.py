@@ -1,0 +1,53 @@
+"""Hits are looked for once: a key that goes to the next one does not go over the recording again."""
+
+import pytest
+
+from tests.recorded import bundled, golden
+from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
+from vcdebug.debugger.breakpoint_list import BreakpointList
+from vcdebug.debugger.cursor import BACKWARD, FORWARD
+from vcdebug.trace.recording import Recording
+
+LINES = ('vote if plugin == "gang"', "vote", "victim", 'vote if plugin == "gang" hits % 2 == 0', "statement")
+
+
+def looks(point: Breakpoint, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """An entry for each event that is looked at from here on."""
+    found: list[object] = []
+    means = type(point.kind).means
+
+    def counted(self: object, recording: Recording, seq: int) -> bool:
+        found.append(seq)
+        return means(self, recording, seq)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(point.kind), "means", counted)
+    return found
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_after_the_hits_are_known_no_event_is_looked_at_again(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording, point = bundled(), parse_breakpoint(line, 1)
+    hits = list(point.hits(recording))
+    found = looks(point, monkeypatch)
+    steps = [point.next_hit(recording, seq, FORWARD) for seq in (0, *hits)]
+    assert [*hits, None] == steps
+    assert [None, *hits[:-1]] == [point.next_hit(recording, seq, BACKWARD) for seq in hits]
+    assert [] == found
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_next_hit_is_the_same_whether_the_hits_are_known_or_not(line: str) -> None:
+    recording, known = bundled(), parse_breakpoint(line, 1)
+    known.hits(recording)
+    for seq in range(0, len(recording), 7):
+        fresh = parse_breakpoint(line, 1)
+        assert fresh.next_hit(recording, seq, FORWARD) == known.next_hit(recording, seq, FORWARD)
+
+
+def test_another_recording_and_another_condition_have_other_hits() -> None:
+    points = BreakpointList()
+    point = points.add("vote")
+    counts = [len(point.hits(one)) for one in (bundled(), golden("basic-0000"), bundled())]
+    assert counts[0] == counts[2] != counts[1]
+    points.set_condition(1, 'plugin == "gang"')
+    assert 0 < len(point.hits(bundled())) < counts[0]

@@ -18,6 +18,7 @@ from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_file import expanded
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
@@ -53,8 +54,8 @@ def _load(where: Source, complete: bool | None) -> Loaded:
 
 
 def edited_snapshot(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
-    """The snapshot with what-if edits made; itself where there are none."""
-    return edited(snapshot, [parse_edit(text) for text in edits])
+    """The snapshot with what-if edits made, those of `@FILE` too; itself where there are none."""
+    return edited(snapshot, [parse_edit(text) for text in expanded(edits)])
 
 
 def with_conf(snapshot: Snapshot, path: str) -> Snapshot:

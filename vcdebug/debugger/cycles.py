@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from vcdebug.debugger.recordings import BRANCH, Recordings
 from vcdebug.explain.effects import effects
 from vcdebug.framework.record import CloseEvent, OpEvent
 from vcdebug.model.job import JobInfo
@@ -240,3 +241,12 @@ def _deeds(recording: Recording) -> _Deeds:
     given_back = {event.task for event in events if isinstance(event, OpEvent) and event.op == "unevict"}
     placed = sorted(f"{effect.task} {effect.node}" for effect in (*done.bound, *done.pipelined))
     return _Deeds(tuple(sorted(effect.task for effect in done.evicted)), tuple(sorted(given_back)), tuple(placed))
+
+
+def advanced(open_: Recordings, count: int = 1, *, seconds: float = PERIOD, recreate: bool = False) -> Recordings:
+    """The shown side with further cycles after its last one, which is then shown."""
+    line = [*open_.line(open_.side)]
+    for _ in range(count):
+        line.append(following(line[-1], seconds=seconds, recreate=recreate))
+    longer = {"branch": tuple(line[open_.start - 1 :])} if open_.side == BRANCH else {"original": tuple(line)}
+    return replace(open_, cycle=len(line), found=None, **longer)

@@ -68,6 +68,6 @@ def _run(driver: Driver, number: int, command: str) -> Answer:
 
 def _done(reply: Reply) -> Reply:
     """A script waits for work."""
-    while reply.work is not None:
-        reply = reply.work()
+    while (following := reply.work or reply.then) is not None:
+        reply = following()
     return reply

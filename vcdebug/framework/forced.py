@@ -23,6 +23,7 @@ from vcdebug.snapshot.answers import ForcedAnswer
 
 FORCED: Final = "forced-answer"
 """The code of the note at an event whose answer was forced; no quirk of upstream."""
+OTHER_RUN: Final = "the number is that of the run with all other edits"
 
 
 class ForcedAnswers:
@@ -54,10 +55,10 @@ class ForcedAnswers:
             event = events[answer.seq - 1]
             if not isinstance(event, HookEvent):
                 name = type(event).__name__.removesuffix("Event").lower()
-                raise answer.error(f"event {answer.seq} is no hook call: it is a {name}")
+                raise answer.error(f"event {answer.seq} is no hook call: it is a {name}", OTHER_RUN)
             if answer.hook not in ("", event.point) or answer.plugin not in ("", event.plugin):
                 meant = " of ".join(word for word in (answer.hook, answer.plugin) if word)
-                raise answer.error(f"event {answer.seq} is {event.point} of {event.plugin}, not {meant}")
+                raise answer.error(f"event {answer.seq} is {event.point} of {event.plugin}, not {meant}", OTHER_RUN)
 
 
 class ForcedCall(RecordedCall):

@@ -23,6 +23,8 @@ SETTINGS: Final = (CONF, FLAG, CHANCE, CLOCK, ANSWER)
 FORMS: Final = (
     "KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE, chance:NAME=VALUE or answer:EVENT=VALUE"
 )
+PARTS: Final = ("spec", "status", "metadata", "data", "value")
+"""Where a short edit's path may begin; else it is about the specification."""
 _KINDS: Final[Mapping[str, str]] = {
     word.lower(): kind.name for kind in KINDS if not kind.settings for word in (kind.name, kind.plural)
 }
@@ -84,6 +86,18 @@ def parse_edit(text: str) -> Edit:
         PathReader(text, start, end).read()
         raise EditError("there is no '=' and a value, nor a '-' that removes the field", text, end)
     return Edit(text, kind, name, PathReader(text, start, end - 1).read(), "delete")
+
+
+def edit_of_words(text: str) -> str:
+    """`queue research weight=4` as `Queue/research:spec.weight=4`; an edit that is written out stays as it is."""
+    kind, _, rest = text.strip().partition(" ")
+    name, _, change = rest.strip().partition(" ")
+    change = change.strip()
+    if ":" in kind or not change or kind.lower() not in _KINDS:
+        return text.strip()
+    first = change.partition("=")[0].partition(".")[0].partition("[")[0].rstrip("-")
+    path = change if first in PARTS else f"spec.{change}"
+    return f"{_KINDS[kind.lower()]}/{name}:{path}"
 
 
 def _target(text: str, target: str) -> tuple[str, str]:

@@ -67,3 +67,5 @@ class WorkDone(Message):
 
     reply: Reply | None
     error: str = ""
+    ticket: int = 0
+    """Which work it was: what somebody has stopped waiting for is not shown."""

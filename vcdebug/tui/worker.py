@@ -116,9 +116,9 @@ class Teller:
         return not self._stop.asked
 
 
-def work(task: Callable[[], Reply]) -> Message:
+def work(task: Callable[[], Reply], ticket: int = 0) -> Message:
     """Do a command's long work, such as another cycle; called in a thread of its own."""
-    return attempt(lambda: WorkDone(task()), lambda line: WorkDone(None, line))
+    return attempt(lambda: WorkDone(task(), "", ticket), lambda line: WorkDone(None, line, ticket))
 
 
 def attempt(task: Callable[[], Message], failed: Callable[[str], Message]) -> Message:

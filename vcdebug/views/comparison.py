@@ -23,6 +23,7 @@ TASK_COLUMNS = (Column("pod", flexible=True), Column("before", flexible=True), C
 QUEUE_COLUMNS = (Column("queue"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
 DIFFERENCE_COLUMNS = (Column("field", flexible=True), Column("before", flexible=True), Column("after", flexible=True))
+Questions = tuple[Question | None, Question | None]
 GOOD = ("bound", "running", "pipelined", "done")
 
 
@@ -53,11 +54,12 @@ def _job_row(change: JobChange) -> Row:
     queue = either.queue if either else ""
     if change.before and change.after and change.before.queue != change.after.queue:
         queue = f"{change.before.queue} → {change.after.queue}"
-    cells = (Piece(change.job), Piece(queue), _job(change.before), _job(change.after))
+    cells = (Piece(change.job), Piece(queue), job_cell(change.before), job_cell(change.after))
     return Row(change.job, cells, subject=("job", change.job))
 
 
-def _job(summary: JobSummary | None) -> Piece:
+def job_cell(summary: JobSummary | None) -> Piece:
+    """How a job fared."""
     if summary is None:
         return muted(ABSENT)
     have = summary.ready + summary.waiting
@@ -67,11 +69,14 @@ def _job(summary: JobSummary | None) -> Piece:
 
 def _task_row(change: TaskChange) -> Row:
     return Row(
-        change.task, (Piece(change.task), _task(change.before), _task(change.after)), subject=("task", change.task)
+        change.task,
+        (Piece(change.task), task_cell(change.before), task_cell(change.after)),
+        subject=("task", change.task),
     )
 
 
-def _task(outcome: TaskOutcome | None) -> Piece:
+def task_cell(outcome: TaskOutcome | None) -> Piece:
+    """What became of a pod."""
     if outcome is None:
         return muted(ABSENT)
     words = outcome.status.label + (f" on {outcome.node}" if outcome.node else "")
@@ -79,9 +84,14 @@ def _task(outcome: TaskOutcome | None) -> Piece:
 
 
 def _queue_row(change: QueueChange) -> Row:
-    amounts = (resource(side) if side is not None else ABSENT for side in (change.before, change.after))
-    cells = (Piece(change.queue), Piece(change.plugin), *map(Piece, amounts))
+    cells = (Piece(change.queue), Piece(change.plugin), *queue_cells(change))
     return Row(f"{change.queue} {change.plugin}", cells, subject=("queue", change.queue))
+
+
+def queue_cells(change: QueueChange) -> tuple[Piece, Piece]:
+    """What a queue deserves on either side."""
+    before, after = (resource(side) if side is not None else ABSENT for side in (change.before, change.after))
+    return Piece(before), Piece(after)
 
 
 def parting(found: Parting, title: str, before: Recording, after: Recording) -> Iterator[Table]:
@@ -114,20 +124,38 @@ def _side_line(word: str, recording: Recording, side: Side | None) -> Line:
     return line(f"{word}  ", f"event {side.seq}  ", muted(where), "  ", Piece(what.what, "strong"), "  ", what.outcome)
 
 
-def _votes(questions: tuple[Question | None, Question | None], before: Recording, after: Recording) -> Table:
-    """One question in two columns, where both sides ask the same; else whatever either asks."""
+def side_cell(side: Side | None) -> Piece:
+    """What happens at one side's event."""
+    if side is None:
+        return muted("nothing more of this kind")
+    what = headline(side.event)
+    return Piece(f"{what.what}  {what.outcome.text}".rstrip(), what.outcome.style)
+
+
+def seat_cells(questions: Questions, sides: tuple[Recording, Recording]) -> Iterator[tuple[str, Piece, Piece]]:
+    """(tier and plugin, its say on either side), where both sides ask the same; else whatever either asks."""
+    for (tier, plugin), cells in _seats(questions, sides):
+        yield f"tier {tier} {plugin}", cells[0], cells[1]
+
+
+def _seats(questions: Questions, sides: tuple[Recording, Recording]) -> list[tuple[tuple[int, str], list[Piece]]]:
     seats: dict[tuple[int, str], list[Piece]] = {}
-    for column, (asked, recording) in enumerate(zip(questions, (before, after), strict=True)):
+    for column, (asked, recording) in enumerate(zip(questions, sides, strict=True)):
         for seat in asked.seats if asked is not None else ():
             cells = seats.setdefault((seat.tier, seat.plugin), [muted("–"), muted("–")])
             cells[column] = _seat(recording, seat)
+    return [(place, seats[place]) for place in sorted(seats, key=_tier)]
+
+
+def _votes(questions: Questions, before: Recording, after: Recording) -> Table:
+    """One question in two columns."""
     rows = [
-        Row(f"{tier} {plugin}", (Piece(str(tier)), Piece(plugin), *seats[tier, plugin]))
-        for tier, plugin in sorted(seats, key=_tier)
+        Row(f"{tier} {plugin}", (Piece(str(tier)), Piece(plugin), *cells))
+        for (tier, plugin), cells in _seats(questions, (before, after))
     ]
     titles = [_asked(recording, asked) for asked, recording in zip(questions, (before, after), strict=True) if asked]
     title = " / ".join(dict.fromkeys(titles))
-    outcome = tuple(Piece(_outcome(asked), "strong") for asked in questions)
+    outcome = tuple(outcome_cell(asked) for asked in questions)
     rows.append(Row("outcome", (Piece(""), Piece("→"), *outcome)))
     return Table(f"votes: {title}", VOTE_COLUMNS, rows)
 
@@ -147,9 +175,10 @@ def _seat(recording: Recording, seat: Seat) -> Piece:
     return answer(event) if isinstance(event, HookEvent) else muted(f"{seat.state}: {seat.why}")
 
 
-def _outcome(asked: Question | None) -> str:
+def outcome_cell(asked: Question | None) -> Piece:
+    """What the votes came to."""
     if asked is None:
-        return "–"
+        return Piece("–", "strong")
     if isinstance(asked.outcome, tuple):
-        return list_or([str(name) for name in asked.outcome], "nobody")
-    return str(asked.outcome)
+        return Piece(list_or([str(name) for name in asked.outcome], "nobody"), "strong")
+    return Piece(str(asked.outcome), "strong")

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from vcdebug.framework.forced import FORCED
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
     CloseEvent,
     CutEvent,
     HookEvent,
+    Note,
     OpEvent,
     PanicEvent,
     PopEvent,
@@ -54,10 +56,14 @@ VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {
 
 
 def moment(recording: Recording, seq: Seq) -> Table:
-    """The event, shown in full; quirks that act at it are named below."""
+    """The event, shown in full; quirks that act at it, and an answer that was forced, are named below."""
     event = recording.event(seq)
     table = VIEWS[type(event)](recording, seq, event)
-    quirks = tuple(line(f"! quirk {note.code}: {note.text}") for note in recording.notes if note.seq == seq)
+    quirks = tuple(line(_note(note)) for note in recording.notes if note.seq == seq)
     if not quirks:
         return table
     return replace(table, foot=(*table.foot, *quirks))
+
+
+def _note(note: Note) -> str:
+    return f"! forced: {note.text}" if note.code == FORCED else f"! quirk {note.code}: {note.text}"

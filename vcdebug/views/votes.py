@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.votes import HOOK_AT, Question, Seat, question, rule_of
+from vcdebug.framework.forced import FORCED
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
@@ -69,7 +70,7 @@ def votes(recording: Recording, seq: Seq, event: HookEvent) -> Table:
 def _vote_row(recording: Recording, seat: Seat) -> Row:
     event = recording.event(seat.seq) if seat.seq is not None else None
     if isinstance(event, HookEvent):
-        said, remark = answer(event), _message(event)
+        said, remark = answer(event), _message(recording, seat.seq or 0, event)
         return Row(f"event {seat.seq}", (_tier(seat), Piece(seat.plugin, "strong"), said, remark), seat.seq or 0)
     cells = (_tier(seat), Piece(seat.plugin), muted(f"– {seat.state}"), muted(seat.why))
     return Row(f"{seat.tier} {seat.plugin}", cells)
@@ -79,7 +80,9 @@ def _tier(seat: Seat) -> Piece:
     return Piece(str(seat.tier) if seat.tier else "")
 
 
-def _message(event: HookEvent) -> Piece:
+def _message(recording: Recording, seq: Seq, event: HookEvent) -> Piece:
+    if any(note.code == FORCED for note in recording.notes_at(seq)):
+        return Piece("forced", "warn")
     if isinstance(event.result, dict):
         return muted(str(event.result.get("message") or ""))
     return muted("")

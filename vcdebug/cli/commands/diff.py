@@ -29,21 +29,23 @@ class Diff(Command):
         from vcdebug.cli.reports import comparison
         from vcdebug.cli.snapshots import edited_snapshot, load_snapshot, with_conf
         from vcdebug.explain.divergence import compare
+        from vcdebug.snapshot.edit_file import expanded
         from vcdebug.trace.replay import replay
 
         if args.after is None and not args.edits and args.conf is None:
             raise VcdebugError("there is nothing to compare with", "give a second snapshot, --set or --conf")
+        edits = list(expanded(args.edits))
         first = load_snapshot(args.before, args.complete).snapshot
         second = first if args.after is None else load_snapshot(args.after, args.complete).snapshot
         if args.conf is not None:
             second = with_conf(second, args.conf)
-        before, after = replay(first), replay(edited_snapshot(second, args.edits))
+        before, after = replay(first), replay(edited_snapshot(second, edits))
         found = compare(before, after)
         titles = args.before, _title(args)
         if args.json:
-            output.json(comparison.document(found, before, after, args.edits, titles))
+            output.json(comparison.document(found, before, after, edits, titles))
         else:
-            show(comparison.blocks(found, before, after, args.edits, titles), output)
+            show(comparison.blocks(found, before, after, edits, titles), output)
         return Outcome.DONE if found.same else Outcome.DIFFERENT
 
 

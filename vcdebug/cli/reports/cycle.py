@@ -9,6 +9,7 @@ from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.cli.snapshots import input_problems
 from vcdebug.explain.effects import Effect, Effects, effects
 from vcdebug.explain.writes import writes
+from vcdebug.framework.forced import FORCED
 from vcdebug.trace.recording import Recording
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
@@ -51,10 +52,16 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     yield from _moves(done)
     yield Line("")
     yield Grid(JOB_HEADS, tuple(_job_rows(done)))
-    if recording.notes:
+    forced = [note for note in recording.notes if note.code == FORCED]
+    quirks = [note for note in recording.notes if note.code != FORCED]
+    if forced:
+        yield Line("")
+        yield Line("answers that were forced", "title")
+        yield from (Line(f"event {note.seq}  {note.text}", indent=2) for note in forced)
+    if quirks:
         yield Line("")
         yield Line("quirks of the scheduler that acted", "title")
-        yield from (Line(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in recording.notes)
+        yield from (Line(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in quirks)
 
 
 def problem_count(recording: Recording) -> Iterator[Line]:

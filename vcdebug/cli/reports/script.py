@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.cli.render import Block, Line
-from vcdebug.cli.reports import pending
+from vcdebug.cli.reports import comparison, pending
 from vcdebug.cli.reports.report import write_here
 from vcdebug.debugger.commands import CommandError
+from vcdebug.debugger.recordings import Recordings
 from vcdebug.debugger.script import Answer, ScriptError
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.divergence import compare
 from vcdebug.explain.pending import explain
 from vcdebug.trace.codec import event_json
 from vcdebug.views.base import plain
 from vcdebug.views.finding import finding
 from vcdebug.views.headline import headline
 from vcdebug.views.log import USUAL, log
+from vcdebug.views.pages import PAGES
 from vcdebug.views.panels import panel, verbs
 from vcdebug.views.path import path_words
 from vcdebug.views.pending import job_at
@@ -46,6 +49,8 @@ class Shown:
             self.table = plain(log(here.recording, here.seq, int(answer.argument or USUAL)))
         elif answer.opens == "find":
             self.table = plain(finding(here.recording, here.seq, answer.argument))
+        elif answer.opens in PAGES:
+            self.table = plain(PAGES[answer.opens].view(here))
         elif answer.opens == "report":
             self.written = write_here(here, answer.argument)
         elif answer.opens == "explain":
@@ -97,6 +102,10 @@ def document(shown: Shown) -> dict[str, object]:
         "text": answer.text,
         "log": [{"seq": said.seq, "breakpoint": said.number, "text": said.text} for said in answer.log],
     }
+    if here.recordings is not None:
+        body["shown"] = _shown(here.recordings)
+    if answer.opens == "diff" and here.recordings is not None:
+        body["comparison"] = _comparison(here.recordings)
     if shown.written:
         body["written"] = shown.written
     if shown.table:
@@ -104,3 +113,15 @@ def document(shown: Shown) -> dict[str, object]:
     if shown.explanation is not None:
         body["explanation"] = pending.document(shown.explanation)
     return body
+
+
+def _shown(open_: Recordings) -> dict[str, object]:
+    """Which of the recordings one looks at."""
+    return {"side": open_.side, "cycle": open_.cycle, "cycles": open_.cycles, "edits": list(open_.texts)}
+
+
+def _comparison(open_: Recordings) -> dict[str, object]:
+    """As `vcdebug diff` has it."""
+    before, after = open_.pair()
+    found = open_.found if open_.found is not None else compare(before, after)
+    return comparison.document(found, before, after, open_.texts, ("original", "branch"))

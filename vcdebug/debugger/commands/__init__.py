@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.commands import bookmarks, breaking, finding, fitting, movement, pages, watching
+from vcdebug.debugger.commands import bookmarks, breaking, cycles, finding, fitting, movement, pages, watching, what_if
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
 
@@ -13,6 +13,8 @@ VERBS: tuple[Verb, ...] = (
     *breaking.VERBS,
     *watching.VERBS,
     *bookmarks.VERBS,
+    *what_if.VERBS,
+    *cycles.VERBS,
     *finding.VERBS,
     *fitting.VERBS,
     *pages.VERBS,

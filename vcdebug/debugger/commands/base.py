@@ -26,6 +26,8 @@ class Reply:
     """Of what is opened: a job, a panel's name, a level, a snapshot."""
     work: Callable[[], Reply] | None = None
     """Gives the reply proper after a cycle or more; a screen does it away from the keys and shows `text` meanwhile."""
+    then: Callable[[], Reply] | None = None
+    """What work ends with: it puts its result in place, and is called where commands run, never beside one."""
 
 
 class Verb(NamedTuple):

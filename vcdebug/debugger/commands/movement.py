@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from vcdebug.debugger.commands.base import CommandError, Reply, Verb
+from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver, Step
 
 
@@ -17,8 +17,11 @@ def _step(verb: Step, *, back: bool = False) -> Callable[[Driver, str], Reply]:
 
 
 def goto(driver: Driver, argument: str) -> Reply:
-    """To an event: N, or +N and -N from here."""
+    """To an event: N, +N and -N from here, or CYCLE:N."""
     text = argument.replace(" ", "")
+    cycle, colon, rest = text.partition(":")
+    if colon and cycle.isdigit():
+        return _in_cycle(driver, int(cycle), rest or "1")
     last = driver.debugger.last_seq
     if not text.removeprefix("+").removeprefix("-").isdigit():
         raise CommandError(f"{argument!r} is no event number", hint=f"events are 1 to {last}")
@@ -26,6 +29,17 @@ def goto(driver: Driver, argument: str) -> Reply:
     if not 1 <= target <= last:
         raise CommandError(f"there is no event {target}", hint=f"events are 1 to {last}")
     return Reply(driver.goto(target))
+
+
+def _in_cycle(driver: Driver, cycle: int, argument: str) -> Reply:
+    """An event of another cycle of the side that is shown."""
+    open_ = driver.recordings
+    after = open_.at(open_.side, cycle)
+    last = len(after.shown)
+    seq = number(argument, "event number")
+    if not 1 <= seq <= last:
+        raise CommandError(f"there is no event {seq} in cycle {cycle}", hint=f"events are 1 to {last}")
+    return Reply(driver.goto_in(after, seq))
 
 
 def _last(driver: Driver, _: str) -> Reply:
@@ -57,7 +71,7 @@ VERBS: Final = (
     Verb(("back-out", "F"), "", "beginning of the enclosing span", _step("out", back=True)),
     Verb(("back-continue", "C", "reverse-continue"), "", "to the previous breakpoint, else the start",
          _step("continue", back=True)),
-    Verb(("goto", "g"), "N | +N | -N", "to an event by number", goto),
+    Verb(("goto", "g"), "N | +N | -N | CYCLE:N", "to an event by number", goto),
     Verb(("last", "-"), "", "where the last jump began", _last),
     Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", _about(back=False)),
     Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", _about(back=True)),

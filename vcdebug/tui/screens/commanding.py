@@ -31,6 +31,8 @@ class Commanding(Reading):
         """The table that a filter being typed acts on."""
         self._working = ""
         """What long work is about while it runs."""
+        self._ticket = 0
+        """Which work is waited for."""
 
     def action_command(self) -> None:
         """Type a command."""
@@ -44,10 +46,10 @@ class Commanding(Reading):
         """Type a filter for the table that has the focus."""
         self._open_prompt("filter")
 
-    def _open_prompt(self, mode: Mode) -> None:
+    def _open_prompt(self, mode: Mode, text: str = "") -> None:
         self._filtered = self.grid
         complete = completer(self.moment) if mode == "command" else none
-        text = self._filtered.filter_text if mode == "filter" else ""
+        text = self._filtered.filter_text if mode == "filter" else text
         self.query_one(Prompt).open(mode, text, complete)
         self.query_one(Status).display = False
 
@@ -95,6 +97,8 @@ class Commanding(Reading):
             self.say(error.line(), error=True)
 
     def _show(self, reply: Reply) -> None:
+        while reply.then is not None:
+            reply = reply.then()
         if reply.moment is not None:
             self.moment = reply.moment
         self.say(reply.text)
@@ -111,23 +115,37 @@ class Commanding(Reading):
             self.say(f"still {self._working}: this works when it is done", error=True)
             return
         self._working = reply.text or "working"
+        self._ticket += 1
         self.query_one(Header).progress = self._working
         assert reply.work is not None
-        self._do(reply.work)
+        self._do(reply.work, self._ticket)
 
     @work(thread=True)
-    def _do(self, task: Callable[[], Reply]) -> None:
-        self.post_message(worker.work(task))
+    def _do(self, task: Callable[[], Reply], ticket: int) -> None:
+        self.post_message(worker.work(task, ticket))
 
     @on(WorkDone)
     def done(self, event: WorkDone) -> None:
-        """Show what the work came to."""
-        self._working = ""
-        self.query_one(Header).progress = ""
+        """Show what the work came to, if anybody still waits for it."""
+        if event.ticket != self._ticket or not self._working:
+            return
+        self._at_rest()
         if event.reply is not None:
             self._show(event.reply)
         else:
             self.say(event.error, error=True)
+
+    def _at_rest(self) -> None:
+        self._working = ""
+        self.query_one(Header).progress = ""
+
+    def action_back(self) -> None:
+        """Stop waiting for work, else as everywhere."""
+        if not self._working:
+            super().action_back()
+            return
+        self.say(f"stopped: {self._working}; nothing has changed")
+        self._at_rest()
 
     # Breakpoints
 

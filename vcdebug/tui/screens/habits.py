@@ -19,10 +19,10 @@ from vcdebug.tui.moment import Moment
 from vcdebug.tui.palette import Everything
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
-from vcdebug.tui.screens.commanding import Commanding
 from vcdebug.tui.screens.copy import Chosen, CopyScreen, Offer
 from vcdebug.tui.screens.help import help_table
 from vcdebug.tui.screens.keys import ALWAYS, FOOTER, WITHOUT_RECORDING, Hint, entries, in_force
+from vcdebug.tui.screens.supposing import Supposing
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.hint import FirstKeys
 from vcdebug.tui.widgets.prompt import Mode, Prompt
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from vcdebug.tui.app import VcdebugApp
 
 
-class Habits(Commanding):
+class Habits(Supposing):
     """Keys that many programs share, on top of the debugger's own."""
 
     def __init__(self, start: Start) -> None:
@@ -149,21 +149,10 @@ class Habits(Commanding):
 
     @on(CycleFailed)
     def back_to_chooser(self, event: CycleFailed) -> None:
-        """What cannot be opened leads to the chooser, with the reason."""
-        self._to_chooser(event.line)
-
-    def action_back(self) -> None:
-        """While a snapshot is loaded: to the chooser at once; the loading ends by itself."""
-        if self.driver is None:
-            self._to_chooser(f"{self.start.name}: loading was stopped")
-            return
-        super().action_back()
-
-    def _to_chooser(self, line: str) -> None:
-        while self.app.screen is not self:
-            self.app.pop_screen()
-        self.own_app.failure = line
-        self.dismiss("")
+        """What the chooser cannot open it takes back, with the reason."""
+        if self.start.chosen:
+            self.own_app.failure = event.line
+            self.dismiss("")
 
     def begin(self, driver: Driver) -> Moment:
         """As it was left, unless the command line wants something else."""

@@ -57,6 +57,15 @@ KEYS: list[BindingType] = [
         Binding(panel.KEY, f"panel('{panel.KEY}')", f"panel {panel.TITLE}", id=f"panel-{panel.TITLE.lower()}")
         for panel in PANELS
     ),
+    Binding("w", "what_if", "what if: change what the cursor is on, or the answer of this hook call", id="what-if"),
+    Binding("U", "edit('undo')", "undo the last edit", id="undo"),
+    Binding("ctrl+r", "edit('redo')", "make the edit again that was undone last", id="redo"),
+    Binding("x", "edit('other')", "from the original to the branch of the edits, and back", id="other"),
+    Binding("X", "edit('diff')", "original and branch side by side", id="diff"),
+    Binding(
+        "right_curly_bracket", "edit('next-cycle')", "the next cycle; after the last one it is run", id="next-cycle"
+    ),
+    Binding("left_curly_bracket", "edit('previous-cycle')", "the cycle before", id="previous-cycle"),
     Binding("z", "zoom", "the panel alone, or all of them again", id="zoom"),
     Binding("y", "copy", "copy: cell, row, panel, equation, command line", id="copy"),
     Binding("Y", "copy_panel", "copy the panel", id="copy-panel"),
@@ -89,6 +98,8 @@ FOOTER = (
     Hint(("to-row",), "to row"),
     Hint(("last-change",), "last change"),
     Hint(("bookmark",), "mark"),
+    Hint(("what-if",), "what if"),
+    Hint(("other",), "branch"),
     Hint(("zoom",), "zoom"),
     Hint(("copy",), "copy"),
     Hint(("next-panel",), "panel"),

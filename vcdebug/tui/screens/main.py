@@ -18,8 +18,8 @@ class MainScreen(Noting, Habits):
 
     def action_open(self) -> None:
         """Choose another snapshot."""
-        self.dismiss("")
+        self.leave(lambda: self.dismiss(""))
 
     def action_quit(self) -> None:
         """Leave."""
-        self.app.exit(0)
+        self.leave(lambda: self.app.exit(0))

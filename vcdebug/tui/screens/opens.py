@@ -9,19 +9,24 @@ from vcdebug.cli.reports.report import write_here
 from vcdebug.debugger.commands import Reply
 from vcdebug.tui.panels.log import LogPanel
 from vcdebug.views.finding import finding
+from vcdebug.views.pages import PAGES
 
 if TYPE_CHECKING:
     from vcdebug.tui.screens.commanding import Commanding
-    from vcdebug.tui.screens.reading import Reading
+    from vcdebug.tui.screens.supposing import Supposing
 
 
-def _log(screen: Reading, level: str) -> None:
+def _log(screen: Supposing, level: str) -> None:
     screen.show_panel("log")
     if level:
         screen.query_one(LogPanel).set_level(int(level))
 
 
-def _find(screen: Reading, words: str) -> None:
+def _page(name: str) -> Callable[[Supposing, str], object]:
+    return lambda screen, _: screen.open_page(name)
+
+
+def _find(screen: Commanding, words: str) -> None:
     """The list lies over the screen."""
     moment = screen.moment
     if moment is not None:
@@ -35,7 +40,7 @@ def _report(screen: Commanding, words: str) -> None:
         screen.start_work(Reply(text="writing the report", work=lambda: Reply(text=write_here(moment, words, place))))
 
 
-OPENS: Final[Mapping[str, Callable[[Reading, str], object]]] = {
+OPENS: Final[Mapping[str, Callable[[Supposing, str], object]]] = {
     "help": lambda screen, _: screen.action_help(),
     "explain": lambda screen, job: screen.action_explain(job),
     "panel": lambda screen, name: screen.show_panel(name),
@@ -44,6 +49,7 @@ OPENS: Final[Mapping[str, Callable[[Reading, str], object]]] = {
     "find": _find,
     "theme": lambda screen, name: screen.choose_theme(name),
     "filter": lambda screen, text: screen.grid.set_filter(text),
-    "open": lambda screen, snapshot: screen.dismiss(snapshot),
-    "quit": lambda screen, _: screen.app.exit(0),
+    "open": lambda screen, snapshot: screen.leave(lambda: screen.dismiss(snapshot)),
+    "quit": lambda screen, _: screen.leave(lambda: screen.app.exit(0)),
+    **{name: _page(name) for name in PAGES},
 }

@@ -7,7 +7,10 @@ from rich.text import Text
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from vcdebug.debugger.recordings import BRANCH
+from vcdebug.framework.forced import FORCED
 from vcdebug.tui.moment import Moment
+from vcdebug.views.base import count as counted
 from vcdebug.views.base import grouped
 from vcdebug.views.path import path_words
 from vcdebug.views.problems import all_problems
@@ -15,6 +18,11 @@ from vcdebug.views.problems import all_problems
 ONE_LINE = 150
 """Screens at least this wide show all of it in one line."""
 SEPARATOR = " ▸ "
+TITLE = " vcdebug "
+LEAST_NAME = 8
+"""Cells that the snapshot's name keeps in any case."""
+ROOM_RIGHT = 24
+"""Cells for the counts on the right."""
 USUAL = ("step", "goto")
 
 
@@ -31,8 +39,8 @@ class Header(Widget):
         """Where one stands."""
         width = self.size.width
         if self.moment is None:
-            return Text.assemble((" vcdebug ", "bold reverse"), f"  {self.name_shown}\n", self.progress, no_wrap=True)
-        left, right, reason = self._left(self.moment), self._right(self.moment), self._reason(self.moment)
+            return Text.assemble((TITLE, "bold reverse"), f"  {self.name_shown}\n", self.progress, no_wrap=True)
+        left, right, reason = self._left(self.moment, width), self._right(self.moment), self._reason(self.moment)
         words = path_words(self.moment.recording, self.moment.seq)
         if self.app.size.width < ONE_LINE:
             return Text("\n").join(
@@ -41,23 +49,48 @@ class Header(Widget):
         room = width - left.cell_len - right.cell_len - reason.cell_len - 6
         return _apart(Text("  ").join([left, _path(words, room), reason]), right, width)
 
-    def _left(self, moment: Moment) -> Text:
+    def _left(self, moment: Moment, width: int) -> Text:
+        """The name gives way where there is little room."""
         count = f"{grouped(moment.seq)}/{grouped(len(moment.recording))}"
-        name = moment.recording.snapshot.name
-        return Text.assemble((" vcdebug ", "bold reverse"), f" {name}  cycle 1  event ", (count, "bold"))
+        cycle, branch = _cycle(moment), _branch(moment)
+        said = Text.assemble(f"  {cycle}", "  " if branch else "", (branch, "bold yellow"), "  event ", (count, "bold"))
+        name = Text(moment.recording.snapshot.name)
+        name.truncate(max(LEAST_NAME, width - len(TITLE) - said.cell_len - ROOM_RIGHT), overflow="ellipsis")
+        return Text.assemble((TITLE, "bold reverse"), " ", name, said)
 
     def _reason(self, moment: Moment) -> Text:
+        if self.progress:
+            return Text(f"{self.progress} … Esc stops", style="italic")
         return Text(f"at: {moment.reason}" if moment.reason not in USUAL else "", style="italic")
 
     def _right(self, moment: Moment) -> Text:
         on = len([stand for stand in moment.breakpoints if stand.enabled])
         parts = [f"◉ bp {on}/{len(moment.breakpoints)}"]
-        if moment.recording.notes:
-            parts.append(f"quirk {len(moment.recording.notes)}")
+        forced = len([note for note in moment.recording.notes if note.code == FORCED])
+        if len(moment.recording.notes) > forced:
+            parts.append(f"quirk {len(moment.recording.notes) - forced}")
+        if forced:
+            parts.append(f"forced {forced}")
         problems = all_problems(moment.recording)
         if problems:
             parts.append(f"problem {len(problems)}")
         return Text("  ".join(parts))
+
+
+def _cycle(moment: Moment) -> str:
+    """`cycle 1`, or `cycle 2 of 3`."""
+    open_ = moment.recordings
+    if open_ is None or open_.cycles == 1:
+        return f"cycle {1 if open_ is None else open_.cycle}"
+    return f"cycle {open_.cycle} of {open_.cycles}"
+
+
+def _branch(moment: Moment) -> str:
+    """`branch: 2 edits`; the original says so only where there is a branch."""
+    open_ = moment.recordings
+    if open_ is None or not open_.edits:
+        return ""
+    return f"branch: {counted(len(open_.edits), 'edit')}" if open_.side == BRANCH else "original"
 
 
 def _apart(left: Text, right: Text, width: int) -> Text:

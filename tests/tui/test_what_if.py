@@ -1,0 +1,277 @@
+"""What if and several cycles, with keys and typed lines."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import NARROW, PATIENCE, Desk, opened
+from vcdebug.debugger.commands import Reply
+from vcdebug.debugger.recordings import Recordings
+from vcdebug.tui.screens.leaving import LeavingScreen
+from vcdebug.tui.screens.page import PageScreen
+from vcdebug.tui.widgets.header import Header
+from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.views.base import plain
+
+GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
+VICTIMS = 103
+"""Where gang is asked whom worker-0 may preempt, and where switching it off makes the first difference."""
+
+
+def lying_open(desk: Desk) -> Recordings:
+    found = desk.moment.recordings
+    assert found is not None
+    return found
+
+
+def shown(desk: Desk) -> tuple[str, int, int]:
+    """Side, cycle and event."""
+    return lying_open(desk).side, lying_open(desk).cycle, desk.seq
+
+
+def header(desk: Desk) -> str:
+    return str(desk.main.query_one(Header).render())
+
+
+def page(desk: Desk) -> str:
+    screen = desk.app.screen
+    assert isinstance(screen, PageScreen)
+    return plain(screen.table)
+
+
+def typed(desk: Desk) -> str:
+    """What stands in the command line."""
+    assert desk.main.query_one(Prompt).has_class("-open")
+    field = desk.main.query_one("Prompt Input")
+    return str(field.value)  # type: ignore[attr-defined]
+
+
+async def test_an_edit_shows_the_branch_at_the_same_event_and_says_what_changed() -> None:
+    async with opened() as desk:
+        await desk.command("goto 50")
+        await desk.work(f"set {GANG_OFF}")
+        assert ("branch", 1, 50) == shown(desk)
+        assert "3 jobs, 4 pods changed; the first difference is event 103" in desk.status()
+        assert "branch: 1 edit" in header(desk)
+
+
+async def test_beyond_the_first_difference_one_stands_at_it() -> None:
+    async with opened() as desk:
+        await desk.command("goto 150")
+        await desk.work(f"set {GANG_OFF}")
+        assert ("branch", 1, VICTIMS) == shown(desk)
+
+
+async def test_x_goes_over_and_back_and_each_side_keeps_its_place() -> None:
+    async with opened() as desk:
+        await desk.command("goto 120")
+        await desk.work(f"set {GANG_OFF}")
+        await desk.command("goto 110")
+        await desk.press("x")
+        assert ("original", 1, 120) == shown(desk)
+        assert "original" in header(desk)
+        await desk.press("x")
+        assert ("branch", 1, 110) == shown(desk)
+        await desk.command("goto 40")
+        await desk.press("x")
+        assert ("original", 1, 40) == shown(desk)
+
+
+async def test_undo_and_redo_are_keys() -> None:
+    async with opened() as desk:
+        await desk.work(f"set {GANG_OFF}")
+        await desk.press("U")
+        await desk.until_at_rest()
+        assert (("original", 1, 1), ()) == (shown(desk), lying_open(desk).texts)
+        await desk.press("ctrl+r")
+        await desk.until_at_rest()
+        assert ("branch", (GANG_OFF,)) == (shown(desk)[0], lying_open(desk).texts)
+
+
+async def test_a_forced_answer_is_marked_at_its_event() -> None:
+    async with opened() as desk:
+        await desk.command(f"goto {VICTIMS}")
+        await desk.work("force nobody")
+        assert ("branch", 1, VICTIMS) == shown(desk)
+        assert "! forced: gang was made to say nobody" in desk.text("moment")
+        assert "forced 1" in header(desk)
+        await desk.command("panel problems")
+        assert "~ forced" in desk.text("problems")
+
+
+async def test_force_without_an_answer_says_what_can_be_forced() -> None:
+    async with opened() as desk:
+        await desk.command(f"goto {VICTIMS}")
+        await desk.command("force")
+        assert "offer and candidates, nobody, or abstain" in desk.status()
+        await desk.command("goto 100")
+        await desk.command("force yes")
+        assert "event 100 is no hook call" in desk.status()
+
+
+async def test_a_wrong_edit_is_one_line_and_changes_nothing() -> None:
+    async with opened() as desk:
+        for text in ("set Queue/nope:spec.weight=2", "force 5", "set answer:9=perhaps", "undo", "branch", "edits x"):
+            await desk.command(f"goto {VICTIMS}")
+            await desk.work(text)
+            assert desk.status().startswith("✗ ")
+            assert ("original", 1, VICTIMS) == shown(desk)
+            assert () == lying_open(desk).edits
+
+
+@pytest.mark.parametrize(
+    ("panel", "text"),
+    [("queues", "set Queue/"), ("jobs", "set PodGroup/"), ("nodes", "set Node/"), ("moment", "force offer research/")],
+)
+async def test_w_types_the_edit_of_what_the_cursor_is_on(panel: str, text: str) -> None:
+    async with opened() as desk:
+        await desk.command(f"goto {VICTIMS}")
+        await desk.command(f"panel {panel}")
+        await desk.press("w")
+        assert typed(desk).startswith(text)
+
+
+async def test_the_comparison_leads_to_either_side() -> None:
+    async with opened() as desk:
+        await desk.work(f"set {GANG_OFF}")
+        await desk.press("X")
+        assert "first difference" in page(desk)
+        assert "switched off" in page(desk)
+        await desk.press("x")
+        assert ("original", 1, VICTIMS) == shown(desk)
+        await desk.press("X", "enter")
+        assert ("branch", 1, VICTIMS) == shown(desk)
+        await desk.press("minus")
+        assert ("original", 1, VICTIMS) == shown(desk)
+
+
+async def test_the_comparison_fits_a_narrow_screen() -> None:
+    async with opened(size=NARROW) as desk:
+        await desk.work(f"set {GANG_OFF}")
+        await desk.press("X")
+        assert "first difference" in desk.screen()
+        await desk.press("escape")
+        assert "branch: 1 edit" in desk.screen()
+
+
+async def test_without_edits_there_is_nothing_to_compare() -> None:
+    async with opened() as desk:
+        await desk.work("diff")
+        assert "there are no edits to compare with" in desk.status()
+
+
+async def test_edits_are_listed_with_the_command_line_that_does_the_same() -> None:
+    async with opened() as desk:
+        await desk.work(f"set {GANG_OFF}")
+        await desk.work("set queue research weight=4")
+        await desk.press("U")
+        await desk.until_at_rest()
+        await desk.command("edits")
+        text = page(desk)
+        assert f"--set {GANG_OFF}" in text
+        assert ["Queue/research:spec.weight=4", "undone"] == text.splitlines()[3].split()
+
+
+async def test_keys_answer_while_work_is_done_and_escape_stops_waiting() -> None:
+    release = threading.Event()
+
+    def long() -> Reply:
+        release.wait(PATIENCE)
+        return Reply(text="too late")
+
+    async with opened() as desk:
+        desk.main._show(Reply(text="something long", work=long))
+        assert "something long" in header(desk)
+        await desk.press("n")
+        assert 1 < desk.seq
+        await desk.command("set queue research weight=4")
+        assert "still something long" in desk.status()
+        await desk.press("escape")
+        assert "stopped: something long; nothing has changed" == desk.status()
+        release.set()
+        await desk.app.workers.wait_for_complete()
+        await desk.pilot.pause()
+        assert "too late" not in desk.status()
+        await desk.work("set queue research weight=4")
+        assert 1 == len(lying_open(desk).edits)
+
+
+async def test_curly_brackets_walk_over_cycles_and_run_the_next_one() -> None:
+    async with opened() as desk:
+        await desk.command("goto 30")
+        await desk.press("right_curly_bracket")
+        await desk.until_at_rest()
+        assert ("original", 2, 1) == shown(desk)
+        assert "cycle 2 of 2" in header(desk)
+        await desk.press("left_curly_bracket")
+        assert ("original", 1, 30) == shown(desk)
+        await desk.press("right_curly_bracket")
+        assert ("original", 2, 1) == shown(desk)
+        await desk.press("left_curly_bracket", "left_curly_bracket")
+        assert "this is the first cycle" in desk.status()
+
+
+async def test_goto_reaches_other_cycles_and_minus_comes_back() -> None:
+    async with opened() as desk:
+        await desk.work("advance 2")
+        await desk.command("goto 2:40")
+        assert ("original", 2, 40) == shown(desk)
+        await desk.press("minus")
+        assert ("original", 3, 1) == shown(desk)
+        await desk.command("goto 1:7")
+        assert ("original", 1, 7) == shown(desk)
+        await desk.command("goto 7:1")
+        assert "there is no cycle 7" in desk.status()
+
+
+async def test_a_repeat_is_said_and_listed_and_the_list_leads_to_its_cycles() -> None:
+    async with opened() as desk:
+        await desk.work("advance 2")
+        assert "repeats cycle" in desk.status()
+        await desk.command("cycle")
+        assert "repeats cycle 2" in page(desk)
+        await desk.press("home", "enter")
+        assert ("original", 1, 1) == shown(desk)
+
+
+async def test_breakpoints_hold_in_every_recording() -> None:
+    async with opened() as desk:
+        await desk.command("break victim")
+        before = desk.moment.breakpoints[0].hits
+        await desk.work(f"set {GANG_OFF}")
+        assert before != desk.moment.breakpoints[0].hits
+        await desk.press("c")
+        assert desk.seq == desk.moment.breakpoints[0].hits[0]
+
+
+async def test_leaving_asks_only_where_edits_would_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with opened() as desk:
+        await desk.work(f"set {GANG_OFF}")
+        await desk.press("q")
+        assert isinstance(desk.app.screen, LeavingScreen)
+        await desk.press("escape")
+        assert desk.app.screen is desk.main
+        await desk.press("q", "s")
+        await desk.until(lambda: not desk.app.is_running or desk.app._exit, "the application ends")
+    assert GANG_OFF in (tmp_path / "preempt-blocked-by-gang.edits").read_text().splitlines()
+
+
+async def test_saved_edits_need_no_question(tmp_path: Path) -> None:
+    async with opened() as desk:
+        await desk.work(f"set {GANG_OFF}")
+        await desk.command(f"edits save {tmp_path / 'my.edits'}")
+        assert f"--set @{tmp_path}" in desk.status()
+        await desk.press("q")
+        assert not isinstance(desk.app.screen, LeavingScreen)
+
+
+async def test_edits_of_a_file_are_made_together(tmp_path: Path) -> None:
+    file = tmp_path / "my.edits"
+    file.write_text(f"# two edits\n\n{GANG_OFF}\nQueue/research:spec.weight=4\n")
+    async with opened() as desk:
+        await desk.work(f"edits load {file}")
+        assert (GANG_OFF, "Queue/research:spec.weight=4") == lying_open(desk).texts

@@ -1,0 +1,98 @@
+"""Commands about several cycles."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vcdebug.debugger.commands.base import CommandError, Reply, Verb
+from vcdebug.debugger.cycles import PERIOD, Repeat, advanced, repeat
+from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.recordings import Recordings
+from vcdebug.explain.effects import effects
+
+MOST: Final = 100
+"""Cycles that one command runs at most: each keeps its recording."""
+RECREATE: Final = "recreate"
+HINT: Final = "advance [N] [SECONDS] [recreate]"
+
+
+def advance(driver: Driver, argument: str) -> Reply:
+    """Run the next cycle, or several."""
+    count, seconds, recreate = _numbers(argument)
+    before = driver.recordings
+
+    def work() -> Reply:
+        after = advanced(before, count, seconds=seconds, recreate=recreate)
+        text = _done(after)
+        return Reply(then=lambda: Reply(driver.take(after, f"cycle {after.cycle}"), text))
+
+    cycles = "the next cycle" if count == 1 else f"{count} cycles"
+    return Reply(text=f"running {cycles}", work=work)
+
+
+def _numbers(argument: str) -> tuple[int, float, bool]:
+    """(how many, seconds between two, whether pods that left come back)."""
+    words = argument.split()
+    recreate = RECREATE in words
+    numbers = [word for word in words if word != RECREATE]
+    try:
+        count = int(numbers[0]) if numbers else 1
+        seconds = float(numbers[1]) if len(numbers) > 1 else PERIOD
+    except ValueError as error:
+        raise CommandError(f"{argument!r} is no number of cycles and seconds", HINT) from error
+    if len(numbers) > 2 or not 1 <= count <= MOST or not 0 < seconds < float("inf"):
+        raise CommandError(f"{argument!r} does not say how far", f"{HINT}, N from 1 to {MOST}, SECONDS above 0")
+    return count, seconds, recreate
+
+
+def _done(after: Recordings) -> str:
+    """What the last cycle did, and whether it is one that was there before."""
+    done = effects(after.shown)
+    counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.evicted, "evicted"))
+    said = ", ".join(f"{len(entries)} {word}" for entries, word in counts if entries) or "nothing placed or evicted"
+    found = repeat(after.line(after.side))
+    return f"cycle {after.cycle}: {said}" + (f"; {repeat_words(found)}" if found is not None else "")
+
+
+def repeat_words(found: Repeat) -> str:
+    """A repeat in one sentence."""
+    leaving, planned = ", ".join(found.evicted), ", ".join(found.given_back)
+    what = f"{leaving} evicted each time" if leaving else f"the eviction of {planned} planned and given back each time"
+    return f"cycle {found.later} repeats cycle {found.earlier}: {what}"
+
+
+def show(driver: Driver, argument: str) -> Reply:
+    """Another cycle by number, or the list of them."""
+    if not argument:
+        return Reply(opens="cycles")
+    if not argument.isdigit():
+        raise CommandError(f"{argument!r} is no cycle")
+    open_ = driver.recordings
+    return Reply(driver.take(open_.at(open_.side, int(argument)), f"cycle {argument}"))
+
+
+def _next(driver: Driver, argument: str) -> Reply:
+    """The next cycle; after the last one it is run."""
+    open_ = driver.recordings
+    if open_.cycle == open_.cycles:
+        return advance(driver, argument)
+    return show(driver, str(open_.cycle + 1))
+
+
+def _previous(driver: Driver, _: str) -> Reply:
+    if driver.recordings.cycle == 1:
+        raise CommandError("this is the first cycle", "} runs the next one")
+    return show(driver, str(driver.recordings.cycle - 1))
+
+
+VERBS: Final = (
+    Verb(
+        ("advance",),
+        "[N] [SECONDS] [recreate]",
+        "run further cycles: bound pods run, evicted ones leave after their grace period, and come back with recreate",
+        advance,
+    ),
+    Verb(("cycle",), "[N]", "show another cycle; without a number the list of them, with what repeats", show),
+    Verb(("next-cycle", "}"), "", "the next cycle, which is run where there is none yet", _next),
+    Verb(("previous-cycle", "{"), "", "the cycle before", _previous),
+)

@@ -1,0 +1,180 @@
+"""Commands about edits and the branch that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
+from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings, Side
+from vcdebug.debugger.what_if import compared, parting_seq, with_edits, with_undone, without_last
+from vcdebug.explain.divergence import Comparison
+from vcdebug.explain.votes import HOOK_AT, rule_of
+from vcdebug.framework.forced_values import choices
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.names import Seq
+from vcdebug.snapshot.edit import FORMS, edit_of_words
+from vcdebug.snapshot.edit_file import expanded, read_edits, write_edits
+
+Change = Callable[[Recordings], Recordings]
+
+
+def _set(driver: Driver, argument: str) -> Reply:
+    if not argument:
+        raise CommandError("say what to change", f"set {FORMS}")
+    texts = list(expanded([edit_of_words(argument)]))
+    return _changed(driver, lambda open_: with_edits(open_, texts), argument)
+
+
+def _changed(driver: Driver, change: Change, what: str) -> Reply:
+    """Run the branch and look for what has changed; nothing is touched until both are done."""
+    before = driver.recordings
+
+    def work() -> Reply:
+        after = change(before)
+        after = compared(after) if after.branch else after
+        parting = parting_seq(before, after) if after.cycle == before.cycle else None
+        return Reply(then=lambda: Reply(driver.take(after, "what-if", parting), _result(after, what)))
+
+    return Reply(text=f"replaying with {what}", work=work)
+
+
+def _result(after: Recordings, what: str) -> str:
+    if after.found is None:
+        return f"{what}: no edits are left, this is the original"
+    return f"{what}: {difference_words(after.found)}"
+
+
+def difference_words(found: Comparison) -> str:
+    """What a comparison came to, in one line."""
+    parting = found.parting and (found.parting.before or found.parting.after)
+    at = f"; the first difference is event {parting.seq}" if parting else ""
+    if found.panics[0] != found.panics[1]:
+        return f"one of the two panics{at}"
+    if found.same:
+        return f"the same decisions{at or ', the same events'}"
+    counts = ((found.jobs, "job"), (found.tasks, "pod"), (found.queues, "queue"))
+    parts = [f"{len(rows)} {noun}{'s' if len(rows) > 1 else ''}" for rows, noun in counts if rows]
+    return f"{', '.join(parts)} changed{at}"
+
+
+def _undo(driver: Driver, _: str) -> Reply:
+    text = driver.recordings.texts[-1:] or ("",)
+    return _changed(driver, without_last, f"{text[0]} undone")
+
+
+def _redo(driver: Driver, _: str) -> Reply:
+    undone = driver.recordings.undone
+    return _changed(driver, with_undone, f"{undone[-1].text if undone else ''} redone")
+
+
+def _force(driver: Driver, argument: str) -> Reply:
+    """The answer of the present hook call."""
+    open_, seq = driver.recordings, driver.debugger.seq
+    event = driver.debugger.event()
+    if not isinstance(event, HookEvent):
+        raise CommandError(f"event {seq} is no hook call", "only a plugin's answer can be forced")
+    words = choices(rule_of(HOOK_AT[event.point]))
+    if not words:
+        raise CommandError(f"{event.plugin} is only told about {event.point}", "there is no answer to force")
+    if not argument:
+        return Reply(driver.moment(), f"{event.point} of {event.plugin} can be made to say: {words}")
+    if open_.edits and open_.side == ORIGINAL:
+        raise CommandError("answers are forced in the branch", "x shows it")
+    return _set(driver, forced_edit(seq, event, argument))
+
+
+def forced_edit(seq: Seq, event: HookEvent, value: str) -> str:
+    """The edit that forces the answer to a call, with a check that it is this call."""
+    plugin = f"[{event.plugin}]" if "." in event.plugin else event.plugin
+    return f"answer:{seq}.{event.point}.{plugin}={value}"
+
+
+def _edits(driver: Driver, argument: str) -> Reply:
+    word, _, path = argument.partition(" ")
+    path = path.strip()
+    if not argument:
+        return Reply(opens="edits")
+    if word == "clear" and not path:
+        return _cleared(driver)
+    if word not in ("save", "load") or not path:
+        raise CommandError(f"edits cannot {argument!r}", "edits, edits save FILE, edits load FILE, edits clear")
+    if word == "load":
+        texts = read_edits(path)
+        return _changed(driver, lambda open_: with_edits(open_, texts), f"the edits of {path}")
+    return _saved(driver, path)
+
+
+def _saved(driver: Driver, path: str) -> Reply:
+    open_ = driver.recordings
+    if not open_.edits:
+        raise CommandError("there are no edits to save")
+    write_edits(path, open_.texts, open_.original[0].snapshot.name or "a snapshot")
+    driver.workbench.saved = open_.texts
+    return Reply(driver.moment(), f"saved: vcdebug run SNAPSHOT --set @{path} makes the same edits")
+
+
+def _cleared(driver: Driver) -> Reply:
+    def without_all(open_: Recordings) -> Recordings:
+        while open_.edits:
+            open_ = without_last(open_, lambda _, like: like)
+        return open_
+
+    return _changed(driver, without_all, "all edits undone")
+
+
+def _side(side: Side) -> Callable[[Driver, str], Reply]:
+    def run(driver: Driver, argument: str) -> Reply:
+        return _shown(driver, side, number(argument, "event number") if argument else None)
+
+    return run
+
+
+def _shown(driver: Driver, side: Side, seq: Seq | None) -> Reply:
+    """The other side at the same event, the first difference, or the event that was asked for."""
+    before = driver.recordings
+    after = before.at(side, before.cycle)
+    if seq is not None:
+        return Reply(driver.goto_in(after, seq))
+    if before.side == side:
+        return Reply(driver.moment(), f"this is the {side}")
+    if before.found is not None:
+        return Reply(driver.take(after, side, parting_seq(before, after)))
+
+    def work() -> Reply:
+        known = compared(after)
+        parting = parting_seq(before, known)
+        return Reply(then=lambda: Reply(driver.take(known, side, parting)))
+
+    return Reply(text="comparing", work=work)
+
+
+def _other(driver: Driver, _: str) -> Reply:
+    return _shown(driver, driver.recordings.other, None)
+
+
+def _diff(driver: Driver, _: str) -> Reply:
+    """Both sides of the shown cycle."""
+    before = driver.recordings
+    if before.found is not None:
+        return Reply(opens="diff")
+
+    def work() -> Reply:
+        known = compared(before)
+        return Reply(then=lambda: Reply(driver.take(known, "what-if"), opens="diff"))
+
+    return Reply(text="comparing", work=work)
+
+
+VERBS: Final = (
+    Verb(("set",), "EDIT", "what if: change an object, the configuration or chance, and run the cycle again", _set),
+    Verb(("force",), "ANSWER", "what if: the plugin answers yes, no, offer POD ... at this event", _force),
+    Verb(("undo", "u"), "", "take the last edit back", _undo),
+    Verb(("redo",), "", "make the edit again that was undone last", _redo),
+    Verb(("edits",), "[save FILE | load FILE | clear]", "the edits, kept in a file or taken from one", _edits),
+    Verb(("branch",), "[N]", "show what the edits make of the cycle", _side(BRANCH)),
+    Verb(("original",), "[N]", "show the recording without edits", _side(ORIGINAL)),
+    Verb(("other", "x"), "", "from the original to the branch and back", _other),
+    Verb(("diff",), "", "original and branch side by side: what changed, and where they part", _diff),
+)

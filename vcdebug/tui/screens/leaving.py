@@ -1,0 +1,65 @@
+"""The question before edits are lost."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Label
+
+from vcdebug.views.base import count
+
+
+class Answer(NamedTuple):
+    """What becomes of the edits."""
+
+    stays: bool
+    saves: bool = False
+    file: str = ""
+
+
+class LeavingScreen(ModalScreen[Answer]):
+    """Closes with the answer; Esc stays."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,n", "stay", "stay", id="leaving.stay"),
+        Binding("s", "save", "save the edits and leave", id="leaving.save"),
+        Binding("q,y", "leave", "leave without them", id="leaving.leave"),
+    ]
+    DEFAULT_CSS = """
+    LeavingScreen { align: center middle; }
+    LeavingScreen > Vertical {
+        width: 60; max-width: 98%; height: auto; border: round $border; background: $surface; padding: 0 1;
+    }
+    LeavingScreen Label { width: 100%; }
+    """
+
+    def __init__(self, edits: int, file: str) -> None:
+        super().__init__()
+        self.edits = edits
+        self.file = file
+
+    def compose(self) -> ComposeResult:
+        """What would be lost, and the keys."""
+        with Vertical() as frame:
+            frame.border_title = "Leave?"
+            yield Label(f"{count(self.edits, 'what-if edit')} not saved", markup=False)
+            yield Label("")
+            yield Label(f"s    save to {self.file} and leave", markup=False)
+            yield Label("q    leave without saving", markup=False)
+            yield Label("Esc  stay", markup=False)
+
+    def action_stay(self) -> None:
+        """Back to where one was."""
+        self.dismiss(Answer(stays=True))
+
+    def action_save(self) -> None:
+        """Write a file that `--set @FILE` takes, then leave."""
+        self.dismiss(Answer(stays=False, saves=True, file=self.file))
+
+    def action_leave(self) -> None:
+        """The edits are lost."""
+        self.dismiss(Answer(stays=False))

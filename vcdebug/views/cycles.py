@@ -1,0 +1,73 @@
+"""The cycles of the shown side: what each did, and which repeats an earlier one."""
+
+from __future__ import annotations
+
+from vcdebug.debugger.commands.cycles import repeat_words
+from vcdebug.debugger.cycles import Repeat, repeat
+from vcdebug.debugger.driver import Here
+from vcdebug.explain.effects import Effects, effects
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import HERE, Column, Line, Piece, Row, Table, line, muted
+
+COLUMNS = (
+    Column(""),
+    Column("cycle", right=True),
+    Column("clock"),
+    Column("events", right=True),
+    Column("bound", right=True),
+    Column("pipelined", right=True),
+    Column("evicted", right=True),
+    Column("unscheduled", right=True),
+    Column("", flexible=True),
+)
+PLACED = ("running", "bound", "done", "pipelined")
+
+
+def cycles(here: Here) -> Table:
+    """Every cycle; a row's key is the command that shows it."""
+    open_ = here.recordings
+    line_ = (here.recording,) if open_ is None else open_.line(open_.side)
+    present = 1 if open_ is None else open_.cycle
+    return cycle_table(line_, present, "Cycles" if open_ is None else f"Cycles of the {open_.side}")
+
+
+def cycle_table(recordings: tuple[Recording, ...], present: int, title: str) -> Table:
+    """The cycles with the one that is shown marked, and what repeats below."""
+    found = repeat(recordings)
+    rows = [
+        _row(number, recording, found, current=number == present)
+        for number, recording in enumerate(recordings, start=1)
+    ]
+    return Table(title, COLUMNS, rows, foot=_foot(found, len(recordings)), current=f"cycle {present}")
+
+
+def _row(number: int, recording: Recording, found: Repeat | None, *, current: bool) -> Row:
+    done = effects(recording)
+    counts = (len(recording), len(done.bound), len(done.pipelined), len(done.evicted), unscheduled(done))
+    cells = (
+        Piece(HERE if current else "", "here"),
+        Piece(str(number)),
+        Piece(recording.snapshot.now.strftime("%H:%M:%S")),
+        *(Piece(str(count)) if count else muted("–") for count in counts),
+        _remark(number, done, found),
+    )
+    return Row(f"cycle {number}", cells)
+
+
+def unscheduled(done: Effects) -> int:
+    """Jobs that still wait after the cycle."""
+    return sum(job.outcome not in PLACED for job in done.jobs)  # exact: ints
+
+
+def _remark(number: int, done: Effects, found: Repeat | None) -> Piece:
+    if done.panic is not None:
+        return Piece("the real scheduler panics", "bad")
+    if found is not None and number == found.later:
+        return Piece(f"repeats cycle {found.earlier}", "warn")
+    return Piece("")
+
+
+def _foot(found: Repeat | None, cycles: int) -> tuple[Line, ...]:
+    if found is not None:
+        return (line(Piece(repeat_words(found), "warn")),)
+    return (line(muted("} or :advance runs the next cycle" if cycles == 1 else "no cycle repeats an earlier one")),)

@@ -78,11 +78,11 @@ async def test_what_is_watched_is_in_its_panel_and_enter_goes_to_the_last_change
         assert desk.main.focused is desk.panel("watch")
         assert "a Watch" in desk.screen()
         rows = [[cell.text for cell in row.cells] for row in desk.panel("watch").shown_rows]
-        assert [["1", f"job {JOB} waiting", "1", "1", "110", "0 → 1"]] == rows[:1]
+        assert [["1", "llm-finetune waiting", "1", "110", "0 → 1"]] == rows[:1]
         assert "count(victims)" == rows[1][1]
         await desk.press("home", "enter")
         assert 110 == desk.seq
-        assert ["1", "0"] == [cell.text for cell in desk.panel("watch").shown_rows[0].cells[2:4]]
+        assert ["strong", "here", "warn"] == [cell.style for cell in desk.panel("watch").shown_rows[0].cells[2:]]
         await desk.press("x")
         assert ["count(victims)"] == [watch.text for watch in desk.moment.watches]
 

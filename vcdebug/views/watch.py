@@ -1,4 +1,4 @@
-"""What one keeps an eye on: each watch with its value now, after the event before, and its last change."""
+"""What one keeps an eye on: each watch with its value now and its last change."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from vcdebug.debugger.watch import Watch, Watched, look
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
+from vcdebug.views.amounts import short_name
 from vcdebug.views.base import Column, Piece, Row, Table, line, muted
+from vcdebug.views.names import bare
 
 COLUMNS = (
     Column("", right=True),
-    Column("watched", flexible=True, least=16),
+    Column("watched", flexible=True),
     Column("now", flexible=True),
-    Column("before", flexible=True),
     Column("event", right=True),
-    Column("last change", flexible=True),
+    Column("change", flexible=True),
 )
-NOW, BEFORE, CHANGE = 2, 3, 5
 
 
 def watches(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> Table:
@@ -33,20 +33,28 @@ def watches(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> Table:
 
 
 def _row(found: Watched, seq: Seq) -> Row:
-    changed = found.change is not None and found.change.seq == seq
+    """The change that the present event made stands out: its first value is the one before the event."""
+    number, now = Piece(str(found.watch.number)), Piece(found.now, "strong" if found.now != found.before else "")
+    name = Piece(_short(found.watch))
+    change = found.change
+    if change is None:
+        was = "" if found.now == found.before or not found.before else f"{found.before} → {found.now}"
+        never = muted("–" if found.watch.is_figure else "an expression")
+        return Row(number.text, (number, name, now, muted("–"), Piece(was, "warn") if was else never))
+    here = change.seq == seq
     cells = (
-        Piece(str(found.watch.number)),
-        Piece(found.watch.text),
-        Piece(found.now, "strong" if found.now != found.before else ""),
-        muted(found.before),
-        Piece(str(found.change.seq), "here" if changed else "") if found.change is not None else muted("–"),
-        Piece(f"{found.old} → {found.new}", "warn" if changed else "")
-        if found.change is not None
-        else muted("none yet"),
+        Piece(str(change.seq), "here" if here else ""),
+        Piece(f"{found.old} → {found.new}", "warn" if here else ""),
     )
-    if not found.watch.is_figure:
-        cells = (*cells[:CHANGE], muted("an expression"))
-    return Row(str(found.watch.number), cells, found.change.seq if found.change is not None else 0)
+    return Row(number.text, (number, name, now, *cells), change.seq)
+
+
+def _short(watch: Watch) -> str:
+    """A figure without what everybody knows of it: `research allocated cpu`."""
+    if not watch.is_figure:
+        return watch.text
+    _, name, part, *dim = watch.text.split(" ")
+    return " ".join((bare(name), bare(part), *map(short_name, dim)))
 
 
 def _figure(recording: Recording, watched: Sequence[Watch], row: Row, column: int) -> Figure | None:

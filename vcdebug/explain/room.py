@@ -189,7 +189,11 @@ class Room:
 
     def would_fit(self, name: NodeName, victims: Sequence[TaskInfo]) -> bool:
         """The same for a node by its name."""
-        return any(node.name == name and self.fits_without(node, victims) for node in self.nodes)
+        return self.fits_without(self._by_name[name], victims)
+
+    @cached_property
+    def _by_name(self) -> dict[NodeName, NodeRoom]:
+        return {node.name: node for node in self.nodes}
 
     def could_free(self, action: str) -> list[NodeRoom]:
         """Suitable nodes on which the action's own candidates hold enough."""

@@ -12,6 +12,7 @@ from vcdebug.framework.record import ActionEvent
 from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
+from vcdebug.views import problems as problem_list
 from vcdebug.views.problems import problems
 
 
@@ -79,3 +80,10 @@ def test_the_list_of_problems_leads_to_the_event() -> None:
     rows = [row for row in problems(recording).rows if row.key.startswith("invariant")]
     assert [violation.seq for violation in violations(recording)] == [row.seq for row in rows]
     assert [] == [row for row in problems(bundled()).rows if row.key.startswith("invariant")]
+
+
+def test_a_list_of_problems_too_long_to_be_checked_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problem_list, "MOST_CHECKED", 10)
+    table = problems(golden("nominated-0000"))
+    assert [] == [row for row in table.rows if row.key.startswith("invariant")]
+    assert "break invariant" in table.foot[0][0].text

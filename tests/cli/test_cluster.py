@@ -24,7 +24,7 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 def address() -> Iterator[str]:
     """Where the scheduler listens; workers do not wait long for data of one that is gone."""
     settings = {"distributed.comm.timeouts.connect": "2s"}
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with dask.config.set(settings), LocalCluster(**options) as cluster:
         yield cluster.scheduler_address
         cluster.wait_for_workers(2, timeout=60)
@@ -34,35 +34,39 @@ def ignore(_: int) -> None:
     """Nobody watches."""
 
 
+def unheard(_: str) -> None:
+    """Nobody reads."""
+
+
 def test_results_come_in_the_order_of_the_items_and_each_is_counted(address: str) -> None:
     counted: list[int] = []
-    gathered = gather(Cluster(address), square, range(40), counted.append)
+    gathered = gather(Cluster(address, unheard), square, range(40), counted.append)
     assert [square(item) for item in range(40)] == list(gathered.results.values())
     assert [1] * 40 == counted
 
 
 def test_a_run_that_fails_is_one_line_and_the_others_count(address: str) -> None:
-    gathered = gather(Cluster(address), fails_on_three, range(6), ignore)
+    gathered = gather(Cluster(address, unheard), fails_on_three, range(6), ignore)
     assert [0, 1, 2, 5] == list(gathered.results)
     assert "three: is empty" == gathered.failures[3].line
     assert gathered.failures[4].line.startswith("ZeroDivisionError: ")
 
 
 def test_a_worker_that_is_killed_midway_loses_no_run(address: str, tmp_path: Path) -> None:
-    gathered = gather(Cluster(address), Dies(tmp_path, 5, 1), range(30), ignore)
+    gathered = gather(Cluster(address, unheard), Dies(tmp_path, 5, 1), range(30), ignore)
     assert list(range(30)) == list(gathered.results.values())
     assert {} == gathered.failures
     assert 1 == len(list(tmp_path.iterdir()))
 
 
 def test_a_run_that_ends_every_worker_fails_alone(address: str, tmp_path: Path) -> None:
-    gathered = gather(Cluster(address), Dies(tmp_path, 2, 99), range(6), ignore)
+    gathered = gather(Cluster(address, unheard), Dies(tmp_path, 2, 99), range(6), ignore)
     assert [0, 1, 3, 4, 5] == list(gathered.results.values())
     assert LOST == gathered.failures[2]
 
 
 def test_an_interruption_keeps_what_is_done(address: str) -> None:
-    gathered = gather(Cluster(address), square, Interrupts(after=12), ignore)
+    gathered = gather(Cluster(address, unheard), square, Interrupts(after=12), ignore)
     assert gathered.interrupted
     assert list(gathered.results.values()) == [square(number + 1) for number in gathered.results]
 
@@ -79,7 +83,7 @@ def test_a_folder_of_snapshots_is_explained_the_same_on_a_cluster_as_here(addres
     assert (2, "") == (here[0], here[2])
 
 
-def test_a_cluster_is_sent_nothing_but_bytes_and_text(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_is_sent_nothing_but_bytes(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     submit = Client.submit
     sent: list[object] = []
 
@@ -91,7 +95,7 @@ def test_a_cluster_is_sent_nothing_but_bytes_and_text(address: str, monkeypatch:
 
     monkeypatch.setattr(Client, "submit", submitted)
     assert 2 == call(["odds", NAME, "-n", "8", "--scheduler", address])[0]
-    assert {bytes, str, Future} == {type(argument) for argument in sent}
+    assert {bytes, Future} == {type(argument) for argument in sent}
 
 
 def test_an_address_where_nobody_listens_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,3 +108,23 @@ def test_without_the_extra_a_scheduler_is_one_line_that_says_how_to_get_it(monke
     monkeypatch.setitem(sys.modules, "distributed", None)
     expected = "vcdebug: --scheduler needs the extra dask; install it with: pip install 'vcdebug[dask]'\n"
     assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])
+
+
+def test_a_cluster_with_another_version_is_one_line(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vcdebug.cli.executors.cluster.__version__", "9.9")
+    code, out, err = call(["odds", NAME, "-n", "2", "--scheduler", address])
+    assert (1, "") == (code, out)
+    assert err.startswith(f"vcdebug: {address}: 3 of 3 do not have vcdebug 9.9; install vcdebug ")
+
+
+def test_a_cluster_without_workers_is_waited_for_and_said_so() -> None:
+    said: list[str] = []
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as empty:
+
+        def hire(line: str) -> None:
+            said.append(line)
+            empty.scale(1)
+
+        gathered = gather(Cluster(empty.scheduler_address, hire), square, range(3), ignore)
+        assert [0, 1, 4] == list(gathered.results.values())
+        assert [f"{empty.scheduler_address}: no worker is connected yet; waiting for one"] == said

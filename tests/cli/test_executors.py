@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterable
+from itertools import islice
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -9,9 +11,11 @@ import pytest
 
 from tests.cli.runs import Dies, Interrupts, fails_on_three, square
 from vcdebug.cli.executors import executor
-from vcdebug.cli.executors.base import ATTEMPTS, LOST, Executor, gather
+from vcdebug.cli.executors.base import ATTEMPTS, LOST, Answer, Executor, Item, Result, gather
 from vcdebug.cli.executors.here import Here
 from vcdebug.cli.executors.processes import Processes
+from vcdebug.cli.failure import Failure
+from vcdebug.errors import VcdebugError
 
 EXECUTORS = (Here(), Processes(2))
 
@@ -65,6 +69,28 @@ def test_an_interruption_keeps_what_is_done_and_leaves_no_worker(where: Executor
 
 
 def test_one_worker_or_one_run_needs_no_process() -> None:
-    assert isinstance(executor(1, 50), Here)
-    assert isinstance(executor(8, 1), Here)
-    assert isinstance(executor(2, 50), Processes)
+    assert isinstance(executor(1, 50, None, print), Here)
+    assert isinstance(executor(8, 1, None, print), Here)
+    assert isinstance(executor(2, 50, None, print), Processes)
+
+
+class Breaks:
+    """An executor that does not get far."""
+
+    def __init__(self, answers: int) -> None:
+        self.answers = answers
+
+    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:
+        yield from islice(Here().run(function, items), self.answers)
+        raise VcdebugError("the scheduler has left", where="tcp://127.0.0.1:1")
+
+
+def test_an_executor_that_breaks_keeps_what_is_done() -> None:
+    gathered = gather(Breaks(2), square, range(5), ignore)
+    assert {0: 0, 1: 1} == gathered.results
+    assert Failure("tcp://127.0.0.1:1: the scheduler has left") == gathered.broken
+
+
+def test_an_executor_that_breaks_before_anything_is_done_is_an_error() -> None:
+    with pytest.raises(VcdebugError, match="the scheduler has left"):
+        gather(Breaks(0), square, range(5), ignore)

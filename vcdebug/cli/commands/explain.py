@@ -94,14 +94,18 @@ def _many(folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespa
 
     names = tuple(path.relative_to(folder).as_posix() for path in snapshots)
     items = (packed(path, name) for path, name in zip(snapshots, names, strict=True))
-    where = executor(args.workers, len(snapshots), args.scheduler)
+    where = executor(args.workers, len(snapshots), args.scheduler, output.narrate)
     with count_progress(output, "snapshots", len(snapshots)) as done:
         gathered = gather(where, surveyor, items, done)
     answers: dict[int, Survey | Failure] = {**gathered.results, **gathered.failures}
     outcome = _report(Surveys(names, {names[number]: answers[number] for number in sorted(answers)}), args, output)
     if gathered.interrupted:
         output.narrate(f"interrupted: {len(answers)} of {len(names)} snapshots were looked at")
-    return Outcome.INTERRUPTED if gathered.interrupted else outcome
+        return Outcome.INTERRUPTED
+    if gathered.broken is not None:
+        output.narrate(gathered.broken.line)
+        return Outcome.FAILED
+    return outcome
 
 
 def _report(found: Surveys, args: Namespace, output: Output) -> Outcome:

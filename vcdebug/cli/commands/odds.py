@@ -45,7 +45,9 @@ class Odds(Command):
             output.narrate(f"interrupted: {found.draws} of {args.draws} draws were made")
         if gathered.interrupted:
             return Outcome.INTERRUPTED
-        if gathered.failures:
+        if gathered.broken is not None:
+            output.narrate(gathered.broken.line)
+        if gathered.failures or gathered.broken is not None:
             return Outcome.FAILED
         return Outcome.DONE if found.certain else Outcome.DIFFERENT
 
@@ -56,7 +58,7 @@ def _gathered(base: Recording, args: Namespace, output: Output) -> Gathered[Draw
     from vcdebug.cli.progress import count_progress
     from vcdebug.debugger.odds import Draws
 
-    where = executor(args.workers, args.draws, args.scheduler)
+    where = executor(args.workers, args.draws, args.scheduler, output.narrate)
     with count_progress(output, "draws", args.draws) as done:
         return gather(where, Draws(base.snapshot, base), range(1, args.draws + 1), done)
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from vcdebug.cli.executors.base import Executor
 from vcdebug.cli.executors.here import Here
 from vcdebug.cli.executors.processes import Processes
 
 
-def executor(workers: int | None, runs: int, scheduler: str | None = None) -> Executor:
+def executor(workers: int | None, runs: int, scheduler: str | None, narrate: Callable[[str], None]) -> Executor:
     """A Dask cluster where one is named; else worker processes, as many as can make progress; for one this process."""
     if scheduler is not None:
         from vcdebug.cli.executors.cluster import Cluster
 
-        return Cluster(scheduler)
+        return Cluster(scheduler, narrate)
     most = min(workers or os.cpu_count() or 1, runs)
     return Here() if most <= 1 else Processes(most)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from vcdebug.cli.failure import Failure
+from vcdebug.errors import VcdebugError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,16 +43,18 @@ class Gathered(Generic[Result]):
 
     results: Mapping[int, Result]
     failures: Mapping[int, Failure]
-    interrupted: bool
+    interrupted: bool = False
     """Whether somebody did not want to wait for the rest."""
+    broken: Failure | None = None
+    """Why the executor itself could not do the rest."""
 
 
 def gather(
     executor: Executor, function: Callable[[Item], Result], items: Iterable[Item], done: Callable[[int], None]
 ) -> Gathered[Result]:
-    """Run everything and tell `done` of each answer; Ctrl-C keeps what there is."""
+    """Run everything and tell `done` of each answer; Ctrl-C and a lost cluster keep what there is."""
     found: dict[int, Result | Failure] = {}
-    interrupted = False
+    interrupted, broken = False, None
     try:
         with closing(executor.run(function, items)) as answers:
             for answer in answers:
@@ -59,10 +62,14 @@ def gather(
                 done(1)
     except KeyboardInterrupt:
         interrupted = True
+    except VcdebugError as error:
+        if not found:
+            raise
+        broken = Failure(error.line())
     results, failures = {}, {}
     for number, result in sorted(found.items(), key=lambda pair: pair[0]):
         if isinstance(result, Failure):
             failures[number] = result
         else:
             results[number] = result
-    return Gathered(results, failures, interrupted)
+    return Gathered(results, failures, interrupted, broken)

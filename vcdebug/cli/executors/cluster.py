@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
@@ -30,11 +33,15 @@ _TURN = Lock()
 class Cluster:
     """A Dask cluster by the address of its scheduler; a worker that leaves takes no run with it."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, narrate: Callable[[str], None]) -> None:
         self._address = address
+        self._narrate = narrate
 
     def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:
-        with _connected(self._address) as client:
+        with _quiet(), _connected(self._address) as client:
+            _check_versions(client, self._address)
+            if not client.nthreads():
+                self._narrate(f"{self._address}: no worker is connected yet; waiting for one")
             campaign = _Campaign(client, self._address, function, items)
             try:
                 yield from campaign.answers()
@@ -100,7 +107,7 @@ class _Campaign(Generic[Item, Result]):
 
     def _submit(self, task: _Task[Item]) -> None:
         data = pickle.dumps(task.item)
-        future = self._client.submit(work, __version__, self._function, data, pure=False, priority=-task.number)
+        future = self._client.submit(work, self._function, data, pure=False, priority=-task.number)
         self._tasks[future] = task
         self._completed.add(future)
 
@@ -118,7 +125,24 @@ class _Campaign(Generic[Item, Result]):
         return Answer(task.number, LOST) if task.alone else None
 
 
-NEEDS = f"its scheduler and its workers need vcdebug {__version__} installed"
+def _check_versions(client: Client, address: str) -> None:
+    """Asks with functions that every Python has: without vcdebug no other could be called."""
+    asked = "vcdebug"
+    workers: dict[str, object] = client.run(version, asked, on_error="return")
+    found = [*workers.values(), _version_of_scheduler(client, asked)]
+    others = [one for one in found if one != __version__]
+    if others:
+        raise VcdebugError(f"{len(others)} of {len(found)} do not have vcdebug {__version__}", NEEDS, address)
+
+
+def _version_of_scheduler(client: Client, asked: str) -> object:
+    try:
+        return client.run_on_scheduler(version, asked)
+    except PackageNotFoundError:
+        return None
+
+
+NEEDS = f"install vcdebug {__version__} where the scheduler and where the workers run"
 
 
 def keep(function: bytes) -> bytes:
@@ -126,10 +150,8 @@ def keep(function: bytes) -> bytes:
     return function
 
 
-def work(version: str, function: bytes, item: bytes) -> bytes:
+def work(function: bytes, item: bytes) -> bytes:
     """One run on a worker: pickled item in, pickled result or Failure out; one at a time in a process."""
-    if version != __version__:
-        raise VcdebugError(f"it has vcdebug {__version__}, and was asked by {version}")
     with _TURN:
         return pickle.dumps(attempt(partial(_call, function, item)))
 
@@ -160,3 +182,15 @@ def _connected(address: str) -> Iterator[Client]:
         raise VcdebugError("no Dask scheduler answers", "an address looks like tcp://host:8786", address) from error
     with client:
         yield client
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask tells of lost connections and workers in its own way; here what it means is one line."""
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="distributed")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)

@@ -48,7 +48,7 @@ def plain(line: str) -> str:
 async def follow(desk: Desk, keys: tuple[str, ...]) -> None:
     for key in keys:
         if key.startswith(":"):
-            await desk.command(key[1:])
+            await desk.work(key[1:])
         else:
             await desk.press(key)
 

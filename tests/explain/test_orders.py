@@ -8,9 +8,9 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, ROOT, bundled
 from vcdebug.explain.equations import equation
-from vcdebug.explain.orders import Kind, Order, kind_of, order_at, order_of, rival
+from vcdebug.explain.orders import Kind, Order, heaps_around, kind_of, order_at, order_of, rival, siblings
 from vcdebug.framework import order
-from vcdebug.framework.record import PopEvent
+from vcdebug.framework.record import OpEvent, PopEvent
 from vcdebug.framework.session import Session
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
@@ -212,3 +212,25 @@ def test_the_equation_of_a_pop_lists_what_was_equal_before_the_difference() -> N
     assert found is not None
     assert ("priority", -1) == (found.deciding, found.verdict)
     assert [None, None, True] == [term.holds for term in found.terms]
+
+
+def popped(recording: Recording, seq: int) -> str:
+    event = recording.event(seq)
+    assert isinstance(event, PopEvent)
+    return event.name
+
+
+def test_jobs_of_different_queues_never_stand_in_one_order() -> None:
+    recording = bundled()
+    pops = [seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == "job"]
+    assert [["platform/feature-etl"], ["research/llm-finetune"]] == [
+        [popped(recording, other) for other in siblings(recording, seq)] for seq in pops[:2]
+    ]
+
+
+def test_a_queue_keeps_its_jobs_from_one_turn_to_the_next() -> None:
+    recording = replay(two_jobs(conf_of("gang priority predicates")))
+    seq = next(seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == "job")
+    assert ["default/two", "default/one"] == [popped(recording, other) for other in siblings(recording, seq)]
+    around = {kind: len(pops) for _, kind, pops in heaps_around(recording, recording.index.of_type(OpEvent)[-1])}
+    assert {"queue": 3, "job": 2, "task": 1} == around

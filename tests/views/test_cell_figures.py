@@ -13,8 +13,8 @@ from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.views import amounts
 from vcdebug.views.base import Table
-from vcdebug.views.detail import job_detail
 from vcdebug.views.equation import equation
+from vcdebug.views.job_page import job_page
 from vcdebug.views.jobs import jobs
 from vcdebug.views.moment import moment
 from vcdebug.views.nodes import node_detail, nodes
@@ -124,7 +124,7 @@ def test_a_statements_tasks_lead_to_their_status_and_node() -> None:
 
 
 def test_pages_lead_to_their_tasks_figures() -> None:
-    for table in (node_detail(bundled(), 110, "gpu-a100-01"), job_detail(bundled(), 110, "research/llm-finetune")):
+    for table in (node_detail(bundled(), 110, "gpu-a100-01"), job_page(bundled(), 110, "research/llm-finetune")):
         found = [figure for _, _, figure in cells(table) if figure is not None]
         assert found
         assert ["task"] == list(dict.fromkeys(figure.kind for figure in found))

@@ -23,7 +23,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import Table, plain
 from vcdebug.views.conf import conf
-from vcdebug.views.detail import job_detail, subject_detail
+from vcdebug.views.detail import subject_detail
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.evictions import evictions_table
@@ -53,7 +53,7 @@ def everything_open(recording: Recording, seq: Seq) -> Table:
 
 
 def first_job(recording: Recording, seq: Seq) -> Table:
-    return job_detail(recording, seq, next(iter(recording.session.jobs)))
+    return page(recording, seq, "job", next(iter(recording.session.jobs)))
 
 
 def first_node(recording: Recording, seq: Seq) -> Table:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
@@ -25,9 +25,10 @@ from vcdebug.explain.comparators import (
 )
 from vcdebug.explain.past import before, task_of
 from vcdebug.framework.combine import Tiers
-from vcdebug.framework.record import Level, PopEvent
+from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
+from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
 
 Kind = Literal["queue", "job", "task", "subjob", "victim"]
@@ -106,25 +107,62 @@ def _eviction(recording: Recording, seq: Seq) -> bool:
     return span is not None and span.level is Level.NODE and action is not None and action.name in EVICTING
 
 
-@lru_cache(maxsize=64)
-def pops_in(recording: Recording, index: int, kind: str) -> Sequence[Seq]:
-    """Pops of one kind directly in a span, by the span's index; -1 for what lies in none."""
-    span = recording.spans[index] if index >= 0 else None
-    pops = recording.index.of_type(PopEvent)
-    first, last = (span.first, span.last) if span is not None else (1, len(recording))
-    inside = pops[bisect_left(pops, first) : bisect_right(pops, last)]
-    return array("I", [seq for seq in inside if _is_pop(recording, seq, kind) and recording.tree.owner(seq) is span])
+Heap = tuple[int, str, str]
+"""Which queue of elements: the span in which it lives, the kind of its elements, whose they are."""
+KEPT = ("allocate", "backfill")
+"""Actions that keep a job's queue of tasks from one visit to the next."""
 
 
-def _is_pop(recording: Recording, seq: Seq, kind: str) -> bool:
-    event = recording.event(seq)
-    return isinstance(event, PopEvent) and event.kind == kind
+@lru_cache(maxsize=8)
+def _heaps(recording: Recording, index: int) -> Mapping[Heap, Seqs]:
+    """The pops of one action by the queue that they left."""
+    span, pops = recording.spans[index], recording.index.of_type(PopEvent)
+    found: dict[Heap, array[int]] = {}
+    for seq in pops[bisect_left(pops, span.first) : bisect_right(pops, span.last)]:
+        found.setdefault(heap_of(recording, seq), array("I")).append(seq)
+    return found
 
 
-def siblings(recording: Recording, seq: Seq) -> Sequence[Seq]:
-    """The pops of the same queue: those of the same kind directly in the same span."""
-    event, span = recording.event(seq), recording.tree.owner(seq)
-    return pops_in(recording, -1 if span is None else span.index, event.kind) if isinstance(event, PopEvent) else ()
+def heap_of(recording: Recording, seq: Seq) -> Heap:
+    """The queue that a pop left: jobs of one queue, over all of its turns; tasks of one job, or victims on one node."""
+    event, span = recording.event(seq), recording.tree.innermost(seq)
+    action, kind = recording.tree.around(seq, Level.ACTION), getattr(event, "kind", "")
+    if action is None or span is None:
+        return -1, kind, ""
+    if kind in ("queue", "job"):
+        queue = recording.tree.around(seq, Level.QUEUE) if kind == "job" else None
+        return action.index, kind, queue.name if queue is not None else ""
+    if action.name in KEPT and span.level is Level.JOB:
+        return action.index, kind, span.name
+    return span.index, kind, ""
+
+
+def siblings(recording: Recording, seq: Seq) -> Seqs:
+    """The pops of the same queue."""
+    action = recording.tree.around(seq, Level.ACTION)
+    return _heaps(recording, action.index).get(heap_of(recording, seq), ()) if action is not None else ()
+
+
+def heaps_around(recording: Recording, seq: Seq) -> Iterator[tuple[Span, str, Seqs]]:
+    """(span, kind, pops) of every queue of elements that is open around an event, the widest first."""
+    path = recording.tree.path(seq)[1:]
+    heaps = _heaps(recording, path[0].index) if path else {}
+    for span in path:
+        for heap in _keys(path[0].index, span):
+            if heap in heaps:
+                yield span, heap[1], heaps[heap]
+
+
+def _keys(action: int, span: Span) -> Iterator[Heap]:
+    """The queues of elements that belong to a span."""
+    if span.level is Level.ACTION:
+        yield action, "queue", ""
+    if span.level is Level.QUEUE:
+        yield action, "job", span.name
+    for kind in ("subjob", "task"):
+        yield span.index, kind, ""
+        if span.level is Level.JOB:
+            yield action, kind, span.name
 
 
 def rival(recording: Recording, seq: Seq) -> PopEvent | None:

@@ -6,10 +6,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.equations_orders import asked_by
-from vcdebug.explain.orders import Compared, Order, kind_of, order_at, pops_in, rival, siblings
+from vcdebug.explain.orders import Compared, Order, heaps_around, kind_of, order_at, rival, siblings
 from vcdebug.explain.victims import next_choice
 from vcdebug.framework.combine import Tiers
-from vcdebug.framework.record import Level, PopEvent, Span
+from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import number
@@ -38,13 +38,6 @@ _TIES = {
     "subjob": "match index, then smaller id",
     "victim": "queue, then reverse order of jobs, then reverse order of tasks",
 }
-_KINDS = {
-    Level.ACTION: ("queue", "task"),
-    Level.QUEUE: ("job",),
-    Level.JOB: ("subjob", "task"),
-    Level.TASK: ("task",),
-    Level.NODE: ("task",),
-}
 _SAME_DAY = len("2026-10-31T")
 
 
@@ -64,15 +57,11 @@ def orders(recording: Recording, seq: Seq) -> Table:
     """Every queue of elements that is open around an event: queues, jobs, tasks and victims, as they left it."""
     rows: list[Row] = []
     current = ""
-    for span in recording.tree.path(seq)[1:]:
-        for kind in _KINDS.get(span.level, ()):
-            pops = pops_in(recording, span.index, kind)
-            if not pops:
-                continue
-            rows.append(_section(span, kind, len(pops)))
-            here = bisect_right(pops, seq) - 1
-            rows += _pop_rows(recording, pops, pops[max(here, 0)])
-            current = f"event {pops[here]}" if here >= 0 else current
+    for span, kind, pops in heaps_around(recording, seq):
+        rows.append(_section(span, kind, len(pops)))
+        here = bisect_right(pops, seq) - 1
+        rows += _pop_rows(recording, pops, pops[max(here, 0)])
+        current = f"event {pops[here]}" if here >= 0 else current
     foot = () if rows else (line(muted("nothing leaves a queue here: orders are those inside an action")),)
     return Table("Order", COLUMNS, rows, foot=foot, current=current)
 

@@ -96,6 +96,10 @@ def test_edits_act_before_the_cycle_runs(tmp_path: Path) -> None:
     [
         ("dance", "no command 'dance'"),
         ("goto x", "no event number"),
+        ("goto 9999", "there is no event 9999; events are 1 to 166"),
+        ("goto +162", "there is no event 167; events are 1 to 166"),
+        ("goto -5", "there is no event 0; events are 1 to 166"),
+        ("goto 0", "there is no event 0; events are 1 to 166"),
         ("break victim if", "at character"),
         ("toggle 9", "no breakpoint 9"),
         ("filter x", "filter needs the screen"),

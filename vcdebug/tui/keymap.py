@@ -15,6 +15,8 @@ from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.copy import CopyScreen
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.keys import KEYS
+from vcdebug.tui.screens.leaving import LeavingScreen
+from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 
@@ -24,6 +26,8 @@ OVERLAYS: Final[tuple[tuple[str, type[Screen[Any]]], ...]] = (
     ("breakpoint dialog", BreakpointScreen),
     ("copy menu", CopyScreen),
     ("chooser", ChooserScreen),
+    ("a page that leads on", PageScreen),
+    ("leaving with edits", LeavingScreen),
 )
 """Screens that lie over the main one, or come before it."""
 

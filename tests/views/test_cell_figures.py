@@ -157,3 +157,11 @@ def test_the_room_on_a_node_leads_to_the_nodes_amounts() -> None:
     figure = table.figures(table.rows[0], heads.index("= idle"))
     assert figure is not None
     assert ("node", "idle", table.rows[0].key) == (figure.kind, figure.part, figure.dim)
+
+
+def test_other_tables_lead_to_the_status_of_their_tasks_and_the_phase_of_their_jobs() -> None:
+    recording = bundled()
+    cases = ((137, "task research/resnet-sweep-worker-0 status"), (166, "job research/llm-finetune phase"))
+    for seq, expected in cases:
+        table = moment(recording, seq)
+        assert expected == str(table.figures(table.rows[0], 0))

@@ -6,6 +6,7 @@ from vcdebug.explain.evictions import Eviction, evictions
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import HERE, SKIPPED, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.names import bare
 
 COLUMNS = (
@@ -35,7 +36,7 @@ def evictions_table(recording: Recording, seq: Seq) -> Table:
     done = [each for each in found if each.seq <= seq]
     current = keys[len(done) - 1] if done and done[-1].seq == seq else ""
     sought = keys[max(len(done) - 1, 0)] if found else ""
-    return Table("Evictions", COLUMNS, rows, (_summary(found),), current=current, sought=sought)
+    return Table("Evictions", COLUMNS, rows, (_summary(found),), current=current, sought=sought, figures=subject_figure)
 
 
 def _summary(found: tuple[Eviction, ...]) -> Line:

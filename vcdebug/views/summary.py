@@ -17,6 +17,7 @@ from vcdebug.model.names import Seq
 from vcdebug.trace.cut import cut_off
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.names import bare
 from vcdebug.views.outcome import outcome
 
@@ -54,13 +55,13 @@ def state(recording: Recording, seq: Seq, event: StateEvent) -> Table:
     )
     actions = line(muted("actions "), ", ".join(recording.conf.actions))
     head = (actions, *tiers) if event.when == "open" else ()
-    return Table(title, JOB_COLUMNS, rows, head=head)
+    return Table(title, JOB_COLUMNS, rows, head=head, figures=subject_figure)
 
 
 def close(recording: Recording, seq: Seq, event: CloseEvent) -> Table:
     """What the scheduler writes about each job; those that wait first."""
     rows = sorted(_close_rows(event), key=lambda row: row.cells[2].style != "bad")
-    return Table("Session closed: what is written about each job", JOB_COLUMNS, rows)
+    return Table("Session closed: what is written about each job", JOB_COLUMNS, rows, figures=subject_figure)
 
 
 def _close_rows(event: CloseEvent) -> Iterator[Row]:
@@ -112,4 +113,4 @@ def operations(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
             Piece(f"{event.what}: {count(len(event.ops), 'operation')}", style), muted(f"  {words.get(event.what, '')}")
         ),
     )
-    return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head)
+    return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head, figures=subject_figure)

@@ -60,7 +60,8 @@ def _job_close(job: JobInfo) -> JobClose:
         else:
             tasks[task.key] = made(TaskClose, (task.status, task.node_name, None, None, None))
     group = job.pod_group
-    return JobClose(group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
+    said = (group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
+    return made(JobClose, said)
 
 
 def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:

@@ -302,9 +302,10 @@ class Scope:
 
     def __enter__(self) -> None:
         record = self._record
-        if record.bound is not None and len(record.events) >= record.bound.next_look:
+        count = len(record.events)
+        if record.bound is not None and count >= record.bound.next_look:
             record.bound.look(record.events)
-        record.spans.begin(self._level, self._name, len(record.events) + 1)
+        record.spans.begin(self._level, self._name, count + 1)
 
     def __exit__(self, *_: object) -> None:
         record = self._record

@@ -285,8 +285,9 @@ class JobInfo(TaskSet):
     # Resources
 
     def get_min_resources(self) -> Resource:
-        """spec.minResources, or nothing."""
-        return self.pod_group.min_resources.clone() if self.pod_group.min_resources is not None else Resource()
+        """spec.minResources, or nothing; not to be changed."""
+        minimum = self.pod_group.min_resources
+        return Resource() if minimum is None else minimum
 
     def get_elastic_resources(self) -> Resource:
         """What is allocated beyond minResources."""

@@ -152,14 +152,11 @@ class Preempt(Action):
             return False
         trial = Statement(ssn)
         heap = victims_queue(ssn, victims, task)
-        preempted = Resource()
         fits = _fits(ssn, task, node)
         while heap and not fits:
-            victim = heap.pop()
-            trial.evict(victim, REASON)
-            preempted.add(victim.resreq)
+            trial.evict(heap.pop(), REASON)
             fits = _fits(ssn, task, node)
-        if not fits or trial.pipeline(task, node.name, eviction=not preempted.is_empty()) is not None:
+        if not fits or trial.pipeline(task, node.name, eviction=_frees_something(trial)) is not None:
             trial.discard()
             return False
         statement.merge(trial)
@@ -168,6 +165,13 @@ class Preempt(Action):
 
 def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
     return task_queue(ssn).extend(task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)
+
+
+def _frees_something(trial: Statement) -> bool:
+    preempted = Resource()
+    for operation in trial.operations:
+        preempted.add(operation.task.resreq)
+    return not preempted.is_empty()
 
 
 def _fits(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:

@@ -65,7 +65,7 @@ class Drf(Plugin):
         """
         if not candidates or preemptor.job not in self.shares:
             return [], PERMIT
-        wanted = self.totals.share(self.shares[preemptor.job].allocated.clone().add(preemptor.resreq))
+        wanted = self.totals.share_with(self.shares[preemptor.job].allocated, preemptor.resreq)
         left_over: dict[JobId, Resource] = {}
         victims = []
         for task in candidates:

@@ -38,6 +38,21 @@ class Totals:
                 name, value = dimension, share
         return name, value
 
+    def share_with(self, allocated: Resource, request: Resource) -> float:
+        """The largest share of both together."""
+        largest = 0.0
+        held, wanted = allocated.scalars or _NOTHING, request.scalars or _NOTHING
+        for dimension, total in self.dimensions:
+            if dimension == CPU:
+                share = (allocated.milli_cpu + request.milli_cpu) / total
+            elif dimension == MEMORY:
+                share = (allocated.memory + request.memory) / total
+            else:
+                share = (held.get(dimension, 0.0) + wanted.get(dimension, 0.0)) / total
+            if share > largest:
+                largest = share
+        return largest
+
     def share(self, allocated: Resource) -> float:
         """The largest share alone."""
         return self.dominant(allocated)[1]

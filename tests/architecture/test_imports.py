@@ -50,6 +50,17 @@ def test_help_loads_neither_the_screen_nor_the_engine() -> None:
     assert [] == loaded(modules_after(RUN_COMMAND, "--help"), ("textual", "kubernetes", "numpy"))
 
 
-@pytest.mark.parametrize("command", [["run", FIXTURE], ["explain", FIXTURE, JOB], ["inspect", FIXTURE]])
-def test_a_headless_command_loads_neither_the_screen_nor_the_client(command: list[str]) -> None:
-    assert [] == loaded(modules_after(RUN_COMMAND, *command), ("textual", "kubernetes"))
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", FIXTURE],
+        ["explain", FIXTURE, JOB],
+        ["explain", FIXTURE],
+        ["explain", "fixtures", "-j", "1"],
+        ["odds", FIXTURE, "-n", "2", "-j", "1"],
+        ["inspect", FIXTURE],
+    ],
+    ids=" ".join,
+)
+def test_a_headless_command_loads_neither_the_screen_nor_a_client(command: list[str]) -> None:
+    assert [] == loaded(modules_after(RUN_COMMAND, *command), ("textual", "kubernetes", "distributed", "aiohttp"))

@@ -143,42 +143,37 @@ class NoteLog(Column[Note]):
 class SpanLog(Column[Span]):
     """Spans in order of their beginning; to be read once the cycle is over, and then the same object each time."""
 
-    __slots__ = ("_firsts", "_lasts", "_levels", "_made", "_names", "_open", "_parents")
+    __slots__ = ("_made", "_open", "firsts", "lasts", "levels", "names", "parents")
 
     def __init__(self) -> None:
-        self._levels: list[Level] = []
-        self._names: list[str] = []
-        self._firsts = array("I")
-        self._lasts = array("I")
-        self._parents = array("i")
+        self.levels: list[Level] = []
+        self.names: list[str] = []
+        self.firsts = array("I")
+        self.lasts = array("I")
+        self.parents = array("i")
         self._open: list[int] = []
-        self._made: list[Span] = []
+        self._made: dict[int, Span] = {}
 
     def begin(self, level: Level, name: str, first: Seq) -> None:
         """Open a span inside the one that is open."""
         stack = self._open
-        self._levels.append(level)
-        self._names.append(name)
-        self._parents.append(stack[-1] if stack else -1)
-        stack.append(len(self._lasts))
-        self._firsts.append(first)
-        self._lasts.append(first - 1)
+        self.levels.append(level)
+        self.names.append(name)
+        self.parents.append(stack[-1] if stack else -1)
+        stack.append(len(self.lasts))
+        self.firsts.append(first)
+        self.lasts.append(first - 1)
 
     def end(self, last: Seq) -> None:
         """Close the span that was opened last."""
-        self._lasts[self._open.pop()] = last
+        self.lasts[self._open.pop()] = last
 
     def __len__(self) -> int:
-        return len(self._lasts)
-
-    def __iter__(self) -> Iterator[Span]:
-        return iter(self._all())
+        return len(self.lasts)
 
     def _make(self, index: int) -> Span:
-        return self._all()[index]
-
-    def _all(self) -> list[Span]:
-        if len(self._made) < len(self):
-            columns = zip(self._levels, self._names, self._firsts, self._parents, self._lasts, strict=True)
-            self._made = [Span(index, *cells) for index, cells in enumerate(columns)]
-        return self._made
+        span = self._made.get(index)
+        if span is None:
+            at = (self.levels[index], self.names[index], self.firsts[index], self.parents[index], self.lasts[index])
+            span = self._made[index] = Span(index, *at)
+        return span

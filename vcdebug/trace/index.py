@@ -11,7 +11,7 @@ from vcdebug.model.names import Seq
 from vcdebug.trace.mentions import JOB as JOB
 from vcdebug.trace.mentions import NODE as NODE
 from vcdebug.trace.mentions import PLUGIN as PLUGIN
-from vcdebug.trace.mentions import POINT, EventColumns, gather
+from vcdebug.trace.mentions import POINT, EventColumns, gather, of_hooks
 from vcdebug.trace.mentions import QUEUE as QUEUE
 from vcdebug.trace.mentions import TASK as TASK
 from vcdebug.trace.mentions import Owners as Owners
@@ -45,7 +45,8 @@ class Index:
 
     def spans_of(self, level: Level, name: str) -> Sequence[Span]:
         """The spans of one action, queue, job, task or node, in order."""
-        return self._spans.get((level, name), ())
+        spans = self._record.spans
+        return [spans[index] for index in self._spans.get((level, name), ())]
 
     def prepare(self) -> None:
         """Build everything now, so that nobody waits for it later."""
@@ -55,8 +56,11 @@ class Index:
 
     def _by_name(self, kind: str) -> Postings:
         if kind not in self._postings:
-            self._postings[kind] = self._mentions.get(kind, Mentions()).postings()
+            self._postings[kind] = self._mentions_of(kind).postings()
         return self._postings[kind]
+
+    def _mentions_of(self, kind: str) -> Mentions:
+        return of_hooks(self._columns, kind) if kind in (PLUGIN, POINT) else self._mentions.get(kind, Mentions())
 
     @cached_property
     def _columns(self) -> EventColumns:
@@ -71,10 +75,11 @@ class Index:
         return {kind: as_seqs(seqs) for kind, seqs in self._columns.seqs.items()}
 
     @cached_property
-    def _spans(self) -> Mapping[tuple[Level, str], list[Span]]:
-        found: dict[tuple[Level, str], list[Span]] = {}
-        for span in self._record.spans:
-            found.setdefault((span.level, span.name), []).append(span)
+    def _spans(self) -> Mapping[tuple[Level, str], list[int]]:
+        spans = self._record.spans
+        found: dict[tuple[Level, str], list[int]] = {}
+        for index, key in enumerate(zip(spans.levels, spans.names, strict=True)):
+            found.setdefault(key, []).append(index)
         return found
 
 

@@ -95,14 +95,20 @@ def gather(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
     return found
 
 
+def of_hooks(columns: EventColumns, kind: str) -> Mentions:
+    """The plugins or the points of all hook calls."""
+    found = Mentions()
+    for seqs, hooks in columns.of(HookEvent):
+        found.add(seqs, map(attrgetter(kind), hooks))
+    return found
+
+
 def _add_hooks(found: _Kinds, seqs: IntArray, hooks: Sequence[HookEvent]) -> None:
-    found[PLUGIN].add(seqs, map(attrgetter("plugin"), hooks))
-    points = list(map(attrgetter("point"), hooks))
-    found[POINT].add(seqs, points)
     subjects = list(map(attrgetter("subject"), hooks))
     lengths = np.fromiter(map(len, subjects), dtype=np.int64, count=len(subjects))
     _add_subjects(found, np.repeat(seqs, lengths), list(chain.from_iterable(subjects)))
-    victims = np.flatnonzero(np.fromiter(map(VICTIM_TASKS.upstream.__eq__, points), dtype=np.bool_, count=len(points)))
+    points = map(attrgetter("point"), hooks)
+    victims = np.flatnonzero(np.fromiter(map(VICTIM_TASKS.upstream.__eq__, points), dtype=np.bool_, count=len(hooks)))
     found[TASK].add_lists(seqs[victims], [hooks[place].result for place in victims.tolist()])
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from vcdebug.framework.columns import SpanLog
 from vcdebug.framework.record import Level, Span
-from vcdebug.model.names import IntArray, Seq
+from vcdebug.model.names import BoolArray, IntArray, Seq
 
 
 class SpanTree:
@@ -16,34 +18,31 @@ class SpanTree:
     def __init__(self, spans: Sequence[Span], events: int) -> None:
         self.spans = spans
         self.events = events
-        self.root = next((span for span in spans if span.level == Level.CYCLE), None)
-        self._innermost: IntArray = np.full(events + 2, -1, dtype=np.int64)
-        self._heads: dict[Seq, Span] = {}
-        self._children: dict[int, list[Span]] = {}
-        for span in spans:
-            if span.level == Level.CYCLE or span.last < span.first:
-                continue
-            self._innermost[span.first : span.last + 1] = span.index
-            self._heads.setdefault(span.first, span)
-            self._children.setdefault(self._parent_index(span), []).append(span)
-
-    def _parent_index(self, span: Span) -> int:
-        parent = span.parent
-        return -1 if parent < 0 or self.spans[parent].level == Level.CYCLE else parent
+        columns = _columns(spans)
+        cycles = np.flatnonzero(columns.levels == Level.CYCLE)
+        self.root = spans[int(cycles[0])] if len(cycles) else None
+        shown = (columns.levels != Level.CYCLE) & (columns.lasts >= columns.firsts)
+        self._parents = _below_cycle(columns)
+        self._innermost = _innermost(columns, self._parents, shown, events)
+        self._heads = np.full(events + 2, -1, dtype=np.int32)
+        backward = np.flatnonzero(shown)[::-1]
+        self._heads[columns.firsts[backward]] = backward
+        self._children = _Children(self._parents, np.flatnonzero(shown))
 
     def innermost(self, seq: Seq) -> Span | None:
         """The deepest span around an event; None directly below the cycle."""
-        index = int(self._innermost[seq])
-        return None if index < 0 else self.spans[index]
+        return self._span(int(self._innermost[seq]))
 
     def parent(self, span: Span) -> Span | None:
         """The span around a span; None directly below the cycle."""
-        index = self._parent_index(span)
+        return self._span(int(self._parents[span.index]))
+
+    def _span(self, index: int) -> Span | None:
         return None if index < 0 else self.spans[index]
 
     def children(self, span: Span | None) -> Sequence[Span]:
         """The spans directly inside one, or the topmost ones, in order; empty ones are left out."""
-        return self._children.get(-1 if span is None else span.index, ())
+        return [self.spans[index] for index in self._children.of(-1 if span is None else span.index)]
 
     def path(self, seq: Seq) -> tuple[Span, ...]:
         """All spans around an event, the cycle first."""
@@ -64,7 +63,7 @@ class SpanTree:
 
     def head(self, seq: Seq) -> Span | None:
         """The largest span below the cycle that begins with this event."""
-        return self._heads.get(seq)
+        return self._span(int(self._heads[seq]))
 
     def owner(self, seq: Seq) -> Span | None:
         """The span in which one stands at an event: at a head, the one around the span that begins there."""
@@ -84,3 +83,57 @@ class SpanTree:
         while span is not None and span is not owner:
             landing, span = span.first, self.parent(span)
         return landing
+
+
+class _Columns(NamedTuple):
+    levels: IntArray
+    firsts: IntArray
+    lasts: IntArray
+    parents: IntArray
+
+
+def _columns(spans: Sequence[Span]) -> _Columns:
+    """The figures of all spans, without making a span of them where they are kept in columns."""
+    if isinstance(spans, SpanLog):
+        parts = (spans.levels, spans.firsts, spans.lasts, spans.parents)
+        return _Columns(*(np.array(part, dtype=np.int64) for part in parts))
+    rows = [(span.level, span.first, span.last, span.parent) for span in spans]
+    return _Columns(*np.array(rows, dtype=np.int64).reshape(-1, len(_Columns._fields)).T)
+
+
+def _below_cycle(columns: _Columns) -> IntArray:
+    """The span around each; -1 directly below the cycle."""
+    parents = columns.parents.copy()
+    inside = np.flatnonzero(parents >= 0)
+    parents[inside[columns.levels[parents[inside]] == Level.CYCLE]] = -1
+    return parents
+
+
+def _innermost(columns: _Columns, parents: IntArray, shown: BoolArray, events: int) -> IntArray:
+    """The deepest span at each event: outer ones are painted first, and those of one depth never meet."""
+    painted: IntArray = np.full(events + 2, -1, dtype=np.int64)
+    depth = np.zeros(len(parents), dtype=np.int64)
+    above = parents.copy()
+    while (inside := above >= 0).any():
+        depth += inside
+        above = np.where(inside, parents[above], -1)
+    for level in range(int(depth.max(initial=0)) + 1):
+        chosen = np.flatnonzero(shown & (depth == level))
+        lengths = columns.lasts[chosen] - columns.firsts[chosen] + 1
+        starts = np.repeat(columns.firsts[chosen] - (np.cumsum(lengths) - lengths), lengths)  # exact: ints
+        painted[starts + np.arange(len(starts))] = np.repeat(chosen, lengths)
+    return painted
+
+
+class _Children:
+    """Spans by the span around them."""
+
+    def __init__(self, parents: IntArray, shown: IntArray) -> None:
+        order = np.argsort(parents[shown], kind="stable")
+        self._spans = shown[order]
+        self._starts = np.searchsorted(parents[self._spans], np.arange(-1, len(parents) + 1))
+
+    def of(self, index: int) -> list[int]:
+        """Spans directly inside one; -1 is the cycle."""
+        found: list[int] = self._spans[self._starts[index + 1] : self._starts[index + 2]].tolist()
+        return found

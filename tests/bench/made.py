@@ -62,6 +62,15 @@ def write(size: Size, folder: Path) -> Path:
 def objects(size: Size) -> Iterator[Manifest]:
     """All manifests; the same for the same size."""
     draw = random.Random(size.nodes)
+    yield from fixed(size)
+    pending = min(MOST_PENDING, size.pods // 4)
+    yield from _running(size, size.pods - pending, draw)
+    yield from waiting(pending - PREEMPTORS, draw)
+    yield from _preemptors(size)
+
+
+def fixed(size: Size) -> Iterator[Manifest]:
+    """Everything but pods and their groups."""
     yield _object("v1", "Namespace", "default", None)
     for name, value in (("low", 10), ("high", 1000)):
         yield {**_object("scheduling.k8s.io/v1", "PriorityClass", name, None), "value": value}
@@ -74,9 +83,6 @@ def objects(size: Size) -> Iterator[Manifest]:
         }
     for number in range(size.nodes):
         yield _node(number)
-    pending = min(MOST_PENDING, size.pods // 4)
-    yield from _running(size, size.pods - pending, draw)
-    yield from _pending(size, pending, draw)
 
 
 def _running(size: Size, pods: int, draw: random.Random) -> Iterator[Manifest]:
@@ -88,12 +94,16 @@ def _running(size: Size, pods: int, draw: random.Random) -> Iterator[Manifest]:
             yield _pod(f"run-{job}", member, cpu, memory, "low", f"node-{node:05}")
 
 
-def _pending(size: Size, pods: int, draw: random.Random) -> Iterator[Manifest]:
-    for job in range((pods - PREEMPTORS) // GANG):
+def waiting(pods: int, draw: random.Random) -> Iterator[Manifest]:
+    """Gangs that no node has taken yet."""
+    for job in range(pods // GANG):
         yield _group(f"new-{job}", draw.choice(QUEUES), "low", GANG, "Inqueue")
         cpu, memory = draw.choice((("500m", "1Gi"), ("1", "2Gi"), ("2", "8Gi"), ("250m", "512Mi")))
         for member in range(GANG):
             yield _pod(f"new-{job}", member, cpu, memory, "low")
+
+
+def _preemptors(size: Size) -> Iterator[Manifest]:
     for number in range(PREEMPTORS):
         yield _group(f"big-{number}", QUEUES[number % len(QUEUES)], "high", 1, "Inqueue")  # exact: ints
         zone = f"zone-{number % -(-size.nodes // NODES_PER_ZONE)}"  # exact: ints

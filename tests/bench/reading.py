@@ -1,0 +1,152 @@
+"""Reading back a recording of a million events: first jumps, every later one, states, breakpoints, tables.
+
+python -m tests.bench.reading [--events N] [--json FILE]
+
+A *first* figure is what the first such key costs in a recording of which nothing has been looked at; the screen
+builds all of it before the first key. Seconds are processor seconds.
+"""
+
+import argparse
+import gc
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from tests.bench import made
+from vcdebug.debugger.cursor import Selection
+from vcdebug.debugger.debugger import Debugger
+from vcdebug.debugger.driver import Driver
+from vcdebug.framework.record import Level
+from vcdebug.snapshot.load import snapshot_from_objects
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+from vcdebug.views.moment import moment as moment_view
+from vcdebug.views.path import marks
+
+EVENTS = 1_000_000
+EVENTS_PER_POD = 11
+"""A pod that is placed at the first try."""
+NODES = 100
+LOOKS = 200
+clock = time.process_time
+BREAKPOINTS = ('vote if plugin == "gang"', "statement commit", 'predicate if job == "{job}"')
+
+
+def cluster(events: int) -> Snapshot:
+    """As many pending pods as it takes, and nodes with room for all of them."""
+    pods = events // EVENTS_PER_POD // made.GANG * made.GANG + made.GANG  # exact: ints
+    room = {"cpu": "2000", "memory": "8Ti", "pods": "4000", "ephemeral-storage": "100Gi"}
+    objects = [*made.fixed(made.Size(NODES, pods))]
+    for manifest in objects:
+        if manifest["kind"] == "Node":
+            manifest["status"].update(capacity=room, allocatable=room)
+    objects.extend(made.waiting(pods, random.Random(NODES)))
+    conf = made.CONF.replace("preempt, ", "")
+    return snapshot_from_objects(objects, conf=conf, name=f"made-{events}", now="2026-11-01T00:00:00Z")
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """What one call takes."""
+    started = clock()
+    work()
+    return clock() - started
+
+
+def p95(work: Callable[[], object], before: Callable[[], object] = lambda: None) -> float:
+    """The time that nineteen of twenty calls keep within."""
+    found = []
+    for _ in range(LOOKS):
+        before()
+        found.append(seconds(work))
+    return sorted(found)[LOOKS * 95 // 100]  # exact: ints
+
+
+def unread(recording: Recording) -> Recording:
+    """The same cycle, of which nothing has been looked at."""
+    return Recording(recording.snapshot, recording.conf, recording.session, recording.seconds)
+
+
+def firsts(recording: Recording) -> Iterator[tuple[str, float]]:
+    """The first key of each sort, each in a recording that nobody has read."""
+    jobs, tasks = list(recording.session.jobs), [span.name for span in recording.spans if span.level is Level.TASK]
+    subjects = (("job", jobs[-1]), ("task", tasks[-1]), ("node", recording.node_names[-1]), ("plugin", "gang"))
+    for kind, name in subjects:
+        debugger = Debugger(unread(recording))
+        selection = Selection(kind, name)  # type: ignore[arg-type]
+        yield f"first jump about a {kind}", seconds(lambda d=debugger, s=selection: look(d, lambda: d.next_about(s)))
+    fresh = unread(recording)
+    yield "first state", seconds(lambda: fresh.timeline.state_at(len(fresh)).job(jobs[-1]))
+    fresh = unread(recording)
+    yield "first marks", seconds(lambda: marks(fresh))
+    fresh = unread(recording)
+    yield "all of the index", seconds(lambda: (fresh.index.prepare(), fresh.tree, fresh.timeline.opening_tasks))
+
+
+def look(debugger: Debugger, move: Callable[[], object]) -> None:
+    """A movement, and what every screen asks then."""
+    move()
+    debugger.moment()
+
+
+def later(recording: Recording) -> Iterator[tuple[str, float]]:
+    """Every key after that: 95 of 100 take at most so long."""
+    debugger, draw, total = Debugger(recording), random.Random(1), len(recording)
+    jobs, nodes = list(recording.session.jobs), list(recording.node_names)
+
+    def anywhere() -> None:
+        debugger.goto(draw.randint(1, total))
+
+    yield "jump", p95(lambda: (anywhere(), debugger.moment(), debugger.state().job(draw.choice(jobs))))
+    yield "step back", p95(lambda: look(debugger, lambda: debugger.into(back=True)), anywhere)
+    yield "step over", p95(lambda: look(debugger, lambda: debugger.over()), anywhere)
+    yield "next about a job", p95(lambda: debugger.next_about(Selection("job", draw.choice(jobs))), anywhere)
+    last_change = recording.timeline.last_change
+    yield "last change of a node", p95(lambda: last_change("node", draw.choice(nodes), debugger.seq), anywhere)
+    yield "state: a node and its tasks", p95(lambda: tasks_on(debugger, draw.choice(nodes)), anywhere)
+    yield "view of the moment", p95(lambda: moment_view(recording, debugger.seq), anywhere)
+
+
+def tasks_on(debugger: Debugger, node: str) -> None:
+    """What the page of a node asks."""
+    state = debugger.state()
+    _ = state.nodes[node], state.tasks_on(node)
+
+
+def breakpoints(recording: Recording) -> Iterator[tuple[str, float]]:
+    """Setting one looks for all its hits; going to the next one does not."""
+    job = list(recording.session.jobs)[-1]
+    for words in BREAKPOINTS:
+        line, driver, draw = words.replace("{job}", job), Driver(recording), random.Random(2)
+        yield f"set: {words}", seconds(lambda d=driver, w=line: d.add_breakpoint(w))
+        yield (
+            "  next stop",
+            p95(
+                lambda d=driver: d.step("continue", back=False),
+                lambda d=driver, r=draw: d.goto(r.randint(1, len(recording))),
+            ),
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=EVENTS)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    arguments = parser.parse_args()
+    recording = replay(cluster(arguments.events), clock=clock)
+    gc.collect()
+    gc.freeze()
+    sizes = (("events", len(recording)), ("cycle", recording.seconds["cycle"]))
+    found: dict[str, float] = {}
+    for name, value in chain(sizes, firsts(recording), later(recording), breakpoints(recording)):
+        print(f"{name:<40}{value:>12,}" if isinstance(value, int) else f"{name:<40}{value:>12.4f} s", flush=True)
+        found[name] = value
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

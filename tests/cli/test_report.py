@@ -16,7 +16,7 @@ from vcdebug.cli.reports.report_markdown import escaped, fenced
 from vcdebug.debugger.bookmark import BookmarkList
 from vcdebug.errors import VcdebugError
 from vcdebug.trace.replay import replay
-from vcdebug.views.report import Subject, report
+from vcdebug.views.report import Subject
 
 BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
 EVIL = '<script>alert("1")</script> & `code` | *bold* [link](http://x) @someone #12 <img src=x onerror=y>'
@@ -29,7 +29,7 @@ def document(form: str, *notes: tuple[int, str], case: str = BLOCKED, jobs: tupl
     for seq, note in notes:
         marks.set(seq, note)
     recording = bundled(case) if case == BLOCKED or not case[-1].isdigit() else golden(case)
-    return text_of(report(Subject(recording, "1.2.3", (f"vcdebug open {case}",), tuple(marks), jobs)), form)
+    return text_of(Subject(recording, "1.2.3", (f"vcdebug open {case}",), tuple(marks), jobs), form)
 
 
 class Page(HTMLParser):
@@ -131,10 +131,10 @@ def test_names_of_objects_are_escaped_too() -> None:
     objects.name, objects.description = 'cut & <b>"paste"</b>', "a | b <i>"
     recording = replay(objects)
     subject = Subject(recording, "1", (), (), ())
-    page = Page(text_of(report(subject), "html"))
+    page = Page(text_of(subject, "html"))
     assert [] == page.named("i") + page.named("b") + page.named("x")
     assert 'Scheduling cycle of cut & <b>"paste"</b>' in "".join(page.text)
-    lines = text_of(report(subject), "md").splitlines()
+    lines = text_of(subject, "md").splitlines()
     tables = [line for line in lines if line.startswith("|")]
     heads = [index for index, line in enumerate(lines) if re.fullmatch(r"\|( -+:? \|)+", line)]
     assert heads

@@ -50,7 +50,7 @@ class Report(Command):
         bookmarks = _bookmarks(args, output)
         subject = _subject(args, bookmarks)
         if args.output == STDOUT:
-            output.text(report.text_of(report.report(subject), report.MARKDOWN).rstrip("\n"))
+            output.text(report.text_of(subject, report.MARKDOWN).rstrip("\n"))
         else:
             output.narrate(report.write_report(subject, args.output, force=args.force))
         return Outcome.DONE

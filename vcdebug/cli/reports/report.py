@@ -14,7 +14,7 @@ from vcdebug.debugger.recordings import BRANCH
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.bundled import find
 from vcdebug.trace.recording import Recording
-from vcdebug.views.report import Report, Subject, report
+from vcdebug.views.report import Subject, report
 
 MARKDOWN, HTML = "md", "html"
 FORMS: Final = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML}
@@ -34,9 +34,9 @@ def form_of(file: str) -> str:
     return FORMS[suffix]
 
 
-def text_of(written: Report, form: str) -> str:
-    """The document."""
-    return WRITERS[form](written)
+def text_of(subject: Subject, form: str) -> str:
+    """The document in one of the forms."""
+    return WRITERS[form](report(subject))
 
 
 def check_target(file: str, *, force: bool) -> Path:
@@ -53,7 +53,7 @@ def check_target(file: str, *, force: bool) -> Path:
 def write_report(subject: Subject, file: str, *, force: bool = False) -> str:
     """Write it in one go; answers with what was written."""
     path = check_target(file, force=force)
-    text = text_of(report(subject), form_of(file))
+    text = text_of(subject, form_of(file))
     beside = path.with_name(f".{path.name}.part")
     try:
         beside.write_text(text, encoding="utf-8", newline="\n")

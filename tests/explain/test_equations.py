@@ -60,6 +60,9 @@ def test_the_copied_cases_ask_for_nearly_every_equation() -> None:
         ("pdb", "Preemptable"),
         ("pdb", "Reclaimable"),
         ("resourcequota", "JobEnqueueable"),
+        ("capacity", "SimulateAllocatable"),
+        ("tdm", "JobPipelined"),
+        ("tdm", "JobStarving"),
         ("tdm", "Preemptable"),
     }
     assert elsewhere >= {*HOOK_EQUATIONS} - {*asked}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, queue
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.explain.test_equations import the, wrong
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
@@ -87,3 +87,25 @@ def test_the_guarantee_that_would_break_is_named() -> None:
     assert "queue b would fall below its guarantee of cpu" == lines["default/held-0"].note
     assert ("b", "cpu", 4000.0, 4000.0, 4000.0) == lines["default/held-0"].figures
     assert lines["default/more-0"].holds
+
+
+def test_a_dry_run_takes_victims_off_the_queue_and_its_ancestors() -> None:
+    conf = conf_of("gang priority", "capacity predicates", actions="preempt") + (
+        "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"
+    )
+    recording = replay(
+        cluster(
+            node("n1", cpu="4"),
+            [priority_class("high", 100), priority_class("low", 1)],
+            queue("q", capability={"cpu": "4"}),
+            [
+                pod_group("low", queue="q", priority_class="low", phase="Running", min_member=0),
+                *pods("low", 4, on="n1"),
+            ],
+            [pod_group("high", queue="q", priority_class="high", min_member=1), *pods("high", 1, cpu="2")],
+            conf=conf,
+        )
+    )
+    assert [] == list(wrong(recording))
+    answers = [the(recording, "SimulateAllocatable", "capacity", number) for number in range(2)]
+    assert [(False, 3000.0), (True, 2000.0)] == [(one.verdict, one.terms[0].figures[0]) for one in answers]

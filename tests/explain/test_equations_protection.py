@@ -5,6 +5,8 @@ from typing import Any
 from tests.builders import cluster, conf_of, metadata, node, pod_group, pods, priority_class
 from tests.explain.test_equations import the, wrong
 from vcdebug.explain.equation import Equation
+from vcdebug.explain.equations import equation
+from vcdebug.framework.record import HookEvent
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -118,3 +120,19 @@ def test_sla_says_how_long_is_left() -> None:
     assert [] == list(wrong(recording))
     found = the(recording, "JobEnqueueable", "sla")
     assert (0, ("12h", "13h", "1h")) == (found.verdict, found.terms[0].figures)
+
+
+def test_tdm_counts_tasks_for_pipelined_and_names_what_keeps_a_job_from_starving() -> None:
+    recording = preemption("tdm")
+    complete = the(recording, "JobPipelined", "tdm")
+    assert "ready + waiting + best-effort pending ≥ min available" == complete.formula
+    asked = {
+        str(dict(event.subject)["job"]): equation(recording, seq)
+        for seq in recording.index.at_point("JobStarving")
+        if isinstance(event := recording.event(seq), HookEvent) and event.plugin == "tdm"
+    }
+    low, high = asked["default/low"], asked["default/high"]
+    assert low is not None
+    assert high is not None
+    assert (False, "pending") == (low.verdict, low.deciding)
+    assert (True, [1]) == (high.verdict, [term.figures[0] for term in high.terms if term.name == "pending"])

@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
-from vcdebug.explain.equations_queues import NOT_ASKED, PODS_IGNORED, at_most, requested
+from vcdebug.explain.equations_queues import (
+    NOT_ASKED,
+    PODS_IGNORED,
+    at_most,
+    exchanged,
+    last_pre_predicate,
+    requested,
+)
 from vcdebug.explain.past import before, task_of
 from vcdebug.explain.queues import CAPACITY
 from vcdebug.explain.reservations import reserved_beside
@@ -72,6 +79,39 @@ def allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     columns = ("allocated", *kept, "request", "sum", "limit")
     found = tuple(terms)
     return Equation(title, WITHIN, columns, "dimension", found, all_hold(found), first_failing(found))
+
+
+def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """As Allocatable, with the dry run's victims taken off the queue and its ancestors; its state does not matter."""
+    queue, task = event.subject[0][1], task_of(recording, event.subject[1][1])
+    title = f"capacity: might queue {queue} take {task.key}?"
+    start = last_pre_predicate(recording, seq, CAPACITY, task.key)
+    reason = barred(recording, queue)
+    if start is None or reason in (SPOILT, NO_LEAF):
+        note = reason if start is not None else "PrePredicate has not run: there is nothing to simulate on"
+        return Equation(title, WITHIN, (), "dimension", (), False, None, note)
+    state = before(recording, start)
+    terms: list[Term] = []
+    for name in upward(recording, queue):
+        held, beside = _held(recording, seq, state, name), reserved_beside(recording, seq, name, task)
+        parts = (held, *((beside,) if beside is not None else ()), task.resreq)
+        terms += _level(state, name, parts, counted(recording.session, name, task.resreq))
+    if all_hold(tuple(terms)) and event.result is False and plugin_of(recording).limits.demand(task) is not None:
+        terms.append(Term(DEVICES, (None,) * len(terms[0].figures), False, DEVICES_NOTE))
+    kept = ("reserved",) if plugin_of(recording).limits.reservations is not None else ()
+    columns, found = ("allocated", *kept, "request", "sum", "limit"), tuple(terms)
+    note = f"as the queues stood at event {start}, changed by the dry run on this node"
+    return Equation(title, WITHIN, columns, "dimension", found, all_hold(found), first_failing(found), note)
+
+
+def _held(recording: Recording, seq: Seq, state: ClusterState, queue: QueueName) -> Resource:
+    """What a queue or an ancestor holds after the dry run's additions and removals."""
+    held = state.amount(CAPACITY, queue, "allocated").clone()
+    for other, added in exchanged(recording, seq, CAPACITY):
+        own = recording.owners.queues.get(other.job)
+        if own is not None and queue in upward(recording, own):
+            held = held.add(other.resreq) if added else held.sub(other.resreq)
+    return held
 
 
 def _level(state: ClusterState, queue: QueueName, parts: tuple[Resource, ...], judged: Resource) -> Iterator[Term]:
@@ -178,6 +218,7 @@ def _claims(state: ClusterState, queue: QueueName, request: Resource) -> Iterato
 
 EQUATIONS: Final[Mapping[tuple[str, str], Callable[[Recording, Seq, HookEvent], Equation]]] = {
     (CAPACITY, "Allocatable"): allocatable,
+    (CAPACITY, "SimulateAllocatable"): simulate_allocatable,
     (CAPACITY, "JobEnqueueable"): job_enqueueable,
     (CAPACITY, "Preemptive"): preemptive,
 }

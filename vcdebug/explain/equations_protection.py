@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from vcdebug.explain.equation import Equation, Term
+from vcdebug.explain.equation import Equation, Term, first_failing
 from vcdebug.explain.past import before, job_at, job_of, task_of
+from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import HOUR, MINUTE, SECOND, nanoseconds
 from vcdebug.kube.listers import metadata_of
@@ -139,6 +140,30 @@ def _divided(recording: Recording, seq: Seq, key: TaskKey, taken: dict[JobId, li
     return Term(key, figures, chosen, "" if chosen else f"the budget of {job.name} lets {most} go: {_stated(job)}")
 
 
+def pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """tdm: are enough tasks placed or promised a place? Minimums of roles do not count."""
+    job = job_at(recording, event.subject[0][1], seq)
+    have = job.waiting_task_num() + job.ready_task_num() + job.pending_best_effort_task_num()
+    term = Term("tasks", (have, job.min_available), job.is_pipelined())
+    verdict = PERMIT if job.is_pipelined() else REJECT
+    title, formula = f"tdm: would {job.uid} be complete?", "ready + waiting + best-effort pending ≥ min available"
+    return Equation(title, formula, ("have", "min"), "check", (term,), verdict, "tasks")
+
+
+def starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """tdm: only a job that is not itself preemptable starves, and only with pending tasks."""
+    job = job_at(recording, event.subject[0][1], seq)
+    pending = job.count(TaskStatus.PENDING)
+    terms = (
+        Term("not preemptable", (not job.preemptable,), not job.preemptable),
+        Term("pending", (pending,), pending > 0),
+    )
+    verdict = not job.preemptable and job.has_pending_tasks()
+    deciding = first_failing(terms) or "pending"
+    formula = "not preemptable, and some task is pending"
+    return Equation(f"tdm: is {job.uid} starving?", formula, ("",), "check", terms, verdict, deciding)
+
+
 def _stated(job: JobInfo) -> str:
     """Where the number comes from."""
     annotations, running, total = job.pod_group.annotations, job.count(TaskStatus.RUNNING), len(job.tasks)
@@ -169,4 +194,6 @@ EQUATIONS: Final[Mapping[tuple[str, str], Callable[[Recording, Seq, HookEvent], 
     (PDB, "Preemptable"): budgets,
     (PDB, "Reclaimable"): budgets,
     (TDM, "Preemptable"): time_division,
+    (TDM, "JobPipelined"): pipelined,
+    (TDM, "JobStarving"): starving,
 }

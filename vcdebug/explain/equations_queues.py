@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -14,6 +14,7 @@ from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, PODS, Resource
+from vcdebug.model.task import TaskInfo
 from vcdebug.trace.index import TASK
 from vcdebug.trace.index import before as before_seq
 from vcdebug.trace.recording import Recording
@@ -57,7 +58,7 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Eq
     queue, task = event.subject[0][1], event.subject[1][1]
     request = task_of(recording, task).resreq
     title = f"proportion: might queue {queue} take {task}?"
-    start = _last_pre_predicate(recording, seq, task)
+    start = last_pre_predicate(recording, seq, PROPORTION, task)
     if start is None:
         note = "PrePredicate has not run for the task, so that there is nothing to simulate on"
         return Equation(title, WITHIN, WITHIN_COLUMNS, "dimension", (), False, None, note)
@@ -67,13 +68,13 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Eq
     return _within(title, held, request, deserved, note)
 
 
-def _last_pre_predicate(recording: Recording, seq: Seq, task: TaskKey) -> Seq | None:
-    """The event after which the task's simulations start."""
+def last_pre_predicate(recording: Recording, seq: Seq, plugin: str, task: TaskKey) -> Seq | None:
+    """The event after which a plugin's simulations for the task start."""
     about = recording.index.about(TASK, task)
     earlier = before_seq(about, seq)
     while earlier is not None:
         event = recording.event(earlier)
-        if isinstance(event, HookEvent) and (event.plugin, event.point) == (PROPORTION, "PrePredicate"):
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (plugin, "PrePredicate"):
             return earlier
         earlier = before_seq(about, earlier)
     return None
@@ -82,16 +83,21 @@ def _last_pre_predicate(recording: Recording, seq: Seq, task: TaskKey) -> Seq | 
 def _simulated(recording: Recording, seq: Seq, queue: QueueName, allocated: Resource) -> Resource:
     """What the queue holds after the dry run's additions and removals on the node."""
     held = allocated.clone()
+    for other, added in exchanged(recording, seq, PROPORTION):
+        if recording.owners.queues.get(other.job) == queue:
+            held = held.add(other.resreq) if added else held.sub(other.resreq)
+    return held
+
+
+def exchanged(recording: Recording, seq: Seq, plugin: str) -> Iterator[tuple[TaskInfo, bool]]:
+    """(task, whether it came) of the dry run on the node so far, as a plugin was told."""
     span = recording.tree.around(seq, Level.NODE)
     for number in range(seq if span is None else span.first, seq):
         event = recording.event(number)
-        if not isinstance(event, HookEvent) or event.plugin != PROPORTION or event.result is not None:
+        if not isinstance(event, HookEvent) or event.plugin != plugin or event.result is not None:
             continue
         if event.point in ("SimulateAddTask", "SimulateRemoveTask"):
-            other = task_of(recording, dict(event.subject)["other"])
-            if recording.owners.queues.get(other.job) == queue:
-                held = held.add(other.resreq) if event.point == "SimulateAddTask" else held.sub(other.resreq)
-    return held
+            yield task_of(recording, dict(event.subject)["other"]), event.point == "SimulateAddTask"
 
 
 def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

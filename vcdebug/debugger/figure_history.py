@@ -14,7 +14,7 @@ from vcdebug.debugger.figures import COUNTS, JOB, NODE, PLUGIN, TASK, Figure
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
-from vcdebug.trace import timeline
+from vcdebug.trace import writings
 from vcdebug.trace.history import JobCounts
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
@@ -70,14 +70,14 @@ def _values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Any]]:
 def _written(recording: Recording, figure: Figure) -> Seqs:
     written = recording.timeline.written
     if figure.kind == NODE:
-        return written(timeline.NODE, figure.name) if figure.part != "allocatable" else ()
+        return written(writings.NODE, figure.name) if figure.part != "allocatable" else ()
     if figure.kind == TASK:
-        return written(timeline.TASK, figure.name) if figure.part in ("status", "node") else ()
+        return written(writings.TASK, figure.name) if figure.part in ("status", "node") else ()
     if figure.kind == PLUGIN:
-        return written(timeline.BOOK, (figure.name, "", figure.part))
+        return written(writings.BOOK, (figure.name, "", figure.part))
     if figure.plugin:
-        return written(timeline.BOOK, (figure.plugin, figure.name, figure.part))
-    return written(timeline.PHASE, figure.name) if figure.part == "phase" else ()
+        return written(writings.BOOK, (figure.plugin, figure.name, figure.part))
+    return written(writings.PHASE, figure.name) if figure.part == "phase" else ()
 
 
 def _is_count(figure: Figure) -> bool:
@@ -109,7 +109,7 @@ def _moves(recording: Recording, job: JobId) -> list[tuple[Seq, TaskStatus, Task
 def _moves_of(recording: Recording, key: TaskKey) -> Iterator[tuple[Seq, TaskStatus, TaskStatus]]:
     line = recording.timeline
     before = line.opening_tasks[key].status
-    for seq in dict.fromkeys(line.written(timeline.TASK, key)):
+    for seq in dict.fromkeys(line.written(writings.TASK, key)):
         now = line.state_at(seq).tasks[key].status
         if now is not before:
             yield seq, before, now

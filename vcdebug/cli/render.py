@@ -95,7 +95,10 @@ def _wrapped(row: str, grid: Grid, width: int) -> list[str]:
     if len(row) <= width:
         return [row]
     if width - start >= MIN_PROSE:
-        cell = wrap(row[start:], width - start)
+        cell = wrap(row[start:], width - start, break_on_hyphens=False)
         return [row[:start] + cell[0], *(" " * start + line for line in cell[1:])]
     below = " " * (grid.indent + 2 * len(GAP))
-    return [row[:start].rstrip(), *(below + line for line in wrap(row[start:], max(MIN_PROSE, width - len(below))))]
+    return [
+        row[:start].rstrip(),
+        *(below + line for line in wrap(row[start:], max(MIN_PROSE, width - len(below)), break_on_hyphens=False)),
+    ]

@@ -12,14 +12,7 @@ from vcdebug.views.path import path_words
 
 JOB_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
 MAPS = "the order in which maps are visited"
-PARTING_HEADS = (
-    "event#",
-    "what is done there without a draw",
-    "draws#",
-    "other outcome#",
-    "tie#",
-    "what is drawn before it",
-)
+PARTING_HEADS = ("event#", "draws#", "other outcome#", "tie#", "what is done undrawn; what is drawn before")
 
 
 def blocks(odds: Odds, base: Recording, wanted: int) -> Iterator[Block]:
@@ -39,7 +32,7 @@ def blocks(odds: Odds, base: Recording, wanted: int) -> Iterator[Block]:
     if odds.partings:
         yield Line("")
         yield Line("where draws part from the cycle without draws", "title")
-        yield Grid(PARTING_HEADS, tuple(_parting_row(one, base) for one in odds.partings), 2)
+        yield Grid(PARTING_HEADS, tuple(_parting_row(one, base) for one in odds.partings), 2, prose=True)
         yield from _first(odds.first_that_matters, base)
 
 
@@ -61,7 +54,8 @@ def _job_rows(odds: Odds) -> Iterator[tuple[str, ...]]:
 
 def _parting_row(one: PartingCount, base: Recording) -> tuple[str, ...]:
     tie = _words(base, one.tie) if one.tie is not None else MAPS
-    return str(one.seq), _words(base, one.seq), str(one.draws), str(one.changed), str(one.tie or "-"), tie
+    numbers = (one.seq, one.draws, one.changed)
+    return *map(str, numbers), str(one.tie or "-"), f"{_words(base, one.seq)}; drawn before it: {tie}"
 
 
 def _words(recording: Recording, seq: int) -> str:

@@ -1,5 +1,6 @@
 """What an answer speaks of: the pods, the dimension and the limit that decided, in amounts that people use."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,13 +19,14 @@ from tests.explain.situations import (
     running,
     wanted,
 )
-from tests.recorded import bundled
+from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending import explain
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_apply import apply_edits
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 GPU = "nvidia.com/gpu"
@@ -136,9 +138,7 @@ def test_the_minimum_that_is_advised_places_the_job(name: str, job: str) -> None
     advice = next(line for line in explain(recording, job).advice if line.startswith("lower minMember of "))
     words = advice.replace(",", "").split()
     other, least = words[3], words[words.index("to") + 1]
-    edit = parse_edit(f"PodGroup/{other}:spec.minMember={least}")
-    edited = apply_edits(recording.snapshot, [edit], recording.conf.text)
-    assert "places" == explain(replay(edited), job).cause
+    assert "places" == explain(edited(recording, f"PodGroup/{other}:spec.minMember={least}"), job).cause
 
 
 def test_a_gang_that_would_have_to_go_whole_is_not_told_to_lower_its_minimum() -> None:
@@ -207,3 +207,18 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
     assert "ResourceQuota team-quota allows 10 cpu, 7.5 are used, and minResources of 4 more" in found.sentence
     assert "exceeds that by 1.5 (memory by 4Gi)." in found.sentence
     assert (1.5, "cores") == tuple(found.numbers["short.cpu"])
+
+
+def edited(recording: Recording, text: str) -> Recording:
+    """The cycle once more with one edit."""
+    return replay(apply_edits(recording.snapshot, [parse_edit(text)], recording.conf.text))
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_minimum_that_a_discarded_gang_is_advised_to_take_places_it(name: str) -> None:
+    recording = golden(name)
+    for job in recording.session.jobs:
+        found = explain(recording, job)
+        advised = [re.search(r"or lower minMember to (\d+)$", line) for line in found.dominant.advice]
+        for least in (match[1] for match in advised if match is not None and found.cause == "gang-discard"):
+            assert explain(edited(recording, f"PodGroup/{job}:spec.minMember={least}"), job).scheduled, job

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
 from vcdebug.explain.visits import TaskTry
@@ -43,4 +44,4 @@ def _finding(case: Case, attempt: TaskTry, reason: str) -> Finding:
         f"clear status.nominatedNodeName of {task.name}, so that preempt considers it",
         "or see why allocate does not place it there",
     )
-    return Finding(NOT_ELIGIBLE, sentence, {}, evidence, advice)
+    return Finding(NOT_ELIGIBLE, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)

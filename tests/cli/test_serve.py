@@ -41,7 +41,7 @@ async def served(tmp_path: Path) -> AsyncIterator[str]:
     assert process.stderr is not None
     async with asyncio.timeout(PATIENCE_SECONDS):
         line = (await process.stderr.readline()).decode()
-        found = re.fullmatch(rf"vcdebug: vcdebug {NAME} is at (http://127\.0\.0\.1:\d+) \(Ctrl-C ends it\)\n", line)
+        found = re.fullmatch(r"vcdebug: open (http://127\.0\.0\.1:\d+) in a browser; Ctrl-C ends it\n", line)
         assert found is not None, line
         yield found[1]
         process.send_signal(signal.SIGINT)

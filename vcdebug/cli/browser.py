@@ -96,7 +96,7 @@ class BrowserServer(Server):
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        self._output.narrate(f"{self.title} is at {url_of(self._bound)}  (Ctrl-C ends it)")
+        self._output.narrate(f"open {url_of(self._bound)} in a browser; Ctrl-C ends it")
 
     async def on_shutdown(self, app: web.Application) -> None:
         for window in list(self._windows):

@@ -222,3 +222,18 @@ def test_the_minimum_that_a_discarded_gang_is_advised_to_take_places_it(name: st
         advised = [re.search(r"or lower minMember to (\d+)$", line) for line in found.dominant.advice]
         for least in (match[1] for match in advised if match is not None and found.cause == "gang-discard"):
             assert explain(edited(recording, f"PodGroup/{job}:spec.minMember={least}"), job).scheduled, job
+
+
+def test_a_device_quota_is_told_in_the_words_that_the_plugin_writes() -> None:
+    claim = {
+        "kind": "ResourceClaim",
+        "metadata": {"name": "gpus", "namespace": "default", "uid": "uid-gpus"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": 3}}]}},
+    }
+    group, *members = wanted(phase="Pending", min_resources={"cpu": "1"}, resourceClaims=[])
+    for member in members:
+        member["spec"]["resourceClaims"] = [{"name": "c", "resourceClaimName": "gpus"}]
+    limited = [queue("default", capability={"deviceclass/gpu": "2"})]
+    found = asked([*nodes("n1"), *limited, claim, group, *members], second="predicates capacity nodeorder", more={})
+    assert "enqueue-queue-quota" == found.cause
+    assert "dra-resource-exceeded" in found.sentence

@@ -64,11 +64,17 @@ def _rejected(case: Case, seq: Seq, event: HookEvent) -> Finding:
 
 def _by_plugin(case: Case, seq: Seq, plugin: str) -> Finding:
     """For plugins of which only the answer is known; what it wrote about the PodGroup is its reason."""
-    written = [e.message for e in case.recording.record.pod_group_events if e.job == case.job.uid and e.seq <= seq]
-    reason = f": {written[-1]}" if written else ""
+    written = _written(case, seq)
+    reason = f": {written}" if written else ""
     sentence = f"{case.job.uid} is not admitted: plugin {plugin} rejects it at enqueue{reason}."
     advice = (f"look at plugin {plugin}'s arguments, or switch its enableJobEnqueued off",)
     return Finding(f"enqueue-{plugin}", sentence, {}, _proof(seq, plugin), advice)
+
+
+def _written(case: Case, seq: Seq) -> str:
+    """What the plugins wrote about the PodGroup up to an event; empty if nothing."""
+    events = case.recording.record.pod_group_events
+    return next((e.message for e in reversed(events) if e.job == case.job.uid and e.seq <= seq), "")
 
 
 def _proof(seq: Seq, plugin: str) -> tuple[Evidence, ...]:
@@ -190,7 +196,9 @@ def _more_room(case: Case, limit: Limit) -> str:
 def _unspecified(case: Case, seq: Seq, plugin: str) -> Finding:
     """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
     children = _children(case)
-    reason = f"it is no leaf (children: {amounts.listed(children)})" if children else "none of its amounts is exceeded"
+    written = _written(case, seq)
+    amounts_hold = f"none of its amounts is exceeded{f': {written}' if written else ''}"
+    reason = f"it is no leaf (children: {amounts.listed(children)})" if children else amounts_hold
     sentence = f"{case.job.uid} is not admitted: {plugin} rejects it in queue {case.queue.name}, and {reason}."
     advice = ("put the job into a leaf queue",) if children else ("look at the plugin's arguments and at devices",)
     return Finding(QUOTA, sentence, {}, _proof(seq, plugin), advice)

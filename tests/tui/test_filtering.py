@@ -73,7 +73,7 @@ def test_figures_sort_by_size_names_by_their_numbers_and_what_is_missing_comes_l
 
 def test_the_order_goes_up_then_down_then_as_it_was() -> None:
     up = next_order(None, 2)
-    assert Order(2) == up
+    assert up == Order(2)
     down = next_order(up, 2)
     assert Order(2, descending=True) == down
     assert next_order(down, 2) is None

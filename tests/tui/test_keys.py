@@ -1,12 +1,12 @@
 """Every key of the footer and the help is bound, and does what it says."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.screen import Screen
 from textual.widgets import Input
@@ -24,6 +24,7 @@ from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.help import help_table
 from vcdebug.tui.screens.keys import ALWAYS, FOOTER, KEYS
 from vcdebug.tui.screens.main import MainScreen
+from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status
 
@@ -131,8 +132,8 @@ def test_the_footer_names_only_bindings_that_there_are() -> None:
 def test_the_help_lists_every_key() -> None:
     shown = [row.cells[0].text for row in help_table({}).rows]
     listed = {name for text in shown for name in text.split()}
-    keys = [key for scope in scopes() for binding in scope.bindings for key in binding.key.split(",")]
-    assert [] == [key for key in keys if key_name(key.strip()) and key_name(key.strip()) not in listed]
+    every = [key for scope in scopes() for key, _ in keys(scope.bindings)]
+    assert [] == [key for key in every if key_name(key) and key_name(key) not in listed]
 
 
 def test_each_binding_has_an_id_of_its_own() -> None:
@@ -188,6 +189,64 @@ async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monke
         await desk.until(lambda: bool(status.keys), "the footer is there")
         words = [entry.does for entry in (*status.keys, *status.always)]
         assert ["command", "panel", "open", "help", "quit"] == words
+
+
+def seen(desk: Desk) -> tuple[object, ...]:
+    """Everything that a key can change."""
+    grid = desk.main.grid
+    screens = [type(screen).__name__ for screen in desk.app.screen_stack]
+    return desk.seq, screens, desk.screen(), desk.status(), grid.cursor, grid.cursor_column, grid.shown.order
+
+
+def keys(bindings: Iterable[BindingType]) -> list[tuple[str, str]]:
+    """Every key with its binding's id."""
+    found = [binding for binding in bindings if isinstance(binding, Binding)]
+    return [(key.strip(), binding.id or "") for binding in found for key in binding.key.split(",")]
+
+
+async def test_each_key_of_a_table_does_something() -> None:
+    async with opened("preempt-works", panel="nodes") as desk:
+        grid = desk.panel("nodes")
+        for key, name in keys(Grid.BINDINGS):
+            grid.set_order(None)
+            grid.cursor, grid.cursor_column = 2, 1
+            desk.main.set_focus(grid)
+            before = seen(desk)
+            await desk.press(key)
+            assert before != seen(desk), f"{key} ({name}) has no effect"
+            await desk.close_everything()
+
+
+async def stand_on_something(desk: Desk, panel: Panel, event: int) -> None:
+    """The panel has the focus, its cursor is on a row about another event than the present one, nothing is said."""
+    await desk.close_everything()
+    for command in (f"goto {event}", "delete all", "break victim", "break tie", "watch seq > 10", "bookmark here"):
+        await desk.command(command)
+    await desk.press(panel.KEY)
+    rows = [row.seq for row in panel.shown_rows]
+    panel.cursor = next((at for at, seq in enumerate(rows) if seq not in (0, event)), 0)
+    desk.main.say("")
+    await desk.pilot.pause()
+
+
+async def test_each_key_of_a_panel_does_something() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.command("break victim")
+        await desk.press("c")
+        event = desk.seq
+        for kind in PANELS:
+            panel = desk.panel(kind.TITLE.lower())
+            for key, name in keys(kind.__dict__.get("BINDINGS", ())):
+                await stand_on_something(desk, panel, event)
+                if name == "flow.open":
+                    texts = [row.cells[0].text for row in panel.shown_rows]
+                    panel.cursor = next(at for at, text in enumerate(texts) if "▾" in text)
+                    await desk.press("left")
+                before = seen(desk)
+                await desk.press(key)
+                rows = [row.seq for row in panel.shown_rows]
+                leads = name != "panel.go" or any(seq not in (0, event) for seq in rows)
+                assert before != seen(desk) or not leads, f"{key} ({name}) has no effect in {kind.TITLE}"
 
 
 @pytest.mark.parametrize(

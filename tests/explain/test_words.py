@@ -52,6 +52,14 @@ def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it
     assert (6.6, 0.4) == tuple(round(found.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
 
 
+def test_where_nothing_is_taken_nothing_is_advised_to_be_freed() -> None:
+    big = wanted(phase="Pending", min_resources={"cpu": "10"})
+    found = asked([*nodes("n1"), *big], second=OVERCOMMIT)
+    assert "ask for less in spec.minResources, or add nodes" == found.advice[0]
+    busy = asked([*nodes("n1"), *running("a", "n1", 1), *big], second=OVERCOMMIT)
+    assert "free 4.4 cpu, ask for less in spec.minResources, or add nodes" == busy.advice[0]
+
+
 def test_a_quota_names_the_other_dimensions_that_it_is_exceeded_in() -> None:
     small = [queue("default", capability={"cpu": "2", "memory": "1Gi"})]
     found = asked([*nodes("n1"), *small, *wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})])

@@ -122,7 +122,7 @@ QUESTIONS = (
         ("asks 20 cpu", "19.2 to give (16 x 1.2 - 0 used)", "short by 0.8"),
         {"total.cpu": 16, "factor": 1.2, "used.cpu": 0, "idle.cpu": 19.2, "minResources.cpu": 20, "short.cpu": 0.8},
         ("minResources 20 + inqueue 0 > idle 19.2 = 16 x 1.2 - used 0",),
-        "overcommit-factor",
+        "ask for less in spec.minResources, or add nodes",
     ),
     Question(
         4385,

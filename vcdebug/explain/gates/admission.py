@@ -126,7 +126,8 @@ def _overcommit(case: Case, seq: Seq) -> Finding:
         **{f"short.{each}": amounts.number(each, value) for each, value in short.items()},
     }
     missing = " and ".join(amounts.named(each, value) for each, value in short.items())
-    advice = _overcommit_advice(wanted, total, names, missing)
+    held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
+    advice = _overcommit_advice(wanted, total, names, f"free {missing}, ask" if held else "ask")
     return Finding(OVERCOMMIT, sentence, numbers, _proof(seq, "overcommit"), advice, lines)
 
 
@@ -135,13 +136,13 @@ def _scarcest(wanted: Resource, total: Resource, names: list[str]) -> str:
     return max(names, key=lambda name: wanted.get(name) / max(total.get(name), 1.0), default="cpu")
 
 
-def _overcommit_advice(wanted: Resource, total: Resource, names: list[str], short: str) -> tuple[str, ...]:
+def _overcommit_advice(wanted: Resource, total: Resource, names: list[str], begin: str) -> tuple[str, ...]:
     nowhere = [name for name in names if total.get(name) <= 0]
     if nowhere:
         return (f"no node has any {amounts.listed(nowhere)}: add one that has, or ask for none in spec.minResources",)
     factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
     return (
-        f"free {short}, ask for less in spec.minResources, or add nodes",
+        f"{begin} for less in spec.minResources, or add nodes",
         f"or raise overcommit-factor above {factor:.2f}",
     )
 

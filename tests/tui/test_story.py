@@ -94,3 +94,23 @@ async def test_the_jobs_follow_the_moment() -> None:
         assert before != desk.text("jobs")
         await desk.press("C")
         assert before == desk.text("jobs")
+
+
+@pytest.mark.parametrize("size", [NARROW, (200, 60)], ids=["80x24", "200x60"])
+async def test_why_the_high_priority_job_did_not_preempt_takes_less_than_ten_keys(size: tuple[int, int]) -> None:
+    async with opened(size=size) as desk:
+        await desk.press("b", "enter", "c")
+        assert "Victims: Preemptable for llm-finetune-worker-0 on gpu-a100-01" in desk.screen()
+        assert "offers 1, spares" in desk.screen()
+        await desk.press("s")
+        assert "gang: who can llm-finetune-worker-0 take without breaking a gang?" in desk.screen()
+        assert "would break" in " ".join(desk.screen().split())
+        await desk.press("S")
+        assert "candidate's priority < preemptor's priority" in desk.screen()
+        await desk.press("e")
+        assert "gang leaves nobody to evict" in " ".join(desk.screen().replace("│", "").split())
+        await desk.press("enter")
+        proof = desk.moment.recording.event(desk.seq)
+        assert isinstance(proof, HookEvent)
+        assert ("Preemptable", "gang", ()) == (proof.point, proof.plugin, proof.result)
+        assert "Victims: Preemptable for llm-finetune-worker-1" in desk.screen()

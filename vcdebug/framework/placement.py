@@ -121,7 +121,7 @@ class PredicateHelper:
         feasible, codes = self._search(task, order, want, judge, group)
         visited = order[: len(codes)]
         ssn.node_search_start = (ssn.node_search_start + len(visited)) % len(nodes)  # exact: ints
-        failing = codes != 0
+        failing = np.flatnonzero(codes)
         failed, failed_codes = visited[failing], codes[failing]
         if len(failed):
             if self._cache_on and task.task_role:
@@ -154,11 +154,18 @@ class PredicateHelper:
                 break
             found += len(passed)
             parts.append(codes)
-        codes = np.concatenate(parts) if len(parts) > 1 else parts[0]
+        if len(parts) == 1:
+            return order[passed[:want]], parts[0]
+        codes = np.concatenate(parts)
         return order[: len(codes)][codes == 0][:want], codes
 
     def _judge(self, task: TaskInfo, rows: IntArray, judge: Judge, known: Codes | None) -> Codes:
         ssn = self._ssn
+        if known is None and ssn.flags.sharding_mode != "hard":
+            ssn.record.silent += 1
+            answer = judge(ssn, task, NodeRows(ssn.node_table, rows))
+            ssn.record.silent -= 1
+            return answer
         codes: Codes = np.zeros(len(rows), dtype=np.uint16) if known is None else known[rows]
         unknown = codes == 0
         if ssn.flags.sharding_mode == "hard":

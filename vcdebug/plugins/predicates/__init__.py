@@ -18,12 +18,12 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
 from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.placement import Placement
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, Status, aborts
-from vcdebug.model.names import Codes, IntArray
+from vcdebug.model.names import BoolArray, Codes, IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
-from vcdebug.model.rowcache import RowCache
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.predicates import quirks
 from vcdebug.plugins.predicates.filters import (
@@ -73,7 +73,8 @@ class Predicates(Plugin):
         self._ssn = ssn
         self._view: NodeView = ssn.view
         self._stable = StableFilters(self._view, affinity_on=self._affinity_on, taints_on=self._taints_on)
-        self._first: RowCache[np.uint16] = RowCache(len(self._view), self._view.changes)
+        self._settled_codes: dict[Placement, tuple[Codes, Codes]] = {}
+        """Per wish the codes of all nodes: while they may have more pods, and once they are full."""
         self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
         self._max_pods: IntArray = np.array(
             [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
@@ -148,13 +149,20 @@ class Predicates(Plugin):
     def _settled(self, pod: Pod, rows: IntArray) -> Codes:
         """Codes of the number of pods and the stable filters, which do not depend on what PreFilter counted."""
         if self._cache is not None:
-            return self._first_codes(pod, rows)
+            return self._first_codes(pod, rows, self._max_pods[rows] <= self._view.pod_count[rows])
         placement = self._view.shapes.placement(pod)
-        return self._first.ask(placement, lambda changed: self._first_codes(pod, changed))[rows]
+        known = self._settled_codes.get(placement)
+        if known is None:
+            every, size = np.arange(len(self._view), dtype=np.int64), len(self._view)
+            parts = [self._first_codes(pod, every, np.full(size, full)) for full in (False, True)]
+            known = self._settled_codes[placement] = (parts[0], parts[1])
+        full = self._max_pods <= self._view.pod_count
+        return (np.where(full, known[1], known[0]) if np.count_nonzero(full) else known[0])[rows]
 
-    def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
+    def _first_codes(self, pod: Pod, rows: IntArray, full: BoolArray) -> Codes:
+        """Nodes that have all the pods that they may have, then the stable filters."""
         chain = Chain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
-        chain.add(where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
+        chain.add(where(TOO_MANY_PODS, full))
         chain.add(stable_verdict(self._stable_index(pod, rows)))
         return chain.codes()
 

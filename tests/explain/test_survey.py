@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from vcdebug.explain import what_if
 from vcdebug.explain.pending import explain
 from vcdebug.explain.survey import survey, survey_one
@@ -40,7 +40,15 @@ def test_every_job_that_waits_is_there_in_the_order_of_names_with_what_explain_s
     expected = ["default/lost", "default/waits-a", "default/waits-b"]
     assert expected == [one.explanation.job for one in found.explained]
     assert [explain(recording, job) for job in expected] == [one.explanation for one in found.explained]
-    assert [("", 0), ("default", 1), ("default", 2)] == [(one.queue, one.pending) for one in found.explained]
+    assert [("", 1), ("default", 1), ("default", 2)] == [(one.queue, one.pending) for one in found.explained]
+
+
+def test_a_pod_of_no_job_counts_if_this_scheduler_is_to_place_it() -> None:
+    stray = pod("stray", requests={"cpu": "1"})
+    other = pod("other", requests={"cpu": "1"})
+    other["spec"]["schedulerName"] = "default-scheduler"
+    (found,) = survey(replay(cluster(node("n1"), stray, other, conf=CONF))).explained
+    assert ("default/stray", "podgroup-missing", 1) == (found.explanation.pod, found.explanation.cause, found.pending)
 
 
 def test_a_named_job_is_explained_whatever_came_of_it() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,8 +46,8 @@ class Survey:
 
 def survey(recording: Recording) -> Survey:
     """Every job that stays unscheduled in this cycle, in the order of names."""
-    subjects = sorted(_subjects(recording))
-    explained = [_surveyed(recording, one) for one in subjects if _may_wait(recording, one.job)]
+    subjects, homeless = sorted(_subjects(recording)), _homeless(recording)
+    explained = [_surveyed(recording, one, homeless) for one in subjects if _may_wait(recording, one.job)]
     waiting = tuple(one for one in explained if not one.explanation.scheduled)
     return Survey(len(subjects), waiting, len(recording.problems))
 
@@ -58,7 +58,7 @@ def survey_one(recording: Recording, word: str) -> Survey:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError:
         return Survey(0, (), len(recording.problems), named=True)
-    return Survey(1, (_surveyed(recording, subject),), len(recording.problems), named=True)
+    return Survey(1, (_surveyed(recording, subject, _homeless(recording)),), len(recording.problems), named=True)
 
 
 def _subjects(recording: Recording) -> Iterator[Subject]:
@@ -83,8 +83,20 @@ def _may_wait(recording: Recording, job: JobId) -> bool:
     return any(opening[task.key].status is TaskStatus.PENDING for task in info.tasks.values())
 
 
-def _surveyed(recording: Recording, subject: Subject) -> Surveyed:
+def _homeless(recording: Recording) -> dict[str, int]:
+    """How many pods of a job, or pods that belong to none, have no node before the cycle."""
+    found: dict[str, int] = {}
+    for pod in (Pod(manifest) for manifest in recording.snapshot.of("Pod")):
+        if not pod.node_name:
+            who = pod.job_id or pod.key
+            found[who] = found.get(who, 0) + 1
+    return found
+
+
+def _surveyed(recording: Recording, subject: Subject, homeless: Mapping[str, int]) -> Surveyed:
+    explanation = explain_subject(recording, subject)
     info = recording.session.jobs.get(subject.job)
-    tasks = [] if info is None else [task for task in info.tasks.values() if subject.pod in (None, task.key)]
-    pending = len([task for task in tasks if task.status is TaskStatus.PENDING])
-    return Surveyed(explain_subject(recording, subject), "" if info is None else info.queue, pending)
+    if info is None:
+        return Surveyed(explanation, "", homeless.get(subject.job or subject.pod or "", 0))
+    tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
+    return Surveyed(explanation, info.queue, len([task for task in tasks if task.status is TaskStatus.PENDING]))

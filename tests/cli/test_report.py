@@ -246,3 +246,22 @@ def test_a_script_writes_a_report_with_its_bookmarks(tmp_path: Path) -> None:
     text = target.read_text(encoding="utf-8")
     assert "> seen &lt;here&gt;" in text
     assert f"vcdebug open {BLOCKED} --goto 110" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "typed"),
+    [
+        ("set queue/research:spec.weight=9", "set queue/research:spec.weight=9\ngoto 20\n"),
+        ("advance", "advance\ngoto 20\n"),
+    ],
+)
+def test_a_report_of_another_recording_says_how_to_get_there(tmp_path: Path, before: str, typed: str) -> None:
+    target, commands = tmp_path / "r.md", tmp_path / "commands"
+    commands.write_text(f"goto 10\nnote of the first\n{before}\ngoto 20\nnote of this one\nreport {target}\n")
+    code, _, err = call(["script", BLOCKED, str(commands)])
+    assert (0, "") == (code, err)
+    text = target.read_text(encoding="utf-8")
+    assert f"vcdebug open {BLOCKED}\n" in text
+    assert f"text\n{typed}" in text
+    assert "> of this one" in text
+    assert "of the first" not in text

@@ -38,6 +38,20 @@ SHOTS = (
     Shot("hypernodes", "tests/golden/random/hypernode-0005", ("H", "z")),
     Shot("problems", "preempt-blocked-by-gang", (":break quirk", "c", "9", "z")),
     Shot("breaks", "preempt-blocked-by-gang", (":break victim", ":break statement discard", "8")),
+    Shot(
+        "watch",
+        "preempt-blocked-by-gang",
+        (
+            ":goto 110",
+            ":watch queue research allocated gpu",
+            ":watch job llm-finetune waiting",
+            ":watch count(victims)",
+            "a",
+        ),
+    ),
+    Shot(
+        "bookmarks", "preempt-blocked-by-gang", (":goto 107", ":note the only victim", ":goto 137", ":note why?", "M")
+    ),
     Shot("queue", "pending-queue-quota", (":break enqueue reject", "c", "7", "enter")),
     Shot("node", "pending-no-node-fits", (":break predicate", "c", "6", "enter")),
     Shot("find", "preempt-blocked-by-gang", (':find victim if plugin == "gang"',)),

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from vcdebug.explain.amounts import amount, resource
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import Seq
-from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
+from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, PODS, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
@@ -146,7 +146,7 @@ def shown(figure: Figure, found: object) -> str:
     if figure.dim and isinstance(found, float | int):
         return amount(figure.dim, found)
     if isinstance(found, float):
-        return f"{found:.4g}"
+        return "unlimited" if abs(found) >= MAX_FLOAT64 else f"{found:.4g}"
     if isinstance(found, list | tuple):
         return ", ".join(map(str, found)) or "none"
     return "none" if found is None or found == "" else str(found)

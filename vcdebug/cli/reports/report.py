@@ -12,6 +12,7 @@ from vcdebug.cli.reports.report_markdown import markdown
 from vcdebug.debugger.driver import Here
 from vcdebug.debugger.recordings import BRANCH
 from vcdebug.errors import VcdebugError
+from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find
 from vcdebug.trace.recording import Recording
 from vcdebug.views.report import Subject, report
@@ -68,9 +69,22 @@ def write_here(here: Here, argument: str, place: str = "") -> str:
     """The report of the recording that one stands in, from the words of a command; place is what opens the snapshot."""
     file, force = split_force(argument)
     place = place or _place(here.recording)
-    again = shlex.join(["vcdebug", "open", place, "--goto", str(here.seq)])
-    subject = Subject(here.recording, __version__, (again, *_edits(here)), here.bookmarks)
-    return write_report(subject, file, force=force)
+    commands = (_opening(place, here.seq),) if not (typed := _typed(here)) else (_opening(place), typed)
+    return write_report(Subject(here.recording, __version__, commands, here.bookmarks), file, force=force)
+
+
+def _opening(place: str, seq: Seq = 0) -> str:
+    return shlex.join(["vcdebug", "open", place, *(["--goto", str(seq)] if seq else [])])
+
+
+def _typed(here: Here) -> str:
+    """What to type in the debugger to stand in another recording than the first one; empty for that."""
+    shown = here.recordings
+    if shown is None:
+        return ""
+    lines = [f"set {text}" for text in shown.texts] if shown.side == BRANCH else []
+    lines += ["advance"] * (shown.cycle - 1)
+    return "\n".join([*lines, f"goto {here.seq}"]) if lines else ""
 
 
 def _place(recording: Recording) -> str:
@@ -80,17 +94,6 @@ def _place(recording: Recording) -> str:
     if not snapshot.origin or (bundled is not None and bundled.resolve() == Path(snapshot.origin).resolve()):
         return snapshot.name
     return snapshot.origin
-
-
-def _edits(here: Here) -> tuple[str, ...]:
-    """What was edited before the recording that is shown, as commands of the debugger."""
-    shown = here.recordings
-    if shown is None:
-        return ()
-    lines = [f"set {text}" for text in shown.texts] if shown.side == BRANCH else []
-    if shown.cycle > 1:
-        lines.append(f"cycle {shown.cycle}")
-    return ("\n".join(lines),) if lines else ()
 
 
 def split_force(argument: str) -> tuple[str, bool]:

@@ -11,17 +11,18 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
+from vcdebug.trace.writings import NODE
 from vcdebug.views.amounts import amount, dimensions, short_name
 from vcdebug.views.bars import LEGEND, fullest, node_bar
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import node_figure, task_figure
 
 BAR_WIDTH = 8
+KEPT_ROWS = 8_192
 
 
 def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
     """Every node: idle of allocatable per dimension, what is being released and what is promised."""
-    state = recording.timeline.state_at(seq)
     dims = node_dimensions(recording)
     columns = (
         Column("node"),
@@ -32,7 +33,8 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
         Column("remarks", flexible=True),
     )
     names = recording.node_names
-    rows = OnDemand(names, lambda i: _row(recording, names[i], state, dims))
+    changed = recording.timeline.last_change
+    rows = OnDemand(names, lambda i: _row(recording, names[i], changed(NODE, names[i], seq) or 0))
     figures = partial(node_figure, dims, columns)
     head = (line(muted(LEGEND)),)
     return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
@@ -45,8 +47,11 @@ def node_dimensions(recording: Recording) -> Sequence[str]:
     return [*(dim for dim in found if dim != PODS), *(dim for dim in found if dim == PODS)]
 
 
-def _row(recording: Recording, name: NodeName, state: ClusterState, dims: Sequence[str]) -> Row:
-    node, amounts = recording.session.nodes[name], state.nodes[name]
+@lru_cache(maxsize=KEPT_ROWS)
+def _row(recording: Recording, name: NodeName, changed: Seq) -> Row:
+    """A node as the event left it that changed it last: most are the same at the next event."""
+    node, dims = recording.session.nodes[name], node_dimensions(recording)
+    amounts = recording.timeline.state_at(changed).nodes[name]
     cells = (
         Piece(name, "strong"),
         *(_of(dim, amounts.idle, node.allocatable) for dim in dims),

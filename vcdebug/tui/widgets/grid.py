@@ -89,6 +89,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
+        self._base = RichStyle()
+        self._pens: dict[tuple[str, RichStyle], RichStyle] = {}
 
     # Content
 
@@ -218,12 +220,17 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     # Drawing
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Lines of the screen; their styles are looked up once."""
+        self._base, self._pens = self.rich_style, {}
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
         width = self.scrollable_content_region.width
         scroll_x, scroll_y = self.scroll_offset
         placed = self._placed(scroll_y + y, sticky=y == 0)
-        base = self.rich_style
+        base = self._base
         if placed is None:
             return Strip.blank(width, base)
         segments = self._segments(placed, base)
@@ -275,7 +282,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return f"{CURSOR if selected and self.shows_cursor else ' '}{HERE if here else ' '}"
 
     def _style(self, name: str, base: RichStyle) -> RichStyle:
-        return base + self.get_component_rich_style(f"grid--{name}", partial=True) if name else base
+        if not name:
+            return base
+        if (name, base) not in self._pens:
+            self._pens[name, base] = base + self.get_component_rich_style(f"grid--{name}", partial=True)
+        return self._pens[name, base]
 
     # Keys and mouse
 

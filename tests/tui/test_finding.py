@@ -91,3 +91,37 @@ async def test_the_help_is_searched_by_key_and_by_word(word: str, key: str) -> N
         shown.set_filter(word)
         assert key in [row.cells[0].text for row in shown.shown_rows] or not key
         assert 0 < len(shown.shown_rows) < len(page.table.rows)
+
+
+async def test_escape_takes_the_filter_of_a_page_then_its_order_then_the_page() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("question_mark", "slash", "G", "o", "enter")
+        page = desk.app.screen
+        assert isinstance(page, DetailScreen)
+        grid = page.query_one(Grid)
+        await desk.press("comma")
+        assert ("Go", True) == (grid.filter_text, grid.shown.order is not None)
+        await desk.press("escape")
+        assert ("", True) == (grid.filter_text, grid.shown.order is not None)
+        await desk.press("escape")
+        assert (page, None) == (desk.app.screen, grid.shown.order)
+        await desk.press("escape")
+        assert desk.app.screen is desk.main
+
+
+async def test_escape_on_the_main_screen_takes_message_zoom_filter_and_order_one_by_one() -> None:
+    async with opened("preempt-works", panel="nodes", filter="0") as desk:
+        grid = desk.panel("nodes")
+        await desk.press("comma", "z")
+        desk.main.say("something")
+        steps = []
+        for _ in range(4):
+            await desk.press("escape")
+            steps.append((desk.status(), desk.main.maximized is None, grid.filter_text, grid.shown.order is None))
+        assert [("", False, "0", False), ("", True, "0", False), ("", True, "", False), ("", True, "", True)] == steps
+
+
+async def test_ctrl_c_says_how_to_leave() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("ctrl+c")
+        assert "q quits" == desk.status()

@@ -18,6 +18,8 @@ from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.tui.config import Settings, read_settings
 from vcdebug.tui.folders import state_folder
+from vcdebug.tui.keymap import by_id, keys_of
+from vcdebug.tui.keynames import key_names
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.main import MainScreen
 from vcdebug.tui.session_state import Store
@@ -80,6 +82,12 @@ class VcdebugApp(App[int]):
         else:
             failure, self.failure = self.failure, ""
             self.choose(failure)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C leaves nothing behind unasked: it says which key leaves."""
+        main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
+        if main is not None:
+            main.say(f"{key_names(keys_of(by_id()['quit'], self.settings.keys))} quits")
 
     # Keys in one burst
 

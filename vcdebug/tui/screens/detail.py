@@ -23,7 +23,8 @@ class DetailScreen(ModalScreen[Seq]):
     """Closes with the event to go to, or 0."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", "back", id="page.leave"),
+        Binding("escape", "back", "one step back: filter, order, then the page", id="page.back"),
+        Binding("q", "leave", "close the page", id="page.leave"),
         Binding("enter", "go", "go to the row's event", id="page.go"),
         Binding("slash", "filter", "filter", id="page.filter"),
         Binding("y", "copy", "copy all of it", id="page.copy"),
@@ -62,6 +63,23 @@ class DetailScreen(ModalScreen[Seq]):
         grid.set_table(self.table)
         self.set_focus(grid)
 
+    def action_back(self) -> None:
+        """Filter and order first."""
+        grid = self.query_one(Grid)
+        if grid.filter_text:
+            self._filter("")
+        elif grid.shown.order is not None:
+            grid.set_order(None)
+        else:
+            self.action_leave()
+
+    def _filter(self, text: str) -> None:
+        grid = self.query_one(Grid)
+        shown = grid.set_filter(text)
+        note = f"  {grid.filter_note}" if grid.filter_note else ""
+        said = f"/{text}  {shown} of {len(self.table.rows)}{note}" if text else ""
+        self.query_one(Vertical).border_subtitle = said.replace("[", "\\[")
+
     def action_leave(self) -> None:
         """Back to where one was."""
         self.dismiss(0)
@@ -86,17 +104,15 @@ class DetailScreen(ModalScreen[Seq]):
     @on(Prompt.Entered)
     def filtered(self, event: Prompt.Edited | Prompt.Entered) -> None:
         """Filter with every key."""
-        grid = self.query_one(Grid)
-        grid.set_filter(event.text)
+        self._filter(event.text)
         if isinstance(event, Prompt.Entered):
-            self.set_focus(grid)
+            self.set_focus(self.query_one(Grid))
 
     @on(Prompt.Closed)
     def unfiltered(self) -> None:
         """Show all rows again."""
-        grid = self.query_one(Grid)
-        grid.set_filter("")
-        self.set_focus(grid)
+        self._filter("")
+        self.set_focus(self.query_one(Grid))
 
     def action_copy(self) -> None:
         """The whole table as text."""

@@ -245,3 +245,11 @@ def test_a_device_quota_is_told_in_the_words_that_the_plugin_writes() -> None:
     found = asked([*nodes("n1"), *limited, claim, group, *members], second="predicates capacity nodeorder", more={})
     assert "enqueue-queue-quota" == found.cause
     assert "dra-resource-exceeded" in found.sentence
+
+
+def test_a_closed_queue_is_not_to_blame_for_pods_that_are_not_preemptable_anyway() -> None:
+    queues = [queue("mine"), queue("theirs", reclaimable=False)]
+    safe = [*nodes("n1"), *running("a", "n1", queue="theirs", annotations=FALSE)]
+    found = asked([*queues, *safe, *wanted(queue="mine")], "enqueue, allocate, gangreclaim")
+    assert "victims-not-preemptable" == found.cause
+    assert not any("reclaimable" in line for line in found.dominant.advice)

@@ -10,6 +10,7 @@ from vcdebug.explain.gates import entitlement, quota, veto
 from vcdebug.explain.gates.filtering import (
     NOT_PREEMPTABLE,
     NOT_RECLAIMABLE,
+    UNRECLAIMABLE,
     filter_advice,
     objection_lines,
     ranked,
@@ -63,7 +64,8 @@ def _no_candidates(case: Case, visit: Visit) -> Finding:
     pods = sum(len(keys) for _, keys in order)  # exact: ints
     sentence = f"{visit.action} finds nobody it may evict for {who}: of {plural(pods, 'pod')}, {told(order)}."
     numbers = {**amounts.numbers("request", need), "pods.onNodes": count(pods, "pods")}
-    closed = _unreclaimable(case) if visit.action == "gangreclaim" else []
+    flagged = any(reason.endswith(UNRECLAIMABLE) for reason, _ in order)
+    closed = _unreclaimable(case) if visit.action == "gangreclaim" and flagged else []
     if closed:
         verb = "is" if len(closed) == 1 else "are"
         advice: tuple[str, ...] = (f"set spec.reclaimable of queue {listed(closed)} to true",)

@@ -86,10 +86,11 @@ def test_a_large_table_is_looked_at_bit_by_bit_and_keeps_no_row_for_it() -> None
     part = Shown()
     part.set_rows(rows)
     part.set_filter("99")
-    assert not part.done
+    kept.append(len(part.rows))
     while not part.done:
         part.go_on()
         kept.append(len(part.rows))
+    assert 1 < len(kept)
     assert sorted(kept) == kept
     assert [i for i in range(50_000) if "99" in f"{i:05}"] == [int(row.key) for row in part.rows]
     part.set_order(Order(0, descending=True))

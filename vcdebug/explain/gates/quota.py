@@ -13,7 +13,7 @@ from vcdebug.explain.room import Room
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.queue import OPEN
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 
 NOT_ALLOCATABLE = "queue-not-allocatable"
@@ -40,10 +40,11 @@ def _overused(case: Case, action: str, seq: Seq, event: HookEvent) -> Finding:
         f"{amounts.amount(name, deserved.get(name))}"
         for name in deserved.resource_names()
     )
+    names = [name for name in deserved.resource_names() if name != PODS]
     weight = f" (its weight is {case.queue.weight})" if deserved.is_empty() and event.plugin == PROPORTION else ""
     sentence = (
         f"{action} leaves {case.job.uid} out: its queue {case.queue.name} is overused, it holds "
-        f"{amounts.resource(allocated, deserved.resource_names() or None)} and deserves "
+        f"{amounts.resource(allocated, names or None)} and deserves "
         f"{amounts.resource(deserved)}{weight}."
     )
     numbers = {

@@ -25,8 +25,8 @@ Judge = Callable[[Session, TaskInfo, NodeRows], Codes]
 """One code per row: 0 where the node is a candidate."""
 
 NOT_IN_SHARD = "node isn't in scheduler node shard"
-SMALLEST_CHUNK = 2048
-"""So many rows cost hardly more than one: what a check costs is the number of array operations."""
+SMALLEST_CHUNK = 1024
+"""So many rows cost little more than one: what a check costs is first the number of array operations."""
 
 
 def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:

@@ -149,6 +149,7 @@ CASES: list[tuple[str, str, str, View]] = [
     ("flow-reclaim", RECLAIM, "victim", everything_open),
     ("victims", BLOCKED, "victim", moment),
     ("victims-nobody", BLOCKED, 'victim if task == "research/llm-finetune-worker-1"', moment),
+    ("victims-fates", BLOCKED, "victim", lambda recording, seq: page(recording, seq, "victims", str(seq))),
     ("victims-equation", BLOCKED, 'victim if plugin == "gang"', equation),
     ("victims-reclaim", RECLAIM, "victim", moment),
     ("votes-starving", BLOCKED, "starving", moment),

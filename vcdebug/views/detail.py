@@ -5,6 +5,7 @@ from __future__ import annotations
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Row, Table, muted
+from vcdebug.views.fates import VICTIMS, fates
 from vcdebug.views.job_page import job_page
 from vcdebug.views.node_page import node_page
 from vcdebug.views.predicates import REASON, SHORT, node_list
@@ -32,6 +33,8 @@ def subject_detail(recording: Recording, seq: Seq, kind: str, name: str) -> Tabl
         return queue_page(recording, seq, name)
     if kind in (REASON, SHORT):
         return node_list(recording, seq, kind, name)
+    if kind == VICTIMS:
+        return fates(recording, int(name))
     if kind == "cluster":
         return cluster_page(recording, seq)
     if kind == "task":

@@ -190,12 +190,12 @@ def _failed_with(recording: Recording, event: PredicateEvent, wanted: Status) ->
 
 def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Row:
     """The scarcest dimension there, and everything that the predicates say."""
-    scarce = next(((each, each.of(node)) for each in exhausted(recording, seq) if each.of(node) is not None), None)
     words = ", ".join(status.reason for status in recording.reasons.statuses(code))
-    if scarce is None or scarce[1] is None:
-        return _list_row(node, "", None, words)
-    each, short = scarce
-    return _list_row(node, each.dimension, (each.request, short.has, short.lacks), words)
+    for each in exhausted(recording, seq):
+        short = each.of(node)
+        if short is not None:
+            return _list_row(node, each.dimension, (each.request, short.has, short.lacks), words)
+    return _list_row(node, "", None, words)
 
 
 def _short_list(recording: Recording, event: PredicateEvent, each: Exhausted) -> Table:

@@ -11,6 +11,7 @@ from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import BEST, NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.equation import objections
+from vcdebug.views.fates import VICTIMS
 from vcdebug.views.headline import VICTIM_POINTS, answer
 from vcdebug.views.names import bare, list_or, task_list
 
@@ -123,6 +124,7 @@ def victims(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     if asked is None:
         return Table(title)
     rows = [row for tier in asked.tiers for row in _tier_rows(recording, asked, tier, candidates)]
+    rows = [row._replace(subject=(VICTIMS, str(asked.first))) for row in rows]
     head = (line(muted("candidates  "), list_or(candidates, "nobody passes the action's own filter")),)
     foot = (_victim_outcome(asked), line(muted(rule_words(event.point))))
     return Table(title, VICTIM_COLUMNS, rows, head=head, foot=foot, current=f"event {seq}")

@@ -103,7 +103,8 @@ def test_edits_are_about_the_cycle_that_was_shown() -> None:
 def test_the_first_difference_is_where_the_recordings_part() -> None:
     after = compared(with_edits(base(), [GANG_OFF]))
     seq = parting_seq(base(), after)
-    parting = after.found and after.found.parting
+    assert after.found is not None
+    parting = after.found.parting
     assert parting is not None
     assert [seq, seq] == [side.seq for side in (parting.before, parting.after) if side is not None]
     assert seq == parting_seq(after, after.at(ORIGINAL, 1))

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from vcdebug.debugger.recordings import BRANCH, Recordings
 from vcdebug.explain.effects import effects
+from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import CloseEvent, OpEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, TaskKey
@@ -178,11 +179,16 @@ def _time(text: str | None) -> datetime | None:
 
 
 def following(
-    recording: Recording, *, seconds: float = PERIOD, recreate: bool = False, clock: Clock | None = None
+    recording: Recording,
+    *,
+    seconds: float = PERIOD,
+    recreate: bool = False,
+    clock: Clock | None = None,
+    bound: Bound | None = None,
 ) -> Recording:
     """The next cycle, which starts from what this one left."""
     snapshot = advance(recording, seconds=seconds, recreate=recreate)
-    return replay(snapshot, clock=clock, ask_extender=recording.session.ask_extender)
+    return replay(snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound)
 
 
 class Cycles:
@@ -248,5 +254,7 @@ def advanced(open_: Recordings, count: int = 1, *, seconds: float = PERIOD, recr
     line = [*open_.line(open_.side)]
     for _ in range(count):
         line.append(following(line[-1], seconds=seconds, recreate=recreate))
-    longer = {"branch": tuple(line[open_.start - 1 :])} if open_.side == BRANCH else {"original": tuple(line)}
-    return replace(open_, cycle=len(line), found=None, **longer)
+    longer = replace(open_, cycle=len(line), found=None)
+    if open_.side == BRANCH:
+        return replace(longer, branch=tuple(line[open_.start - 1 :]))
+    return replace(longer, original=tuple(line))

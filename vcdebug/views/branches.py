@@ -14,7 +14,16 @@ from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Piece, Row, Style, Table, line, muted
-from vcdebug.views.comparison import job_cell, outcome_cell, queue_cells, seat_cells, side_cell, summary, task_cell
+from vcdebug.views.comparison import (
+    job_cell,
+    outcome_cell,
+    question_of,
+    queue_cells,
+    seat_cells,
+    side_cell,
+    summary,
+    task_cell,
+)
 
 COLUMNS = (
     Column("", flexible=True),
@@ -90,7 +99,7 @@ def _parting(sides: Sides, parting: Parting, title: str) -> Iterator[Row]:
     both = parting.before, parting.after
     seqs = both[0].seq if both[0] else 0, both[1].seq if both[1] else 0
     yield _row(seqs, title, (Piece(title, "title"), side_cell(both[0]), side_cell(both[1])))
-    questions = both[0] and both[0].question, both[1] and both[1].question
+    questions = question_of(both[0]), question_of(both[1])
     if any(questions):
         for where, before, after in seat_cells(questions, sides):
             yield _row(seqs, f"{title} {where}", (muted(f"  {where}"), before, after))
@@ -119,7 +128,7 @@ def _seqs(sides: Sides, kind: str, name: str) -> Seqs2:
 
 def _last_deed(recording: Recording, kind: str, name: str) -> Seq:
     """The last operation about something, else the last event about it; 0 where there is none."""
-    about: Seqs = recording.index.about(kind, name)  # type: ignore[arg-type]
+    about: Seqs = recording.index.about(kind, name)
     deed = next((seq for seq in reversed(about) if isinstance(recording.event(seq), OpEvent)), 0)
     return deed or (about[-1] if len(about) else 0)
 

@@ -101,7 +101,7 @@ def parting(found: Parting, title: str, before: Recording, after: Recording) -> 
         _side_line(word, recording, side) for word, (recording, side) in zip(("before", "after "), sides, strict=True)
     )
     yield Table(title, head=head)
-    questions = _question(found.before), _question(found.after)
+    questions = question_of(found.before), question_of(found.after)
     if any(questions):
         yield _votes(questions, before, after)
     elif found.differences:
@@ -112,7 +112,8 @@ def parting(found: Parting, title: str, before: Recording, after: Recording) -> 
         yield Table("what differs", DIFFERENCE_COLUMNS, rows)
 
 
-def _question(side: Side | None) -> Question | None:
+def question_of(side: Side | None) -> Question | None:
+    """What is asked there."""
     return side.question if side is not None else None
 
 

@@ -20,7 +20,7 @@ COLUMNS = (
     Column("unscheduled", right=True),
     Column("", flexible=True),
 )
-PLACED = ("running", "bound", "done", "pipelined")
+WAITING = ("pending", "waits for its gang")
 
 
 def cycles(here: Here) -> Table:
@@ -56,7 +56,7 @@ def _row(number: int, recording: Recording, found: Repeat | None, *, current: bo
 
 def unscheduled(done: Effects) -> int:
     """Jobs that still wait after the cycle."""
-    return sum(job.outcome not in PLACED for job in done.jobs)  # exact: ints
+    return sum(job.outcome in WAITING for job in done.jobs)  # exact: ints
 
 
 def _remark(number: int, done: Effects, found: Repeat | None) -> Piece:

@@ -17,6 +17,7 @@ from vcdebug.cli.commands.base import (
     add_json,
     add_snapshot,
     bound_of,
+    positive,
 )
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -41,6 +42,7 @@ class Run(Command):
         parser.add_argument(
             "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
         )
+        _add_cycles(parser)
         add_edits(parser)
         add_bound(parser)
         add_extender(parser)
@@ -59,6 +61,7 @@ class Run(Command):
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
         if args.extender_answers is not None and args.extender_url is None:
             raise VcdebugError("--extender-answers needs --extender-url")
+        _check_cycles(args)
         recording, seconds = replay_snapshot(
             args.snapshot,
             complete=args.complete,
@@ -71,12 +74,50 @@ class Run(Command):
             _write_answers(recording, args.extender_answers)
         if args.trace is not None:
             _write_trace(recording, args.trace, output)
+        if args.cycles > 1:
+            return _several(recording, seconds, args, output)
         if args.json:
             output.json(cycle.document(recording, seconds))
         elif args.trace != STDOUT:
             show(cycle.blocks(recording, seconds), output)
         whole(recording)
         return Outcome.DONE
+
+
+def _add_cycles(parser: ArgumentParser) -> None:
+    """Further cycles, each from what the one before left."""
+    parser.add_argument("--cycles", metavar="N", type=positive, default=1, help="run so many cycles, one after another")
+    parser.add_argument("--every", metavar="SECONDS", type=float, help="seconds between two cycles; 1 by default")
+    parser.add_argument(
+        "--recreate", action="store_true", help="between cycles a controller makes a new pod for each that has left"
+    )
+
+
+def _check_cycles(args: Namespace) -> None:
+    if args.cycles > 1 and args.trace is not None:
+        raise VcdebugError("--trace writes one cycle", "leave --cycles out")
+    if args.cycles == 1 and (args.every is not None or args.recreate):
+        raise VcdebugError("--every and --recreate are about what happens between cycles", "give --cycles N")
+    if args.every is not None and not 0 < args.every < float("inf"):
+        raise VcdebugError(f"--every {args.every:g} is no time that passes")
+
+
+def _several(first: Recording, seconds: dict[str, float], args: Namespace, output: Output) -> Outcome:
+    """The first cycle in full, then what each of them did and what repeats."""
+    from vcdebug.cli.render import show
+    from vcdebug.cli.reports import cycles
+    from vcdebug.debugger.cycles import PERIOD, following
+    from vcdebug.trace.cut import whole
+
+    line = [whole(first)]
+    while len(line) < args.cycles:
+        every = PERIOD if args.every is None else args.every
+        line.append(whole(following(line[-1], seconds=every, recreate=args.recreate, bound=bound_of(args))))
+    if args.json:
+        output.json(cycles.document(line, seconds))
+    else:
+        show(cycles.blocks(line, seconds), output)
+    return Outcome.DONE
 
 
 def _write_trace(recording: Recording, target: str, output: Output) -> None:

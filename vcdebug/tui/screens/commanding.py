@@ -12,7 +12,6 @@ from vcdebug.tui import worker
 from vcdebug.tui.completion import completer
 from vcdebug.tui.messages import RemoveBreakpoint, ToggleBreakpoint, WorkDone
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
-from vcdebug.tui.screens.opens import OPENS
 from vcdebug.tui.screens.reading import Reading
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
@@ -105,7 +104,11 @@ class Commanding(Reading):
         if reply.work is not None:
             self.start_work(reply)
         elif reply.opens:
-            OPENS[reply.opens](self, reply.argument)
+            self.open_what(reply.opens, reply.argument)
+
+    def open_what(self, name: str, argument: str) -> None:
+        """What a command opens, by name: `opens.py` has the list."""
+        raise NotImplementedError
 
     # Long work
 

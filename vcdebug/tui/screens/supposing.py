@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from vcdebug.tui.screens.commanding import Commanding
 from vcdebug.tui.screens.leaving import Answer, LeavingScreen
+from vcdebug.tui.screens.opens import OPENS
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.start import Start
 from vcdebug.views.editing import suggested_edit
@@ -19,6 +20,10 @@ class Supposing(Commanding):
         super().__init__(start)
         self._leaving: Callable[[], object] | None = None
         """What is done once it is clear what becomes of the edits."""
+
+    def open_what(self, name: str, argument: str) -> None:
+        """What a command opens."""
+        OPENS[name](self, argument)
 
     def action_edit(self, verb: str) -> None:
         """A command about edits, the branch or cycles."""

@@ -156,28 +156,30 @@ class Habits(Supposing):
 
     def begin(self, driver: Driver) -> Moment:
         """As it was left, unless the command line wants something else."""
-        lines = self._restore(driver)
+        lines = [*self.session.lines, *self.own_app.settings.problems, *self._restore(driver)]
         moment = self.start.apply(driver)
         self._first_panel()
         trouble = self.session.save(self._state(driver))
-        lines += [*([trouble] if trouble else []), *self.own_app.settings.problems]
+        lines += [trouble] if trouble else []
         self._remember(driver)
+        self.own_app.lines = tuple(lines)
         if lines:
             more = f"  ({count(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
             self.say(f"{lines[0]}{more}")
-        self.own_app.lines = tuple(lines)
+        elif driver.debugger.seq != 1 and not self.start.somewhere:
+            self.say(f"event {driver.debugger.seq}, as you left it; --fresh begins anew")
         return moment
 
     def _restore(self, driver: Driver) -> list[str]:
-        data, lines = self.session.data, list(self.session.lines)
+        """Set what the session's file holds; answers with a line for what cannot be read."""
+        data = self.session.data
         if not data:
-            return lines
-        lines += driver.notebook.load(data.get("notebook", {}))
+            return []
+        lines = driver.notebook.load(data.get("notebook", {}))
         driver.refresh()
         seq = data.get("event")
         if isinstance(seq, int) and 1 < seq <= len(driver.debugger.recording) and not self.start.somewhere:
             driver.goto(seq)
-            lines.append(f"event {seq}, as you left it; --fresh begins anew")
         filters = data.get("filters")
         for name, text in (filters if isinstance(filters, dict) else {}).items():
             if name in _NAMES:

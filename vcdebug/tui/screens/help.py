@@ -34,12 +34,12 @@ def help_table(chosen: Mapping[str, str], lines: Iterable[str] = ()) -> Table:
         words = f"; narrower with {', '.join(kind.WORDS)}" if kind.WORDS else ""
         rows.append(_row(f"break {name}", f"{kind.HELP}{words}"))
     head = (
+        *(line(Piece(f"✗ {problem}", "warn")) for problem in lines),
         line("Capitals go back. Type / to search this help."),
         line(muted("timeline  "), LEGEND.strip(), muted("   tree  "), "▸ closed ▾ open ● here"),
         line(muted("equation  "), "✓ holds ✗ does not – not judged ◀ decides"),
     )
     foot = (
-        *(line(Piece(f"✗ {problem}", "warn")) for problem in lines),
         line(),
         line(
             muted("Shift+F5, Shift+F10 and Shift+F11 arrive as F17, F22 and F23 from many terminals: both are bound.")

@@ -17,14 +17,14 @@ class Key(NamedTuple):
 
 
 class Status(Widget):
-    """Keys until a message comes; the next key brings them back."""
+    """Keys until a message comes, which may take three lines; the next key brings the keys back."""
 
     DEFAULT_CSS = """
-    Status { height: 1; padding: 0 1; background: $surface; color: $text; }
+    Status { height: auto; max-height: 3; padding: 0 1; background: $surface; color: $text; }
     Status.-error { color: $text-error; text-style: bold; }
     """
 
-    message: reactive[str] = reactive("")
+    message: reactive[str] = reactive("", layout=True)
     keys: reactive[tuple[Key, ...]] = reactive(())
     always: reactive[tuple[Key, ...]] = reactive(())
 
@@ -36,7 +36,7 @@ class Status(Widget):
     def render(self) -> Text:
         """As many keys as fit; those of `always` first."""
         if self.message:
-            return Text(self.message, no_wrap=True, overflow="ellipsis")
+            return Text(self.message)
         room = self.size.width - _width(self.always)
         shown: list[Key] = []
         for key in self.keys:

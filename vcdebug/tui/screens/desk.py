@@ -11,7 +11,7 @@ from textual.screen import Screen
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import worker
-from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
+from vcdebug.tui.messages import CycleReady, Progress
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.screens.lists import NARROW, RIGHT, Lists
@@ -40,7 +40,7 @@ class Desk(Screen[str]):
         super().__init__()
         self.start = start
         self.driver: Driver | None = None
-        self.failure = ""
+        self._stop = worker.Stop()
 
     def compose(self) -> ComposeResult:
         """Flow and lists on the left, the moment on the right, the timeline below."""
@@ -67,19 +67,16 @@ class Desk(Screen[str]):
     def replay(self) -> None:
         """Load and replay in a thread."""
         self.before_replay()
-        worker.run(self.start.source, self.post_message, self.start.ask_extender, self.start.complete)
+        worker.run(self.start.source, self.post_message, self.start.ask_extender, self.start.complete, self._stop)
+
+    def on_unmount(self) -> None:
+        """Whatever still loads for this screen ends."""
+        self._stop.asked = True
 
     @on(Progress)
     def progressed(self, event: Progress) -> None:
         """Say how far it is."""
         self.query_one(Header).progress = event.text
-
-    @on(CycleFailed)
-    def failed(self, event: CycleFailed) -> None:
-        """One line says why there is nothing to see."""
-        self.failure = event.line
-        self.query_one(Header).progress = "nothing to show"
-        self.say(event.line, error=True)
 
     @on(CycleReady)
     def ready(self, event: CycleReady) -> None:
@@ -106,7 +103,7 @@ class Desk(Screen[str]):
     def ready_driver(self) -> Driver | None:
         """The driver, or a word about why there is none yet."""
         if self.driver is None:
-            self.say(self.failure or "still replaying: this key works in a moment", error=bool(self.failure))
+            self.say("still replaying: this key works in a moment, Esc stops")
         else:
             self.say("")
         return self.driver

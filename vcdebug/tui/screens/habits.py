@@ -149,10 +149,21 @@ class Habits(Supposing):
 
     @on(CycleFailed)
     def back_to_chooser(self, event: CycleFailed) -> None:
-        """What the chooser cannot open it takes back, with the reason."""
-        if self.start.chosen:
-            self.own_app.failure = event.line
-            self.dismiss("")
+        """What cannot be opened leads to the chooser, with the reason."""
+        self._to_chooser(event.line)
+
+    def action_back(self) -> None:
+        """While a snapshot is loaded: to the chooser at once; the loading ends by itself."""
+        if self.driver is None:
+            self._to_chooser(f"{self.start.name}: loading was stopped")
+            return
+        super().action_back()
+
+    def _to_chooser(self, line: str) -> None:
+        while self.app.screen is not self:
+            self.app.pop_screen()
+        self.own_app.failure = line
+        self.dismiss("")
 
     def begin(self, driver: Driver) -> Moment:
         """As it was left, unless the command line wants something else."""

@@ -1,0 +1,181 @@
+"""Movement at every level: what leads forward leads back, bit for bit, in every recording that lies open."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.debugger.test_debugger import digest
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.debugger.cycles import advanced
+from vcdebug.debugger.debugger import Debugger, Stop
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings
+from vcdebug.debugger.what_if import parting_seq, with_edits
+from vcdebug.debugger.workbench import Workbench
+from vcdebug.framework.record import HookEvent, Level, OpEvent, Span
+from vcdebug.trace.recording import Recording
+
+HOOK_CALL, OPERATION = "hook call", "statement operation"
+LEVELS = (*(level.name.lower() for level in Level), HOOK_CALL, OPERATION)
+VERBS = ("into", "over", "out")
+GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
+
+
+def standing(recording: Recording, level: str) -> list[int]:
+    """Events at which something of this level begins."""
+    kinds = {HOOK_CALL: HookEvent, OPERATION: OpEvent}
+    if level in kinds:
+        return list(recording.index.of_type(kinds[level]))
+    return [max(span.first, 1) for span in recording.spans if span.level.name.lower() == level]
+
+
+def fingerprint(result: Debugger) -> tuple[int, str]:
+    """Where one stands, and a hash over every figure of the state there."""
+    return result.seq, hashlib.sha256(digest(result.recording, result.seq).encode()).hexdigest()
+
+
+def go(result: Debugger, verb: str, *, back: bool) -> Stop:
+    move: Callable[..., Stop] = getattr(result, verb)
+    return move(back=back)
+
+
+def there_and_back(result: Debugger, verbs: list[str]) -> Iterator[tuple[tuple[int, str], tuple[int, str]]]:
+    """(on the way, on the way back) at each of the places."""
+    seen, taken = [fingerprint(result)], []
+    for verb in verbs:
+        if go(result, verb, back=False).position.seq != seen[-1][0]:
+            seen.append(fingerprint(result))
+            taken.append(verb)
+    for verb, expected in zip(reversed(taken), reversed(seen[:-1]), strict=True):
+        go(result, verb, back=True)
+        yield expected, fingerprint(result)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_steps_back_undo_steps_at_every_level(level: str, verb: str) -> None:
+    chance = random.Random(level + verb)
+    found = 0
+    for recording in (bundled(), bundled("preempt-works"), golden(GOLDEN[0])):
+        places = standing(recording, level)
+        for seq in chance.sample(places, min(3, len(places))):
+            result = Debugger(recording)
+            result.goto(seq)
+            for expected, actual in there_and_back(result, [verb] * 6):
+                assert expected == actual
+                found += 1
+    assert found > 0
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_mixed_steps_are_undone_in_reverse(level: str) -> None:
+    chance = random.Random(level)
+    recording = bundled()
+    places = standing(recording, level)
+    for seq in chance.sample(places, min(4, len(places))):
+        result = Debugger(recording)
+        result.goto(seq)
+        for expected, actual in there_and_back(result, chance.choices(VERBS, k=10)):
+            assert expected == actual
+
+
+def alone(recording: Recording, level: Level) -> list[Span]:
+    """Spans of the level that do not begin together with another one, and have something inside."""
+    firsts = Counter(span.first for span in recording.spans)
+    return [s for s in recording.spans if s.level == level and firsts[s.first] == 1 and s.last > s.first]
+
+
+@pytest.mark.parametrize("level", list(Level)[1:])
+def test_a_span_of_each_level_is_entered_passed_and_left(level: Level) -> None:
+    found = 0
+    for recording in (bundled(), *map(golden, GOLDEN[:6])):
+        for span in alone(recording, level)[:5]:
+            result = Debugger(recording)
+            result.goto(span.first)
+            assert span.first + 1 == result.into().position.seq
+            assert span.first == result.out(back=True).position.seq
+            assert min(span.last + 1, len(recording)) == result.over().position.seq
+            assert span.first == result.over(back=True).position.seq
+            result.into()
+            assert span.last < result.out().position.seq or result.seq == len(recording)
+            found += 1
+    assert found > 0
+
+
+def test_other_recordings_do_not_disturb_the_way_back() -> None:
+    bench = Workbench(bundled())
+    bench.debugger.goto(60)
+    origin = fingerprint(bench.debugger)
+    for _ in range(4):
+        bench.debugger.over()
+    branch = with_edits(bench.recordings, [GANG_OFF])
+    bench.take(branch, parting_seq(bench.recordings, branch))
+    inside = fingerprint(bench.debugger)
+    for verb in VERBS:
+        bench.debugger.goto(inside[0])
+        for expected, actual in there_and_back(bench.debugger, [verb] * 5):
+            assert expected == actual
+    bench.take(branch.at(ORIGINAL, 1))
+    for _ in range(4):
+        bench.debugger.over(back=True)
+    assert origin == fingerprint(bench.debugger)
+
+
+def test_the_original_is_the_same_after_edits_and_cycles() -> None:
+    bench = Workbench(bundled())
+    before = [digest(bundled(), seq) for seq in (1, 80, len(bundled()))]
+    events = len(bundled())
+    branch = advanced(with_edits(bench.recordings, [GANG_OFF]), 2)
+    bench.take(branch)
+    assert (BRANCH, 3) == (bench.recordings.side, bench.recordings.cycle)
+    assert bundled() is bench.recordings.original[0]
+    assert (events, before) == (len(bundled()), [digest(bundled(), seq) for seq in (1, 80, len(bundled()))])
+
+
+def test_each_recording_keeps_its_position_and_breakpoints_are_shared() -> None:
+    bench = Workbench(bundled())
+    bench.breakpoints.add("break statement")
+    bench.debugger.goto(40)
+    two = advanced(bench.recordings)
+    bench.take(two)
+    assert (1, bench.breakpoints) == (bench.debugger.seq, bench.debugger.breakpoints)
+    bench.debugger.goto(33)
+    for cycle, seq in ((1, 40), (2, 33)):
+        bench.take(two.at(ORIGINAL, cycle))
+        assert seq == bench.debugger.seq
+
+
+def test_a_branch_that_is_gone_leaves_nothing_behind() -> None:
+    bench = Workbench(bundled())
+    branch = with_edits(bench.recordings, [GANG_OFF])
+    bench.take(branch, 103)
+    bench.debugger.goto(20)
+    bench.take(Recordings(branch.original))
+    bench.take(branch, 103)
+    assert 1 == bench.debugger.seq
+
+
+def test_back_returns_to_the_recording_before_until_a_jump_is_made() -> None:
+    bench = Workbench(bundled())
+    bench.debugger.goto(40)
+    bench.take(advanced(bench.recordings))
+    assert bench.back()
+    assert (1, 40) == (bench.recordings.cycle, bench.debugger.seq)
+    assert bench.back()
+    bench.debugger.goto(9)
+    assert not bench.back()
+    assert 2 == bench.recordings.cycle
+
+
+def test_unsaved_edits_are_known() -> None:
+    bench = Workbench(bundled())
+    assert not bench.unsaved
+    branch = with_edits(bench.recordings, [GANG_OFF])
+    bench.take(branch)
+    assert bench.unsaved
+    bench.saved = branch.texts
+    assert not bench.unsaved

@@ -98,3 +98,13 @@ def test_each_planned_eviction_is_listed_with_what_became_of_it(name: str) -> No
     ]
     assert planned == [each.seq for each in found]
     assert sorted(undone) == sorted(each.victim for each in found if each.fate == "discard")
+
+
+def test_what_stops_a_search_before_any_node_is_told() -> None:
+    found = list(searches(bundled("preempt-never")))
+    assert ["its preemptionPolicy is Never"] * len(found) == [search.stopped for search in found]
+    assert all(not search.tried for search in found)
+
+
+def test_the_second_look_inside_the_own_job_is_told_apart() -> None:
+    assert [False, False, True] == [search.within for search in searches(bundled())]

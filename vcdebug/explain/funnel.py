@@ -20,6 +20,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 
 EVICTING: Final = ("preempt", "reclaim")
+NEVER: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
 QUEUE_LIMITS: Final = ("Allocatable", "SimulateAllocatable")
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
@@ -86,6 +87,10 @@ class Funnel:
     """Feasible nodes that were never tried."""
     reach: str
     """Who is in reach, in words."""
+    within: bool
+    """Whether preempt looks inside the task's own job."""
+    stopped: str
+    """What ended it before any node was looked at; empty where nodes were."""
 
 
 def funnel_at(recording: Recording, seq: Seq) -> Funnel | None:
@@ -127,7 +132,23 @@ def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     considered = search[1].considered if search is not None else 0
     refused = len(search[1].failed) if search is not None else 0
     at = search[0] if search is not None else span.first
-    return Funnel(action, task.key, at, considered, refused, tried, never, reach.words)
+    stopped = _stopped(recording, span, task) if search is None else ""
+    return Funnel(action, task.key, at, considered, refused, tried, never, reach.words, within, stopped)
+
+
+def _stopped(recording: Recording, span: Span, task: TaskInfo) -> str:
+    """Why the task never got to any node."""
+    if task.pod.preemption_policy == NEVER:
+        return "its preemptionPolicy is Never"
+    for seq in range(span.last, span.first - 1, -1):
+        event = recording.event(seq)
+        if isinstance(event, HookEvent) and event.point == "Preemptive" and event.result is False:
+            return f"{event.plugin}: its queue may not reclaim"
+        if isinstance(event, HookEvent) and event.point == "PrePredicate" and event.result is not None:
+            return f"{event.plugin} objects before any node"
+    if task.pod.nominated_node_name:
+        return f"{task.pod.nominated_node_name} is already nominated for it"
+    return "stopped before any node"
 
 
 def _search(recording: Recording, span: Span) -> tuple[Seq, PredicateEvent] | None:

@@ -21,6 +21,7 @@ TASK_COLUMNS = (
     Column("where it ends", flexible=True, least=16),
     Column("event", right=True),
 )
+NOBODY_STARVES = "no starving job has a task to place: nobody looks for victims (see JobStarving)"
 NO_SEARCH = "nobody looks for victims here: the funnel belongs to preempt and reclaim"
 NOT_CONFIGURED = "neither preempt nor reclaim is among the actions: nobody is ever evicted for a waiting task"
 GANGS = "gang actions look for victims in whole domains: see the votes on UnifiedEvictable"
@@ -42,6 +43,8 @@ def _nothing(recording: Recording, seq: Seq) -> str:
     action = recording.tree.around(seq, Level.ACTION)
     if action is not None and action.name.startswith("gang"):
         return GANGS
+    if action is not None and action.name in EVICTING:
+        return NOBODY_STARVES
     if not any(name in EVICTING for name in recording.conf.actions):
         return NOT_CONFIGURED
     return NO_SEARCH
@@ -58,6 +61,9 @@ def _task_table(found: Funnel, seq: Seq) -> Table:
 
 
 def _head(found: Funnel) -> Iterator[Line]:
+    if found.stopped:
+        yield line(Piece(f"{NO} {found.stopped}", "bad"))
+        return
     feasible = len(found.tried) + len(found.never)
     yield line(
         f"{count(found.considered, 'node')} → ",
@@ -107,8 +113,8 @@ def _search_row(found: Funnel) -> Row:
         end = Piece(f"{NO} placed on {placed.node}, then discarded at {placed.end}", "bad")
     elif placed is not None:
         end = Piece(f"{YES} placed on {placed.node}", "good")
-    elif not found.considered:
-        end = Piece(f"{NO} stopped before any node", "bad")
+    elif found.stopped:
+        end = Piece(f"{NO} {found.stopped}", "bad")
     elif not found.tried:
         end = Piece(f"{NO} no node passes the predicates", "bad")
     else:
@@ -116,7 +122,7 @@ def _search_row(found: Funnel) -> Row:
         most = max(dict.fromkeys(last), key=last.count)
         end = Piece(f"{NO} {most} on {last.count(most)} of {count(len(last), 'node')}", "bad")
     cells = (
-        Piece(bare(found.task), "strong"),
+        Piece(f"{bare(found.task)}{'  (own job)' if found.within else ''}", "strong"),
         *(Piece(str(number)) for number in (found.refused, len(found.tried), len(found.never))),
         end,
         muted(str(found.seq)),

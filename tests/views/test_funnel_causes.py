@@ -1,0 +1,32 @@
+"""Each cause of a preemption that comes to nothing is one line of the funnel."""
+
+import pytest
+
+from tests.recorded import bundled
+from vcdebug.framework.record import ActionEvent
+from vcdebug.views.base import plain
+from vcdebug.views.funnel import funnel
+
+CAUSES = {
+    "pending-nothing-starves": "no starving job has a task to place",
+    "preempt-never": "✗ its preemptionPolicy is Never",
+    "preempt-no-candidates": "✗ none in reach on 4 of 5 nodes",
+    "preempt-no-node-fits": "✗ no node passes the predicates",
+    "preempt-over-queue-quota": "✗ proportion: beyond what the queue may have on 4 of 5 nodes",
+    "preempt-vetoed-by-conformance": "✗ conformance leaves nobody on 5 of 5 nodes",
+    "preempt-vetoed-by-drf": "✗ drf leaves nobody on 3 of 5 nodes",
+    "preempt-vetoed-by-gang": "✗ gang leaves nobody on 5 of 5 nodes",
+    "preempt-blocked-by-gang": "✗ placed on gpu-a100-01, then discarded at 137",
+    "preempt-works": "✓ placed on gpu-l40s-01",
+}
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_the_funnel_of_preempt_names_the_cause(name: str) -> None:
+    recording = bundled(name)
+    start = next(
+        seq
+        for seq in recording.index.of_type(ActionEvent)
+        if isinstance(event := recording.event(seq), ActionEvent) and event.action == "preempt"
+    )
+    assert CAUSES[name] in plain(funnel(recording, start))

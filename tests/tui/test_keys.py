@@ -280,6 +280,23 @@ async def test_a_capital_takes_the_step_back() -> None:
             assert START == desk.seq
 
 
+async def test_u_goes_up_the_hook_stack_and_d_back_down() -> None:
+    async with opened("preempt-works", job="assistants/chat-api") as desk:
+        await desk.command("break victim")
+        await desk.press("c")
+        at = [desk.seq]
+        for _ in range(3):
+            await desk.press("u")
+            at.append(desk.seq)
+        assert sorted(at, reverse=True) == at
+        assert len(set(at)) == len(at)
+        for seq in reversed(at[:-1]):
+            await desk.press("d")
+            assert seq == desk.seq
+        await desk.press("d")
+        assert at[0] + 1 == desk.seq
+
+
 async def test_tab_walks_over_all_visible_panels_and_comes_back() -> None:
     async with opened("preempt-works") as desk:
         seen = []

@@ -50,6 +50,15 @@ async def test_a_session_goes_on_where_the_last_one_ended(store: Store, snapshot
         assert "event 40, as you left it" in desk.status()
 
 
+async def test_watches_and_bookmarks_are_there_too(store: Store, snapshot: Path) -> None:
+    async with opened(str(snapshot), store=store, goto=30) as desk:
+        await desk.command("watch seq > 10")
+        await desk.command("bookmark look here")
+    async with opened(str(snapshot), store=store) as desk:
+        assert ["seq > 10"] == [watch.text for watch in desk.moment.watches]
+        assert [(30, "look here")] == [(mark.seq, mark.note) for mark in desk.moment.bookmarks]
+
+
 async def test_the_command_line_goes_before_the_last_session(store: Store, snapshot: Path) -> None:
     await leave_something(store, snapshot)
     async with opened(str(snapshot), store=store, goto=7, panel="jobs", filter="chat") as desk:

@@ -8,6 +8,7 @@ from textual.widgets import Input
 from tests.tui.driving import NARROW, WIDE, Desk, opened
 from vcdebug.tui.screens.noting import NO_FIGURE
 from vcdebug.tui.session_state import Store
+from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.timeline import BOOKMARK, Timeline
 
 BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
@@ -55,6 +56,31 @@ async def test_going_back_along_a_figure_goes_on_where_the_panel_shows_something
             await desk.press("L")
             seen.append(desk.seq)
         assert [138, 110, 107] == seen
+
+
+async def test_a_page_closes_with_the_event_that_wrote_the_number_under_its_cursor() -> None:
+    async with opened(BLOCKED) as desk:
+        await desk.command(f"goto {LAST}")
+        await on_cell(desk, "jobs", JOB, "job")
+        await desk.press("enter", "right", "L")
+        assert desk.app.screen is desk.main
+        assert 138 == desk.seq
+        await desk.press("L")
+        assert 110 == desk.seq
+
+
+async def test_a_breakpoint_on_a_figure_is_set_in_the_dialog() -> None:
+    async with opened(BLOCKED) as desk:
+        await desk.press("b")
+        grid = desk.app.screen.query_one("#kinds", Grid)
+        grid.cursor = [row.key for row in grid.shown_rows].index("data")
+        await desk.press("tab")
+        desk.app.screen.query_one("#condition", Input).value = "queue research allocated cpu if new < old"
+        await desk.press("enter")
+        assert ["break data queue research allocated cpu if new < old"] == [
+            stand.text for stand in desk.moment.breakpoints
+        ]
+        assert [107, 138] == list(desk.moment.breakpoints[0].hits)
 
 
 async def test_a_cell_without_a_figure_says_so() -> None:

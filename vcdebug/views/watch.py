@@ -39,7 +39,7 @@ def _row(found: Watched, seq: Seq) -> Row:
     change = found.change
     if change is None:
         was = "" if found.now == found.before or not found.before else f"{found.before} → {found.now}"
-        never = muted("–" if found.watch.is_figure else "an expression")
+        never = muted("–")
         return Row(number.text, (number, name, now, muted("–"), Piece(was, "warn") if was else never))
     here = change.seq == seq
     cells = (

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
+from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.copying import Clipboard, copy_text
@@ -19,14 +20,15 @@ from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.base import Table, plain
 
 
-class DetailScreen(ModalScreen[Seq]):
-    """Closes with the event to go to, or 0."""
+class DetailScreen(ModalScreen[Seq | Figure]):
+    """Closes with the event to go to, or 0, or with the figure whose last change is asked for."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "one step back: filter, order, then the page", id="page.back"),
         Binding("q", "leave", "close the page", id="page.leave"),
         Binding("enter", "go", "go to the row's event", id="page.go"),
         Binding("slash", "filter", "filter", id="page.filter"),
+        Binding("L", "last_change", "to the event that wrote the number under the cursor", id="page.last-change"),
         Binding("y", "copy", "copy all of it", id="page.copy"),
     ]
     DEFAULT_CSS = """
@@ -95,6 +97,14 @@ class DetailScreen(ModalScreen[Seq]):
         row = self.query_one(Grid).cursor_row
         if row is not None and row.seq:
             self.dismiss(row.seq)
+
+    def action_last_change(self) -> None:
+        """To the event that wrote the figure under the cursor."""
+        found = self.query_one(Grid).cursor_figure
+        if found is None:
+            self.query_one("#keys", Label).update("no figure of the state under the cursor")
+        else:
+            self.dismiss(found)
 
     def action_filter(self) -> None:
         """Type a filter."""

@@ -31,17 +31,9 @@ class Noting(Commanding):
         super().__init__(start)
         self._followed: Followed | None = None
 
-    def _figure(self) -> Figure | None:
-        """The figure under the cursor."""
-        grid = self.grid
-        row = grid.cursor_row
-        if row is None:
-            return None
-        return grid.table.figures(row, min(grid.cursor_column, len(row.cells) - 1))
-
     def _figure_or_word(self) -> Figure | None:
         """The figure under the cursor, or a word about why there is none."""
-        found = self._figure() if self.ready_driver() is not None else None
+        found = self.grid.cursor_figure if self.ready_driver() is not None else None
         if found is None and self.driver is not None:
             self.say(NO_FIGURE)
         return found
@@ -52,13 +44,23 @@ class Noting(Commanding):
             return
         followed, title = self._followed, self.grid.table.title
         goes_on = followed is not None and followed.seq == self.moment.seq and followed.title != title
-        found = followed.figure if followed is not None and goes_on else self._figure()
+        found = followed.figure if followed is not None and goes_on else self.grid.cursor_figure
         if found is None:
             self.say(NO_FIGURE)
             return
-        self.run_command(f"last-change {found}")
-        kept = followed.title if followed is not None and goes_on else title
-        self._followed = Followed(found, kept, self.moment.seq)
+        self._follow(found, followed.title if followed is not None and goes_on else title)
+
+    def go_if(self, chosen: Seq | Figure | None) -> None:
+        """A page closes with an event, or with a figure of which one wants to know who wrote it."""
+        if isinstance(chosen, Figure):
+            self._follow(chosen, "")
+        else:
+            super().go_if(chosen)
+
+    def _follow(self, figure: Figure, title: str) -> None:
+        self.run_command(f"last-change {figure}")
+        if self.moment is not None:
+            self._followed = Followed(figure, title, self.moment.seq)
 
     def action_watch(self) -> None:
         """Keep the figure under the cursor in sight."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual import on
 
+from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.panels import PANELS
@@ -39,10 +40,10 @@ class Reading(Moving):
         """Show a table over the screen; it closes with an event to go to."""
         self.app.push_screen(DetailScreen(table), self.go_if)
 
-    def go_if(self, seq: Seq | None) -> None:
+    def go_if(self, chosen: Seq | Figure | None) -> None:
         """Go to an event, if one was chosen."""
-        if seq:
-            self.go(seq)
+        if isinstance(chosen, int) and chosen:
+            self.go(chosen)
 
     @on(Grid.Opened)
     def opened(self, event: Grid.Opened) -> None:

@@ -16,6 +16,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from vcdebug.debugger.figures import Figure
 from vcdebug.tui.widgets.layout import GAP, GUTTER, Placed, lay_out, pad
 from vcdebug.tui.widgets.ordering import Order, next_order
 from vcdebug.tui.widgets.rows import Shown
@@ -148,6 +149,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def cursor_row(self) -> Row | None:
         """The row under the cursor."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
+
+    @property
+    def cursor_figure(self) -> Figure | None:
+        """The figure of the state that the cell under the cursor shows."""
+        row = self.cursor_row
+        return None if row is None else self.table.figures(row, min(self.cursor_column, len(row.cells) - 1))
 
     def _take(self) -> None:
         """Lay the shown rows out; what has not been looked at yet follows between two keys."""

@@ -66,8 +66,10 @@ class ChooserScreen(Screen[str]):
         self.set_focus(self.query_one(Input))
 
     def _rows(self) -> Iterator[Row]:
+        shows = {snapshot.name: f": {snapshot.description}" for snapshot in bundled()}
         for one in self.recent:
-            yield Row(one.path, (Piece(_name(one.path), "strong"), Piece(one.opened), Piece(one.about)))
+            about = f"{one.about}{shows.get(one.path, '')}"
+            yield Row(one.path, (Piece(_name(one.path), "strong"), Piece(one.opened), Piece(about)))
         known = {one.path for one in self.recent}
         for snapshot in bundled():
             if snapshot.name not in known and str(snapshot.path) not in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import singledispatch
 from typing import NamedTuple
 
@@ -59,7 +60,23 @@ def answer(event: HookEvent) -> Piece:
         return Piece(f"{NO} {event.result['error']}", "bad")
     if isinstance(event.result, list) and event.result and isinstance(event.result[0], dict):
         return Piece(f"{NO} " + ", ".join(str(entry["reason"]) for entry in event.result), "bad")
-    return Piece(str(event.result))
+    return Piece(placing_words(event.result))
+
+
+def placing_words(result: object) -> str:
+    """Scores of hypernodes as `s0 16.667, s1 15`, rows of them as `s0 s1, then p0`; anything else as it is."""
+    if isinstance(result, Mapping):
+        return ", ".join(f"{name} {_scored(score)}" for name, score in result.items()) or "no scores"
+    if isinstance(result, list) and all(isinstance(row, list) for row in result):
+        return ", then ".join(" ".join(row) for row in result) or "nowhere"
+    return str(result)
+
+
+def _scored(score: object) -> str:
+    """A score, or those of a plugin."""
+    if isinstance(score, Mapping):
+        return f"({placing_words(score)})"
+    return number(score) if isinstance(score, float | int) else str(score)
 
 
 def _objects(point: str) -> bool:

@@ -12,7 +12,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.base import BEST, NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.equation import objections
 from vcdebug.views.fates import VICTIMS
-from vcdebug.views.headline import VICTIM_POINTS, answer
+from vcdebug.views.headline import VICTIM_POINTS, answer, placing_words
 from vcdebug.views.names import bare, list_or, task_list
 
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
@@ -81,8 +81,12 @@ def _tier(seat: Seat) -> Piece:
     return Piece(str(seat.tier) if seat.tier else "")
 
 
+def _is_forced(recording: Recording, seq: Seq) -> bool:
+    return any(note.code == FORCED for note in recording.notes_at(seq))
+
+
 def _message(recording: Recording, seq: Seq, event: HookEvent) -> Piece:
-    if any(note.code == FORCED for note in recording.notes_at(seq)):
+    if _is_forced(recording, seq):
         return Piece("forced", "warn")
     if isinstance(event.result, dict):
         return muted(str(event.result.get("message") or ""))
@@ -113,7 +117,7 @@ def outcome_words(asked: Question) -> tuple[bool, str]:
         return value is None, "no objection" if value is None else "objection"
     if value is None:
         return True, "done"
-    return True, str(value)
+    return True, placing_words(value)
 
 
 def victims(recording: Recording, seq: Seq, event: HookEvent) -> Table:
@@ -157,10 +161,11 @@ def _seat_row(recording: Recording, seat: Seat, candidates: Sequence[TaskKey], *
     spared = [task for task in candidates if task not in seat.result]
     why = _why_spared(recording, seat.seq, spared)
     spares = f"spares {task_list(spared)}{why}" if spared else ""
+    forced = "forced: " if _is_forced(recording, seat.seq) else ""
     if seat.result:
-        said = Piece(f"{YES} offers {len(seat.result)}" + (f", {spares}" if spares else ""), "good")
+        said = Piece(f"{YES} {forced}offers {len(seat.result)}" + (f", {spares}" if spares else ""), "good")
     else:
-        said = Piece(f"{NO} ends the tier" + (f": {spares}" if spares else ""), "bad")
+        said = Piece(f"{NO} {forced}ends the tier" + (f": {spares}" if spares else ""), "bad")
     cells = (
         tier,
         Piece(seat.plugin, "strong"),

@@ -1,0 +1,35 @@
+"""Answers of plugins are told in words, never as the program's own data."""
+
+import re
+
+import pytest
+
+from tests.recorded import GOLDEN, golden
+from vcdebug.views.base import plain
+from vcdebug.views.equation import equation
+from vcdebug.views.headline import placing_words
+from vcdebug.views.moment import moment
+
+RAW = re.compile(r"\{'|\['|\bNone\b|\bTrue\b|\bFalse\b| object at |\bnan\b|e\+30")
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ({"s0": 16.666666666666664, "s1": 15.0}, "s0 16.667, s1 15"),
+        ({"network-topology-aware": {"s0": 15.0}}, "network-topology-aware (s0 15)"),
+        ([["s0", "s1"], ["p0"]], "s0 s1, then p0"),
+        ([], "nowhere"),
+        ({}, "no scores"),
+    ],
+)
+def test_hypernodes_are_told_in_order_and_with_their_scores(result: object, words: str) -> None:
+    assert words == placing_words(result)
+
+
+@pytest.mark.parametrize("name", GOLDEN[::3])
+def test_no_view_shows_the_programs_own_data(name: str) -> None:
+    recording = golden(name)
+    for seq in range(1, len(recording) + 1, 7):
+        for view in (moment, equation):
+            assert not RAW.search(plain(view(recording, seq))), f"{view.__name__} at {seq}"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 from textual.message import Message
 
@@ -20,10 +18,6 @@ from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 from vcdebug.views.path import marks
 
 Source = str | BinaryIO
-
-
-SWITCH_SECONDS: Final = 0.0005
-"""How long the replay keeps the interpreter from the keys at a time; Python's own 5 ms are felt at each key."""
 
 
 class Stop:
@@ -60,8 +54,7 @@ def run(
     stop: Stop | None = None,
 ) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
-    with short_turns():
-        post(attempt(lambda: _cycle(source, post, ask_extender, complete, stop or Stop()), CycleFailed))
+    post(attempt(lambda: _cycle(source, post, ask_extender, complete, stop or Stop()), CycleFailed))
 
 
 def _cycle(
@@ -72,25 +65,15 @@ def _cycle(
     stop: Stop,
 ) -> Message:
     from vcdebug.snapshot.load import load
-    from vcdebug.trace.replay import replay
+    from vcdebug.trace.replay import collector_paused, replay
 
     teller = Teller(post, stop)
-    snapshot = load(_origin(source), complete=complete, progress=teller.progress, notice=teller.notice)
-    post(Progress(f"replaying {snapshot.name}"))
-    recording = replay(snapshot, ask_extender=ask_extender, bound=StoppableBound(stop))
-    _prepare(recording)
+    with collector_paused():
+        snapshot = load(_origin(source), complete=complete, progress=teller.progress, notice=teller.notice)
+        post(Progress(f"replaying {snapshot.name}"))
+        recording = replay(snapshot, ask_extender=ask_extender, bound=StoppableBound(stop))
+        _prepare(recording)
     return CycleReady(recording)
-
-
-@contextmanager
-def short_turns() -> Iterator[None]:
-    """Threads change places more often, so that keys are answered while another one works."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_SECONDS)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
 
 
 class Teller:
@@ -132,11 +115,13 @@ def attempt(task: Callable[[], Message], failed: Callable[[str], Message]) -> Me
 
 
 def _prepare(recording: Recording) -> None:
-    """Build what the first key would wait for, and let the garbage collector leave the recording alone."""
+    """Build what the first key would wait for, and let the garbage collector leave the recording alone.
+
+    It would find nothing in it, and keep the keys waiting for seconds each time that it looked.
+    """
     _ = recording.timeline.opening_tasks, recording.tree
     recording.index.prepare()
     marks(recording)
-    gc.collect()
     gc.freeze()
 
 

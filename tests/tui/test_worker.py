@@ -1,0 +1,69 @@
+"""The worker's thread: what it says on the way, and how it ends when somebody does not want to wait."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from textual.message import Message
+
+from tests.snapshot.manifests import as_list, cluster
+from vcdebug.framework import bound
+from vcdebug.snapshot import json_documents, meter
+from vcdebug.tui import worker
+from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
+
+
+def told(source: str, stop: worker.Stop | None = None, at: str = "nothing") -> list[Message]:
+    """Everything that is posted; from the first text with these words on, the thread shall stop."""
+    found: list[Message] = []
+    asked = stop or worker.Stop()
+
+    def post(message: Message) -> None:
+        found.append(message)
+        asked.asked = asked.asked or (isinstance(message, Progress) and at in message.text)
+
+    worker.run(source, post, None, None, asked)
+    return found
+
+
+def texts(messages: list[Message]) -> list[str]:
+    return [message.text for message in messages if isinstance(message, Progress)]
+
+
+def test_a_replay_ends_with_its_recording_ready_to_be_read() -> None:
+    *_, last = told("preempt-works")
+    assert isinstance(last, CycleReady)
+    assert {"index", "tree", "timeline"} <= last.recording.__dict__.keys()
+
+
+def test_a_stop_before_it_begins_ends_the_loading() -> None:
+    stop = worker.Stop()
+    stop.asked = True
+    *_, last = told("preempt-works", stop)
+    assert isinstance(last, CycleFailed)
+    assert "loading was stopped" in last.line
+
+
+def test_a_stop_while_a_file_is_read_ends_the_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_documents, "WINDOW", 256)
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(as_list(cluster())))
+    whole, cut = texts(told(str(path))), told(str(path), at="%")
+    assert 5 < len([text for text in whole if text.startswith("reading cluster.json ")])
+    assert isinstance(cut[-1], CycleFailed)
+    assert 2 > len(texts(cut))
+
+
+def test_a_stop_during_the_cycle_ends_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound, "LOOK_EVERY", 10)
+    *_, last = told("preempt-works", at="replaying")
+    assert "the replay was stopped" == (last.line if isinstance(last, CycleFailed) else "")
+
+
+def test_a_large_yaml_file_is_named_beside_the_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "SLOW_YAML_BYTES", 1_000)
+    path = tmp_path / "cluster.yaml"
+    path.write_text("".join(f"---\n{yaml.safe_dump(one)}" for one in cluster()))
+    said = texts(told(str(path)))
+    assert any(text.startswith("cluster.yaml: 0 MB of YAML take about ") and text.endswith("%") for text in said)

@@ -88,6 +88,13 @@ keys:
 A name that does not exist, a key that does not exist and a key that already means something in the same place are one
 line each, with the file and what happens instead; the program starts all the same.
 
+## Where it begins
+
+```console
+$ vcdebug open SNAPSHOT --goto N --break 'victim if plugin == "gang"'
+$ vcdebug open SNAPSHOT --job NAMESPACE/NAME --panel nodes --filter '!ready'
+```
+
 ## What is kept
 
 Where one stood, the panel, filters, breakpoints, watches and bookmarks of each snapshot are kept in

@@ -33,6 +33,9 @@ from vcdebug.views.equation import equation
 if TYPE_CHECKING:
     from vcdebug.tui.app import VcdebugApp
 
+KEPT_EVERY = 10.0
+"""Seconds after which a new position is kept: a terminal may close without a word."""
+
 
 class Habits(Supposing):
     """Keys that many programs share, on top of the debugger's own."""
@@ -55,6 +58,7 @@ class Habits(Supposing):
         prompt = self.query_one(Prompt)
         prompt.remember(self.own_app.store.history())
         self._typed = prompt.history
+        self.set_interval(KEPT_EVERY, self.save_session)
         self._panels = [self.query_one(f"#{name}", Panel) for name in _NAMES]
         self.query_one(FirstKeys).display = self.own_app.store.first_time()
 

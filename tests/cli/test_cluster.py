@@ -21,13 +21,20 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Where the scheduler listens; workers do not wait long for data of one that is gone."""
-    settings = {"distributed.comm.timeouts.connect": "2s"}
+def workplace() -> Iterator[LocalCluster]:
+    """It gives a run up with the first worker that the run costs, so that the rest is ours to do."""
+    settings = {"distributed.comm.timeouts.connect": "2s", "distributed.scheduler.allowed-failures": 0}
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with dask.config.set(settings), LocalCluster(**options) as cluster:
-        yield cluster.scheduler_address
+        yield cluster
         cluster.wait_for_workers(2, timeout=60)
+
+
+@pytest.fixture
+def address(workplace: LocalCluster) -> str:
+    """Where the scheduler listens, with both workers there."""
+    workplace.wait_for_workers(2, timeout=60)
+    return str(workplace.scheduler_address)
 
 
 def ignore(_: int) -> None:

@@ -64,8 +64,8 @@ class _Campaign(Generic[Item, Result]):
 
         self._client = client
         self._address = address
-        # As a task of its own and not scattered: if the worker that holds it leaves, the cluster makes it again.
-        self._function = client.submit(keep, pickle.dumps(function), pure=False)
+        self._packed = pickle.dumps(function)
+        self._function = self._shared()
         self._fresh = enumerate(items)
         self._tasks: dict[Future[bytes], _Task[Item]] = {}
         self._completed = as_completed(loop=client.loop)
@@ -73,12 +73,10 @@ class _Campaign(Generic[Item, Result]):
 
     def answers(self) -> Generator[Answer[Result]]:
         """All answers; those whose workers were lost again and again at the end, each alone."""
-        for number, item in self._fresh:
-            self._submit(_Task(number, item, alone=False))
-            if len(self._tasks) >= self._most():
-                break
+        self._fill()
         yield from self._arriving()
         for suspect in self._suspects:
+            self._function = self._shared()
             self._submit(suspect._replace(alone=True))
             yield from self._arriving()
 
@@ -86,12 +84,19 @@ class _Campaign(Generic[Item, Result]):
         """What is not done is not wanted any more."""
         self._client.cancel([self._function, *self._tasks], force=True)
 
-    def _most(self) -> int:
+    def _shared(self) -> Future[bytes]:
+        """The function as a task of its own, not scattered: if the worker that holds it leaves, it is made again."""
+        return self._client.submit(keep, self._packed, pure=False)
+
+    def _fill(self) -> None:
+        """Keep the workers busy that there are by now."""
         workers: int = sum(self._client.nthreads().values())
-        return AHEAD * max(1, workers) + 1
+        most = AHEAD * max(1, workers) + 1
+        for number, item in islice(self._fresh, max(0, most - len(self._tasks))):
+            self._submit(_Task(number, item, alone=False))
 
     def _arriving(self) -> Generator[Answer[Result]]:
-        """Until nothing is under way; a fresh run for each that is over."""
+        """Until nothing is under way; fresh runs take the place of those that are over."""
         for future in self._completed:
             if future.status in COMPUTED_AGAIN:
                 self._completed.add(future)
@@ -102,8 +107,7 @@ class _Campaign(Generic[Item, Result]):
                 self._suspects.append(task)
             else:
                 yield answer
-            for number, item in islice(self._fresh, 1):
-                self._submit(_Task(number, item, alone=False))
+            self._fill()
 
     def _submit(self, task: _Task[Item]) -> None:
         data = pickle.dumps(task.item)

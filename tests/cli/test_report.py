@@ -16,6 +16,7 @@ from vcdebug.cli.reports.report_markdown import escaped, fenced
 from vcdebug.debugger.bookmark import BookmarkList
 from vcdebug.errors import VcdebugError
 from vcdebug.trace.replay import replay
+from vcdebug.views import report as report_view
 from vcdebug.views.report import Subject
 
 BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
@@ -265,3 +266,12 @@ def test_a_report_of_another_recording_says_how_to_get_there(tmp_path: Path, bef
     assert f"text\n{typed}" in text
     assert "> of this one" in text
     assert "of the first" not in text
+
+
+@FORMS
+def test_long_lists_end_with_how_many_more_there_are(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("MOST_PROBLEMS", 1), ("MOST_MOVES", 1), ("MOST_JOBS", 2), ("MOST_EXPLAINED", 1)):
+        monkeypatch.setattr(report_view, name, most)
+    text = document(form, case="mixed-0004")
+    assert 3 <= len(re.findall(r"and \d+ more", text))
+    assert "The first 1 follow in full" in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from vcdebug.debugger.bookmark import Bookmark
@@ -49,6 +49,7 @@ FACT_COLUMNS = (Column("what"), Column("", flexible=True))
 MOST_MOVES = 200
 MOST_JOBS = 500
 MOST_EXPLAINED = 40
+MOST_PROBLEMS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def report(subject: Subject) -> Report:
         _why(explained, named=bool(subject.jobs)),
         *([_bookmarks(subject)] if subject.bookmarks else []),
         _cycle(recording, done),
-        Section("Quirks and problems", (_headless(problems(recording)),)),
+        Section("Quirks and problems", (_shortened(_headless(problems(recording)), MOST_PROBLEMS),)),
         Section("Configuration in force", (_headless(conf(recording)),), folded=True),
         Section("See it yourself", tuple(Code(text) for text in subject.commands)),
     )
@@ -134,6 +135,12 @@ def _explained(subject: Subject) -> list[Surveyed]:
 def _headless(table: Table) -> Table:
     """Below a heading that says the title already."""
     return Table("", table.columns, table.rows, table.head, table.foot)
+
+
+def _shortened(table: Table, most: int) -> Table:
+    """So many rows, and how many more there are."""
+    total = len(table.rows)
+    return replace(table, rows=table.rows[:most], foot=(*table.foot, *_more(total, most)))
 
 
 # What it is

@@ -4,7 +4,7 @@ import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.exhaustion import exhausted
-from vcdebug.explain.refusals import refusals
+from vcdebug.explain.refusals import queue_refusals, refusals
 from vcdebug.framework.record import PredicateEvent
 
 FITS = "pending-no-node-fits"
@@ -39,3 +39,14 @@ def test_a_node_tells_whom_it_refused_in_which_action_and_why() -> None:
     told = [(refusal.job.split("/")[1], refusal.action, len(refusal.tasks), refusal.why) for refusal in found]
     assert ("feature-etl", "allocate", 2, "node(s) didn't match Pod's node affinity/selector") == told[0]
     assert ("llm-finetune", "preempt", 1, "gang leaves nobody") in told
+
+
+def test_a_queue_tells_whom_it_refused() -> None:
+    told = [
+        (refusal.job, refusal.action, refusal.why)
+        for refusal in queue_refusals(bundled("pending-queue-quota"), "team-vision")
+    ]
+    assert [("vision/image-captioning", "enqueue", "proportion says no to JobEnqueueable")] == told
+    found = queue_refusals(bundled("preempt-over-queue-quota"), "vision")
+    assert {"proportion says no to Allocatable"} == {refusal.why for refusal in found}
+    assert () == queue_refusals(bundled("preempt-works"), "default")

@@ -1,20 +1,24 @@
-"""A node's own view: which jobs it refused in the cycle, and why."""
+"""A node's and a queue's own view: which jobs they refused in the cycle, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from vcdebug.explain.funnel import EVICTING, PLACED, funnels
-from vcdebug.framework.record import ActionEvent, Level, PredicateEvent
-from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
+from vcdebug.framework.plugin import REJECT
+from vcdebug.framework.record import ActionEvent, HookEvent, Level, PredicateEvent
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.trace.recording import Recording
+
+QUEUE_POINTS: Final = ("JobEnqueueable", "Allocatable", "SimulateAllocatable", "Preemptive")
+"""Hooks that answer for a queue."""
 
 
 class Refusal(NamedTuple):
-    """Why a node did not take tasks of one job in one action."""
+    """Why tasks of one job were not taken in one action."""
 
     job: JobId
     action: str
@@ -35,6 +39,35 @@ def refusals(recording: Recording, node: NodeName) -> tuple[Refusal, ...]:
         for (job, action, why), entries in together.items()
     ]
     return tuple(sorted(found, key=lambda refusal: refusal.seq))
+
+
+def queue_refusals(recording: Recording, queue: QueueName) -> tuple[Refusal, ...]:
+    """What was refused for a queue: admission, room for tasks, reclaiming; each plugin and hook once per job."""
+    together: dict[tuple[JobId, str, str], list[tuple[Seq, TaskKey]]] = {}
+    for point in QUEUE_POINTS:
+        for seq in recording.index.at_point(point):
+            event = recording.event(seq)
+            if not isinstance(event, HookEvent) or not (event.result is False or event.result == REJECT):
+                continue
+            job, tasks = _about(recording, event)
+            if recording.owners.queues.get(job) != queue:
+                continue
+            action = recording.tree.around(seq, Level.ACTION)
+            key = (job, action.name if action is not None else "", f"{event.plugin} says no to {point}")
+            together.setdefault(key, []).extend((seq, task) for task in tasks or ("",))
+    found = [
+        Refusal(job, action, why, tuple(dict.fromkeys(task for _, task in entries if task)), entries[0][0])
+        for (job, action, why), entries in together.items()
+    ]
+    return tuple(sorted(found, key=lambda refusal: refusal.seq))
+
+
+def _about(recording: Recording, event: HookEvent) -> tuple[JobId, tuple[TaskKey, ...]]:
+    """(job, its tasks) that a queue was asked about."""
+    subject = dict(event.subject)
+    tasks = tuple(subject.get("candidates") or ((subject["task"],) if "task" in subject else ()))
+    job = subject.get("job") or (recording.owners.jobs.get(tasks[0], "") if tasks else "")
+    return str(job), tasks
 
 
 def _predicates(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:

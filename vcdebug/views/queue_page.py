@@ -20,10 +20,11 @@ from vcdebug.explain.queues import (
     spoilt,
     stated_deserved,
 )
+from vcdebug.explain.refusals import Refusal, queue_refusals
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, resource_text, short_name
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
 from vcdebug.views.equation import equation_table
 from vcdebug.views.parts import part
 from vcdebug.views.queues import NO_SHARER, SPOILT, amounts_of, pair_lines
@@ -56,6 +57,7 @@ def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
     plugin = sharer(recording)
     entries = ledger(recording, seq, name) if plugin else ledger(recording, seq)
     rows = [_entry_row(recording, entry) for entry in entries if plugin or _in(recording, entry, name)]
+    rows += [_refusal_row(each) for each in queue_refusals(recording, name)]
     head = [_about(recording, name), *_parts(recording, seq, name, plugin)]
     if plugin and not spoilt(recording):
         head += _ledger_head(f"Inqueue of queue {name}", entries)
@@ -203,6 +205,19 @@ def _entry_row(recording: Recording, entry: Entry) -> Row:
         Piece("–" if entry.minimum is None else resource_text(entry.minimum)),
     )
     return Row(entry.job, cells, entry.seq, ("job", entry.job))
+
+
+def _refusal_row(refusal: Refusal) -> Row:
+    of = f" for {count(len(refusal.tasks), 'task')}" if refusal.tasks else ""
+    cells = (
+        Piece(f"{NO} {refusal.job}", "bad"),
+        Piece(refusal.action),
+        Piece(""),
+        muted("–"),
+        Piece(f"refused: {refusal.why}{of}", "bad"),
+        Piece(""),
+    )
+    return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))
 
 
 def age(now: datetime, created: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from vcdebug.debugger.cursor import Kind
 from vcdebug.debugger.driver import Here
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings
 from vcdebug.explain.divergence import Comparison, compare
@@ -24,14 +25,9 @@ from vcdebug.views.comparison import (
     summary,
     task_cell,
 )
+from vcdebug.views.names import bare
 
-COLUMNS = (
-    Column("", flexible=True),
-    Column("original", flexible=True),
-    Column("at", right=True),
-    Column("branch", flexible=True),
-    Column("at", right=True),
-)
+COLUMNS = (Column("", flexible=True), Column("original", flexible=True), Column("branch", flexible=True))
 EDIT_COLUMNS = (Column("", right=True), Column("edit", flexible=True), Column(""))
 Sides = tuple[Recording, Recording]
 Seqs2 = tuple[Seq, Seq]
@@ -81,11 +77,13 @@ def commands_of(row: Row) -> tuple[str, ...]:
 
 
 def _row(seqs: Seqs2, name: str, cells: tuple[Piece, Piece, Piece]) -> Row:
-    """Key, the three cells, and between them the events."""
-    what, before, after = cells
-    numbers = tuple(muted(str(seq) if seq else "") for seq in seqs)
-    key = f"{ORIGINAL} {seqs[0]} {BRANCH} {seqs[1]}#{name}"
-    return Row(key, (what, before, numbers[0], after, numbers[1]), seqs[1] or seqs[0])
+    """The key says where the row leads on either side."""
+    return Row(f"{ORIGINAL} {seqs[0]} {BRANCH} {seqs[1]}#{name}", cells, seqs[1] or seqs[0])
+
+
+def _at(cell: Piece, seq: Seq) -> Piece:
+    """With the event that tells about it."""
+    return cell._replace(text=f"{cell.text} (event {seq})") if seq else cell
 
 
 def _partings(sides: Sides, found: Comparison) -> Iterator[Row]:
@@ -98,7 +96,8 @@ def _partings(sides: Sides, found: Comparison) -> Iterator[Row]:
 def _parting(sides: Sides, parting: Parting, title: str) -> Iterator[Row]:
     both = parting.before, parting.after
     seqs = both[0].seq if both[0] else 0, both[1].seq if both[1] else 0
-    yield _row(seqs, title, (Piece(title, "title"), side_cell(both[0]), side_cell(both[1])))
+    cells = Piece(title, "title"), _at(side_cell(both[0]), seqs[0]), _at(side_cell(both[1]), seqs[1])
+    yield _row(seqs, title, cells)
     questions = question_of(both[0]), question_of(both[1])
     if any(questions):
         for where, before, after in seat_cells(questions, sides):
@@ -112,21 +111,22 @@ def _parting(sides: Sides, parting: Parting, title: str) -> Iterator[Row]:
 
 def _changes(sides: Sides, found: Comparison) -> Iterator[Row]:
     for job in found.jobs:
-        seqs = _seqs(sides, "job", job.job)
-        yield _row(seqs, job.job, (Piece(f"job {job.job}", "strong"), job_cell(job.before), job_cell(job.after)))
+        yield _changed(sides, "job", job.job, job_cell(job.before), job_cell(job.after))
     for task in found.tasks:
-        seqs = _seqs(sides, "task", task.task)
-        yield _row(seqs, task.task, (Piece(f"pod {task.task}"), task_cell(task.before), task_cell(task.after)))
+        yield _changed(sides, "task", task.task, task_cell(task.before), task_cell(task.after))
     for queue in found.queues:
         name = f"queue {queue.queue} deserves ({queue.plugin})"
         yield _row((_opening(sides[0]), _opening(sides[1])), name, (Piece(name), *queue_cells(queue)))
 
 
-def _seqs(sides: Sides, kind: str, name: str) -> Seqs2:
-    return _last_deed(sides[0], kind, name), _last_deed(sides[1], kind, name)
+def _changed(sides: Sides, kind: Kind, name: str, before: Piece, after: Piece) -> Row:
+    """A job or pod that fared otherwise."""
+    seqs = _last_deed(sides[0], kind, name), _last_deed(sides[1], kind, name)
+    what = Piece(f"job {bare(name)}", "strong") if kind == "job" else Piece(f"pod {bare(name)}")
+    return _row(seqs, f"{kind} {name}", (what, _at(before, seqs[0]), _at(after, seqs[1])))
 
 
-def _last_deed(recording: Recording, kind: str, name: str) -> Seq:
+def _last_deed(recording: Recording, kind: Kind, name: str) -> Seq:
     """The last operation about something, else the last event about it; 0 where there is none."""
     about: Seqs = recording.index.about(kind, name)
     deed = next((seq for seq in reversed(about) if isinstance(recording.event(seq), OpEvent)), 0)

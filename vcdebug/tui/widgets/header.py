@@ -19,10 +19,8 @@ ONE_LINE = 150
 """Screens at least this wide show all of it in one line."""
 SEPARATOR = " ▸ "
 TITLE = " vcdebug "
-LEAST_NAME = 8
+LEAST_NAME = 3
 """Cells that the snapshot's name keeps in any case."""
-ROOM_RIGHT = 24
-"""Cells for the counts on the right."""
 USUAL = ("step", "goto")
 
 
@@ -40,7 +38,8 @@ class Header(Widget):
         width = self.size.width
         if self.moment is None:
             return Text.assemble((TITLE, "bold reverse"), f"  {self.name_shown}\n", self.progress, no_wrap=True)
-        left, right, reason = self._left(self.moment, width), self._right(self.moment), self._reason(self.moment)
+        right, reason = self._right(self.moment), self._reason(self.moment)
+        left = self._left(self.moment, width - right.cell_len - 2)
         words = path_words(self.moment.recording, self.moment.seq)
         if self.app.size.width < ONE_LINE:
             return Text("\n").join(
@@ -49,13 +48,13 @@ class Header(Widget):
         room = width - left.cell_len - right.cell_len - reason.cell_len - 6
         return _apart(Text("  ").join([left, _path(words, room), reason]), right, width)
 
-    def _left(self, moment: Moment, width: int) -> Text:
+    def _left(self, moment: Moment, room: int) -> Text:
         """The name gives way where there is little room."""
         count = f"{grouped(moment.seq)}/{grouped(len(moment.recording))}"
         cycle, branch = _cycle(moment), _branch(moment)
         said = Text.assemble(f"  {cycle}", "  " if branch else "", (branch, "bold yellow"), "  event ", (count, "bold"))
         name = Text(moment.recording.snapshot.name)
-        name.truncate(max(LEAST_NAME, width - len(TITLE) - said.cell_len - ROOM_RIGHT), overflow="ellipsis")
+        name.truncate(max(LEAST_NAME, room - len(TITLE) - said.cell_len - 1), overflow="ellipsis")
         return Text.assemble((TITLE, "bold reverse"), " ", name, said)
 
     def _reason(self, moment: Moment) -> Text:
@@ -67,10 +66,10 @@ class Header(Widget):
         on = len([stand for stand in moment.breakpoints if stand.enabled])
         parts = [f"◉ bp {on}/{len(moment.breakpoints)}"]
         forced = len([note for note in moment.recording.notes if note.code == FORCED])
+        if forced:
+            parts.insert(0, f"forced {forced}")
         if len(moment.recording.notes) > forced:
             parts.append(f"quirk {len(moment.recording.notes) - forced}")
-        if forced:
-            parts.append(f"forced {forced}")
         problems = all_problems(moment.recording)
         if problems:
             parts.append(f"problem {len(problems)}")
@@ -95,6 +94,7 @@ def _branch(moment: Moment) -> str:
 
 def _apart(left: Text, right: Text, width: int) -> Text:
     """One text at each side."""
+    right.truncate(max(0, width - left.cell_len - 1), overflow="ellipsis")
     gap = " " * max(1, width - left.cell_len - right.cell_len)
     return Text.assemble(left, gap, right, no_wrap=True, overflow="ellipsis")
 

@@ -5,18 +5,20 @@ Upstream: k8s plugin noderesources.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
-from vcdebug.gomath import FloatArray, div_rows, trunc_rows
+from vcdebug.gomath import FloatArray, div, div_rows, ordered_sum, trunc_rows
 from vcdebug.kube.nodeview import Columns, NodeView
 from vcdebug.kube.requests import Scored
-from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.model.names import BoolArray, IntArray, Row
 from vcdebug.model.rowcache import RowCache
 
 MAX_SCORE = 100
 _Share = Callable[[IntArray, IntArray], IntArray]
+_NOTHING = Scored(0, 0, 0)
 
 
 class ResourceScores:
@@ -28,22 +30,44 @@ class ResourceScores:
 
     def least_allocated(self, pod: Scored, rows: IntArray) -> IntArray:
         """As the function, for these rows."""
-        return self._known.ask(("least", pod), lambda changed: least_allocated(self._view, pod, changed))[rows]
+        return self._known.ask(
+            ("least", pod),
+            lambda changed: least_allocated(self._view, pod, changed),
+            lambda row: average_of_one(self._view, pod, row, _least_of_one),
+        )[rows]
 
     def most_allocated(self, pod: Scored, rows: IntArray) -> IntArray:
         """As the function, for these rows."""
-        return self._known.ask(("most", pod), lambda changed: most_allocated(self._view, pod, changed))[rows]
+        return self._known.ask(
+            ("most", pod),
+            lambda changed: most_allocated(self._view, pod, changed),
+            lambda row: average_of_one(self._view, pod, row, _most_of_one),
+        )[rows]
 
     def balanced_allocation(self, pod: Scored, rows: IntArray) -> IntArray | None:
         """How much more even the shares of cpu, memory and GPU become; None when the pod requests none of them."""
         if not any(pod):
             return None
-        return self._known.ask(("balanced", pod), lambda changed: self._balanced(pod, changed))[rows]
+        return self._known.ask(
+            ("balanced", pod),
+            lambda changed: self._balanced(pod, changed),
+            lambda row: self._balanced_one(pod, row),
+        )[rows]
+
+    def _balanced_one(self, pod: Scored, row: Row) -> int:
+        gpu = pod.gpu != 0
+        before = balance_of_one(self._view, _NOTHING, row, gpu=gpu)
+        half = MAX_SCORE // 2  # exact: ints
+        return half + div(half + balance_of_one(self._view, pod, row, gpu=gpu) - before, 2)
 
     def _balanced(self, pod: Scored, rows: IntArray) -> IntArray:
         """What the nodes are without the pod is the same for all pods, except that only some look at GPUs."""
-        nothing, gpu = Scored(0, 0, 0), pod.gpu != 0
-        before = self._known.ask(("before", gpu), lambda changed: _balance(self._view, nothing, changed, gpu=gpu))
+        gpu = pod.gpu != 0
+        before = self._known.ask(
+            ("before", gpu),
+            lambda changed: _balance(self._view, _NOTHING, changed, gpu=gpu),
+            lambda row: balance_of_one(self._view, _NOTHING, row, gpu=gpu),
+        )
         half = MAX_SCORE // 2  # exact: ints
         return half + div_rows(half + _balance(self._view, pod, rows, gpu=gpu) - before[rows], 2)
 
@@ -90,6 +114,51 @@ def _average(view: NodeView, pod: Scored, rows: IntArray, score: _Share) -> IntA
         total = total + np.where(present, score(available, used + wanted), 0)
         number = number + present
     return div_rows(total, number)
+
+
+def average_of_one(view: NodeView, pod: Scored, row: Row, score: Callable[[int, int], int]) -> int:
+    """As _average, for one node."""
+    allocatable, requested = view.allocatable, view.non_zero_requested
+    total = number = 0
+    for available, used, wanted in (
+        (int(allocatable.milli_cpu[row]), int(requested.milli_cpu[row]), pod.milli_cpu),
+        (int(allocatable.memory[row]), int(requested.memory[row]), pod.memory),
+    ):
+        if available:
+            total += score(available, used + wanted)
+            number += 1
+    return div(total, number) if number else 0
+
+
+def _least_of_one(allocatable: int, wanted: int) -> int:
+    return div(max(allocatable - wanted, 0) * MAX_SCORE, allocatable)
+
+
+def _most_of_one(allocatable: int, wanted: int) -> int:
+    return MAX_SCORE if wanted > allocatable else div(wanted * MAX_SCORE, allocatable)
+
+
+def balance_of_one(view: NodeView, added: Scored, row: Row, *, gpu: bool) -> int:
+    """As _balance, for one node."""
+    available, requested = view.allocatable, view.requested
+    parts = [
+        (available.milli_cpu[row], int(requested.milli_cpu[row]) + added.milli_cpu),
+        (available.memory[row], int(requested.memory[row]) + added.memory),
+    ]
+    if gpu:
+        parts.append((available.gpu[row], int(requested.gpu[row]) + added.gpu))
+    shares = [float(wanted) / float(has) for has, wanted in parts if has]
+    return int((1.0 - _deviation_of_one([min(share, 1.0) for share in shares])) * float(MAX_SCORE))
+
+
+def _deviation_of_one(shares: list[float]) -> float:
+    if len(shares) < 2:
+        return 0.0
+    if len(shares) == 2:
+        return abs((shares[0] - shares[1]) / 2.0)
+    mean = ordered_sum(shares) / float(len(shares))
+    squares = ordered_sum((share - mean) * (share - mean) for share in shares)
+    return math.sqrt(squares / float(len(shares)))
 
 
 def _balance(view: NodeView, added: Scored, rows: IntArray, *, gpu: bool) -> IntArray:

@@ -132,7 +132,19 @@ class NodeTable:
         not hold, with upstream's tolerance; 0 where all fit. Do not write to it.
         """
         wanted = tuple(request.items())
-        return self._lacking.ask((field, wanted), lambda rows: self._first_lacking(wanted, field, rows))
+        return self._lacking.ask(
+            (field, wanted),
+            lambda rows: self._first_lacking(wanted, field, rows),
+            lambda row: self._lacking_one(wanted, field, row),
+        )
+
+    def _lacking_one(self, wanted: tuple[tuple[str, float], ...], field: Field, row: Row) -> int:
+        node = self.nodes[row]
+        amounts: Resource = node.future_idle() if field == "future" else getattr(node, field)
+        for position, (name, amount) in enumerate(wanted, 1):
+            if not amounts.get(name) - amount > -MIN_RESOURCE:
+                return position
+        return 0
 
     def _first_lacking(self, wanted: tuple[tuple[str, float], ...], field: Field, rows: IntArray) -> Codes:
         columns = self._fresh(field)

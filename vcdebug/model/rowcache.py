@@ -12,6 +12,10 @@ from vcdebug.model.names import IntArray, Row
 T = TypeVar("T", bound=np.generic)
 Compute = Callable[[IntArray], "np.ndarray[tuple[int, ...], np.dtype[T]]"]
 """Rows → one value per row."""
+One = Callable[[Row], float]
+"""Row → its value: the same number as from an array, without the array's operations."""
+FEW = 6
+"""So many changed rows are redone one by one."""
 
 
 class _Answer(Generic[T]):
@@ -32,7 +36,7 @@ class RowCache(Generic[T]):
         self._changes = changes
         self._answers: dict[Hashable, _Answer[T]] = {}
 
-    def ask(self, question: Hashable, compute: Compute[T]) -> np.ndarray[tuple[int, ...], np.dtype[T]]:
+    def ask(self, question: Hashable, compute: Compute[T], one: One) -> np.ndarray[tuple[int, ...], np.dtype[T]]:
         """Values for all rows; do not write to them, and copy what must not follow later changes."""
         now = len(self._changes)
         answer = self._answers.get(question)
@@ -41,12 +45,10 @@ class RowCache(Generic[T]):
         elif answer.seen < now:
             rows = dict.fromkeys(self._changes[answer.seen :])
             answer.seen = now
-            if len(rows) == 1:
-                (row,) = rows
-                changed = self._all[row : row + 1]
-                answer.values[row] = compute(changed)[0]
-                return answer.values
-            if 2 * len(rows) > len(self._all):
+            if len(rows) <= FEW:
+                for row in rows:
+                    answer.values[row] = one(row)
+            elif 2 * len(rows) > len(self._all):
                 answer.values = compute(self._all)
             else:
                 changed = np.fromiter(rows, dtype=np.int64, count=len(rows))

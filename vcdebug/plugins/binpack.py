@@ -13,6 +13,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.names import BoolArray, FloatArray
+from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.rowcache import RowCache
@@ -42,7 +43,27 @@ class Binpack(Plugin):
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         request, table = task.resreq, nodes.table
         wanted = tuple(request.items())
-        return NodeScores(self._known.ask(wanted, lambda rows: self.scores(request, table.rows(rows)))[nodes.rows])
+        known = self._known.ask(
+            wanted,
+            lambda rows: self.scores(request, table.rows(rows)),
+            lambda row: self.score(request, table.nodes[row]),
+        )
+        return NodeScores(known[nodes.rows])
+
+    def score(self, request: Resource, node: NodeInfo) -> float:
+        """As scores, for one node."""
+        score, weights = 0.0, 0
+        for name in request.resource_names():
+            weight, capacity = self.resources.get(name), node.allocatable.get(name)
+            if weight is not None and weight != 0 and capacity != 0:
+                wanted = request.get(name) + node.used.get(name)
+                if wanted > capacity:
+                    return 0.0
+                score = score + wanted * float(weight) / capacity
+            weights += weight or 0
+        if weights > 0:
+            score = score / float(weights)
+        return score * float(MAX_SCORE * self.weight)
 
     def scores(self, request: Resource, nodes: NodeRows) -> FloatArray:
         """The score of a request on each of these nodes; 0 where it does not fit."""

@@ -1,0 +1,71 @@
+"""What is redone for one node is bit for bit what the array over all nodes says."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from tests.scalar.world import random_session
+from vcdebug.framework.session import Session
+from vcdebug.kube.requests import Scored
+from vcdebug.kube.resource_scores import ResourceScores, least_allocated, most_allocated
+from vcdebug.model.nodetable import LIVE_FIELDS, NodeTable
+from vcdebug.model.resource import Resource
+from vcdebug.plugins.binpack import Binpack
+
+SEEDS = range(60)
+
+
+def requests(random: Random) -> list[Resource]:
+    scalars = [None, {"pods": 1.0}, {"pods": 1.0, "nvidia.com/gpu": 1000.0}]
+    return [Resource(random.choice((0.0, 250.0, 5000.0)), 1e9, one) for one in scalars]
+
+
+def moved(ssn: Session, random: Random) -> None:
+    """Some pods leave their nodes, in the session's books and in the Kubernetes view."""
+    for node in ssn.nodes.values():
+        for task in list(node.tasks_in_order()):
+            if random.random() < 0.5:
+                node.remove_task(task)
+                ssn.view.remove_pod(node.row, task.pod.uid)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scores_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
+    random = Random(seed)
+    ssn = random_session(seed)
+    view, rows = ssn.view, np.arange(len(ssn.view), dtype=np.int64)
+    pods = [Scored(100, 2**30, 0), Scored(7500, 2**33 + 1, 2), Scored(0, 0, 1), Scored(250, 0, 0)]
+    kept = ResourceScores(view)
+    for pod in pods:
+        kept.balanced_allocation(pod, rows), kept.least_allocated(pod, rows), kept.most_allocated(pod, rows)
+    moved(ssn, random)
+    for pod in pods:
+        fresh = ResourceScores(view).balanced_allocation(pod, rows)
+        assert fresh is not None
+        assert fresh.tolist() == np.asarray(kept.balanced_allocation(pod, rows)).tolist()
+        assert least_allocated(view, pod, rows).tolist() == kept.least_allocated(pod, rows).tolist()
+        assert most_allocated(view, pod, rows).tolist() == kept.most_allocated(pod, rows).tolist()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_shortages_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
+    random = Random(seed)
+    ssn = random_session(seed)
+    asked = [(request, field) for request in requests(random) for field in LIVE_FIELDS]
+    for request, field in asked:
+        ssn.node_table.lacking(request, field)
+    moved(ssn, random)
+    fresh = NodeTable(list(ssn.nodes.values()))
+    for request, field in asked:
+        assert fresh.lacking(request, field).tolist() == ssn.node_table.lacking(request, field).tolist()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_binpack_scores_one_node_as_all(seed: int) -> None:
+    ssn = random_session(seed)
+    binpack = ssn.plugins["binpack"]
+    assert isinstance(binpack, Binpack)
+    for request in requests(Random(seed)):
+        all_at_once = binpack.scores(request, ssn.all_rows()).tolist()
+        assert all_at_once == [binpack.score(request, node) for node in ssn.node_table.nodes]

@@ -147,3 +147,12 @@ def luminance(rgb: tuple[int, int, int]) -> float:
     parts = [value / 255 for value in rgb]
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+async def test_the_last_line_of_a_page_shows_the_keys_in_force(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, "clipboard: file\nkeys: {page.copy: K, table.sort: T}")
+    async with opened("preempt-works", NARROW, settings=chosen) as desk:
+        await desk.press("question_mark")
+        assert "/ filter   T sort   K copy   Esc back" in desk.screen()
+        await desk.press("K")
+        assert "copied to " in desk.screen()

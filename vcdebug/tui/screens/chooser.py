@@ -15,6 +15,7 @@ from textual.widgets import Input, Label
 
 from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui.folders import short
+from vcdebug.tui.screens.keys import Hint, in_words
 from vcdebug.tui.session_state import Recent
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Column, Piece, Row, Table, muted
@@ -55,7 +56,7 @@ class ChooserScreen(Screen[str]):
         yield Input(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
         yield Grid(id="snapshots")
         yield Label("", id="about", markup=False)
-        yield Label("↑↓ choose   Enter opens   Esc leaves", id="keys")
+        yield Label("", id="keys", markup=False)
 
     def on_mount(self) -> None:
         """Fill the list."""
@@ -64,6 +65,7 @@ class ChooserScreen(Screen[str]):
         grid.cursor_without_focus = True
         grid.set_table(Table("Snapshots", COLUMNS, [*self._rows()], wraps=False))
         self.set_focus(self.query_one(Input))
+        self._say("Enter opens", "leaves")
 
     def _rows(self) -> Iterator[Row]:
         shows = {snapshot.name: f": {snapshot.description}" for snapshot in bundled()}
@@ -88,8 +90,12 @@ class ChooserScreen(Screen[str]):
         grid = self.query_one(Grid)
         typed = event.value.strip()
         found = grid.set_filter(typed) or grid.set_filter(f"~{typed}")
-        opens = "Enter opens" if found else "Enter opens this path"
-        self.query_one("#keys", Label).update(f"↑↓ choose   {opens}   Esc {'clears' if event.value else 'leaves'}")
+        self._say("Enter opens" if found else "Enter opens this path", "clears" if event.value else "leaves")
+
+    def _say(self, opens: str, leaves: str) -> None:
+        choose, leave = Hint(("chooser.up", "chooser.down"), "choose"), Hint(("chooser.leave",), leaves)
+        active = self.active_bindings
+        self.query_one("#keys", Label).update(f"{in_words(active, (choose,))}   {opens}   {in_words(active, (leave,))}")
 
     @on(Input.Submitted)
     def entered(self, event: Input.Submitted) -> None:

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
+from vcdebug.tui.screens.keys import Hint, in_words
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Column, Piece, Row, Table
 
@@ -77,7 +78,12 @@ class CopyScreen(ModalScreen[Chosen | None]):
 
     def _say(self) -> None:
         place, other = ("a file", self.where) if self.to_file else (self.where, "a file")
-        self.query_one("#keys", Label).update(f"to {place}   f to {other}   a letter or Enter copies   Esc back")
+        hints = (
+            Hint(("copy-menu.file",), f"to {other}"),
+            Hint(("table.open",), "or a letter copies"),
+            Hint(("copy-menu.leave",), "back"),
+        )
+        self.query_one("#keys", Label).update(f"to {place}   {in_words(self.active_bindings, hints)}")
 
     def on_key(self, event: events.Key) -> None:
         """A letter of the list."""

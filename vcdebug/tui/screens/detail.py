@@ -15,9 +15,19 @@ from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.copying import Clipboard, copy_text
+from vcdebug.tui.screens.keys import Hint, in_words
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.base import Table, plain
+
+HINTS = (
+    Hint(("page.filter",), "filter"),
+    Hint(("table.sort",), "sort"),
+    Hint(("page.copy",), "copy"),
+    Hint(("page.back",), "back"),
+)
+LOOKED_AT = 200
+"""Rows looked at to find out whether any of them leads to an event."""
 
 
 class DetailScreen(ModalScreen[Seq | Figure]):
@@ -52,18 +62,17 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="detail")
-            yield Label(self._keys(), id="keys", markup=False)
+            yield Label("", id="keys", markup=False)
             yield Prompt()
-
-    def _keys(self) -> str:
-        leads = any(row.seq for row in self.table.rows[:200])
-        return ("Enter goes to the event   " if leads else "") + "/ filter   y copy   Esc back"
 
     def on_mount(self) -> None:
         """Show it."""
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         self.set_focus(grid)
+        leads = any(row.seq for row in self.table.rows[:LOOKED_AT])
+        hints = (Hint(("table.open",), "goes to the event"), *HINTS) if leads else HINTS
+        self.query_one("#keys", Label).update(in_words(self.active_bindings, hints))
 
     def action_back(self) -> None:
         """Filter and order first."""

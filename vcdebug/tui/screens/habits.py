@@ -13,7 +13,7 @@ from textual.command import CommandPalette
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import session_state
-from vcdebug.tui.copying import copy_text
+from vcdebug.tui.copying import Clipboard, copy_text
 from vcdebug.tui.messages import CycleFailed
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.palette import Everything
@@ -110,14 +110,18 @@ class Habits(Supposing):
 
     # Copying
 
+    @property
+    def clipboard(self) -> Clipboard:
+        """As the settings say."""
+        return self.own_app.settings.clipboard
+
     def action_copy_panel(self) -> None:
         """The whole panel."""
         self._copy(Chosen(Offer("p", "the panel", plain(self.grid.table)), to_file=False))
 
     def action_copy(self) -> None:
         """Choose what to copy."""
-        how = self.own_app.settings.clipboard
-        where = {"file": "a file"}.get(how, "the clipboard")
+        where = {"file": "a file"}.get(self.clipboard, "the clipboard")
         self.app.push_screen(CopyScreen([*self._offers()], where), self._copy)
 
     def _offers(self) -> Iterator[Offer]:
@@ -138,7 +142,7 @@ class Habits(Supposing):
     def _copy(self, chosen: Chosen | None) -> None:
         if chosen is None:
             return
-        how = "file" if chosen.to_file else self.own_app.settings.clipboard
+        how = "file" if chosen.to_file else self.clipboard
         try:
             self.say(f"copied {chosen.offer.what} {copy_text(self.app, chosen.offer.text, how)}")
         except VcdebugError as error:

@@ -125,6 +125,11 @@ def in_force(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]:
     return keys
 
 
+def in_words(active: Mapping[str, ActiveBinding], hints: tuple[Hint, ...]) -> str:
+    """The last line of a dialog or page: what its keys do, as they are in force."""
+    return "   ".join(f"{entry.key} {entry.does}" for entry in entries(hints, in_force(active)))
+
+
 def entries(hints: tuple[Hint, ...], keys: Mapping[str, list[str]]) -> Iterator[Key]:
     """The hints of which a key works here, each binding by its first key."""
     for hint in hints:

@@ -7,6 +7,7 @@ from textual import on
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
+from vcdebug.tui.copying import Clipboard
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.help import help_table
@@ -36,9 +37,14 @@ class Reading(Moving):
         """The help, with the keys in force."""
         return help_table({})
 
+    @property
+    def clipboard(self) -> Clipboard:
+        """How things are copied."""
+        return "auto"
+
     def open_detail(self, table: Table) -> None:
         """Show a table over the screen; it closes with an event to go to."""
-        self.app.push_screen(DetailScreen(table), self.go_if)
+        self.app.push_screen(DetailScreen(table, self.clipboard), self.go_if)
 
     def go_if(self, chosen: Seq | Figure | None) -> None:
         """Go to an event, if one was chosen."""

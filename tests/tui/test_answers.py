@@ -1,0 +1,87 @@
+"""Panels and pages that answer: a key shows them, their rows lead to what they tell about."""
+
+import pytest
+
+from tests.tui.driving import NARROW, WIDE, opened
+from vcdebug.tui.screens.detail import DetailScreen
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+AT = 120
+"""An event of gang's veto in the bundled snapshot of a discarded preemption."""
+
+
+@SIZES
+async def test_v_shows_where_the_search_for_victims_ends(size: tuple[int, int]) -> None:
+    async with opened("preempt-blocked-by-gang", size) as desk:
+        await desk.command(f"goto {AT}")
+        await desk.press("V")
+        assert desk.main.focused is desk.panel("funnel")
+        assert "✗ gang leaves nobody on 6 of 8 nodes" in desk.screen()
+        await desk.press("down", "enter")
+        assert 121 == desk.seq
+
+
+@SIZES
+async def test_e_capital_shows_who_was_evicted_for_whom_and_leads_there(size: tuple[int, int]) -> None:
+    async with opened("preempt-blocked-by-gang", size) as desk:
+        await desk.press("E")
+        assert desk.main.focused is desk.panel("evictions")
+        assert "nobody is evicted in the end" in desk.screen()
+        await desk.press("home", "enter")
+        assert 107 == desk.seq
+
+
+@SIZES
+async def test_o_capital_shows_the_orders_and_what_decided(size: tuple[int, int]) -> None:
+    async with opened("preempt-blocked-by-gang", size) as desk:
+        await desk.command("goto 10")
+        await desk.press("O")
+        assert desk.main.focused is desk.panel("order")
+        assert "proportion share 0 < 0.857" in desk.text("order")
+        await desk.press("end", "enter")
+        assert desk.panel("order").shown_rows[-1].seq == desk.seq
+
+
+async def test_a_queues_row_opens_its_derivations() -> None:
+    async with opened("pending-queue-quota") as desk:
+        await desk.press("7", "home", *["down"] * 5, "enter")
+        detail = desk.app.screen
+        assert isinstance(detail, DetailScreen)
+        assert "Queue team-vision" == detail.table.title
+        assert "round by round" in desk.screen()
+
+
+async def test_a_row_of_the_histogram_opens_its_nodes() -> None:
+    async with opened("pending-no-node-fits") as desk:
+        await desk.command("break predicate")
+        await desk.press("c", "2", "home", "enter")
+        detail = desk.app.screen
+        assert isinstance(detail, DetailScreen)
+        assert ["cpu-01", "gpu-a100-04"] == [row.key for row in detail.table.rows]
+
+
+async def test_a_candidates_fate_leads_to_the_plugin_that_spared_it() -> None:
+    async with opened("preempt-blocked-by-gang") as desk:
+        await desk.command(f"goto {AT}")
+        await desk.press("2", "home", "enter")
+        detail = desk.app.screen
+        assert isinstance(detail, DetailScreen)
+        assert detail.table.rows[0].cells[4].text.endswith("it would break the gang")
+        await desk.press("enter")
+        assert AT == desk.seq
+
+
+async def test_find_lists_every_event_and_enter_goes_there() -> None:
+    async with opened("preempt-blocked-by-gang") as desk:
+        await desk.command('find victim if plugin == "gang"')
+        detail = desk.app.screen
+        assert isinstance(detail, DetailScreen)
+        assert 7 == len(detail.table.rows)
+        await desk.press("end", "enter")
+        assert 130 == desk.seq
+
+
+async def test_fits_answers_when_its_replays_are_done() -> None:
+    async with opened("pending-no-node-fits") as desk:
+        await desk.command("fits research/diffusion-train 1")
+        await desk.until(lambda: "fits on the cluster if it were alone" in desk.status(), "the answer is there")

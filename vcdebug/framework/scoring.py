@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from vcdebug.framework.plugin import NodeScores, ScoreError
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.names import BoolArray, FloatArray
+from vcdebug.model.names import BoolArray, FloatArray, IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
@@ -44,9 +45,24 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | 
         return None
     finally:
         ssn.record.silent -= 1
-    shown = tuple(parts) if len(nodes) else ()
+    shown = tuple([(name, lean(scores)) for name, scores in parts]) if len(nodes) else ()
     ssn.record.append(ScoreEvent(task.key, nodes.rows, shown, total))
     return Scored(nodes, total)
+
+
+def lean(scores: FloatArray) -> FloatArray:
+    """Scores to keep: where all nodes have the same, one number that stands for as many."""
+    bits: IntArray = scores.view(np.int64)
+    first = bits.item(0)
+    if first != bits.item(-1) or not (bits == first).all():
+        return scores
+    return _constant(first, len(scores))
+
+
+@lru_cache(maxsize=1024)
+def _constant(bits: int, size: int) -> FloatArray:
+    """The same number `size` times, kept once; read only."""
+    return np.broadcast_to(np.array(bits, dtype=np.int64).view(np.float64), size)
 
 
 def _order(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> FloatArray:

@@ -1,0 +1,30 @@
+"""Scores that are the same for all nodes are kept as one number, to the last bit."""
+
+import numpy as np
+import pytest
+
+from tests.recorded import bundled
+from vcdebug.framework.record import ScoreEvent
+from vcdebug.framework.scoring import lean
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 12.5, float("nan"), float("inf"), -1e300])
+def test_a_uniform_array_takes_the_room_of_one_number_and_reads_the_same(value: float) -> None:
+    scores = np.full(5_000, value)
+    kept = lean(scores)
+    assert scores.tobytes() == kept.tobytes()
+    assert (0,) == kept.strides
+    assert kept is lean(np.full(5_000, value))
+
+
+@pytest.mark.parametrize("values", [[0.0, -0.0, 0.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]])
+def test_any_difference_keeps_the_array(values: list[float]) -> None:
+    scores = np.array(values)
+    assert lean(scores) is scores
+
+
+def test_plugins_without_a_preference_share_their_scores_in_a_recording() -> None:
+    parts = [part for event in bundled().events if isinstance(event, ScoreEvent) for part in event.parts]
+    uniform = [scores for _, scores in parts if len(scores) > 1 and len(np.unique(scores)) == 1]
+    assert uniform
+    assert all(scores.strides == (0,) for scores in uniform)

@@ -53,7 +53,7 @@ SHOTS = (
         "bookmarks", "preempt-blocked-by-gang", (":goto 107", ":note the only victim", ":goto 137", ":note why?", "M")
     ),
     Shot("queue", "pending-queue-quota", (":break enqueue reject", "c", "7", "enter")),
-    Shot("node", "pending-no-node-fits", (":break predicate", "c", "6", "enter")),
+    Shot("node", "pending-no-node-fits", (":break predicate", "c", "6", "home", *["down"] * 5, "enter")),
     Shot("find", "preempt-blocked-by-gang", (':find victim if plugin == "gang"',)),
     Shot("explain", "preempt-blocked-by-gang", (":explain research/llm-finetune",)),
     Shot("breakpoint", "preempt-blocked-by-gang", (":goto 103", "b")),

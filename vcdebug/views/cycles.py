@@ -7,10 +7,9 @@ from vcdebug.debugger.cycles import Repeat, repeat
 from vcdebug.debugger.driver import Here
 from vcdebug.explain.effects import Effects, effects
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 
 COLUMNS = (
-    Column(""),
     Column("cycle", right=True),
     Column("clock"),
     Column("events", right=True),
@@ -28,24 +27,22 @@ def cycles(here: Here) -> Table:
     open_ = here.recordings
     line_ = (here.recording,) if open_ is None else open_.line(open_.side)
     present = 1 if open_ is None else open_.cycle
-    return cycle_table(line_, present, "Cycles" if open_ is None else f"Cycles of the {open_.side}")
+    return cycle_table(
+        line_, present, f"Cycles of the {'original' if open_ is None else open_.side}: {present} is shown"
+    )
 
 
 def cycle_table(recordings: tuple[Recording, ...], present: int, title: str) -> Table:
     """The cycles with the one that is shown marked, and what repeats below."""
     found = repeat(recordings)
-    rows = [
-        _row(number, recording, found, current=number == present)
-        for number, recording in enumerate(recordings, start=1)
-    ]
+    rows = [_row(number, recording, found) for number, recording in enumerate(recordings, start=1)]
     return Table(title, COLUMNS, rows, foot=_foot(found, len(recordings)), current=f"cycle {present}")
 
 
-def _row(number: int, recording: Recording, found: Repeat | None, *, current: bool) -> Row:
+def _row(number: int, recording: Recording, found: Repeat | None) -> Row:
     done = effects(recording)
     counts = (len(recording), len(done.bound), len(done.pipelined), len(done.evicted), unscheduled(done))
     cells = (
-        Piece(HERE if current else "", "here"),
         Piece(str(number)),
         Piece(recording.snapshot.now.strftime("%H:%M:%S")),
         *(Piece(str(count)) if count else muted("–") for count in counts),

@@ -39,10 +39,10 @@ def blocks(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> Ite
     """For people."""
     yield from cycle.blocks(recordings[0], seconds)
     table = cycle_table(tuple(recordings), 0, "cycles")
-    heads = tuple(column.title + ("#" if column.right else "") for column in table.columns[1:])
+    heads = tuple(column.title + ("#" if column.right else "") for column in table.columns)
     yield Line("")
     yield Line("cycles", "title")
-    yield Grid(heads, tuple(tuple(cell.text for cell in row.cells[1:]) for row in table.rows), 2)
+    yield Grid(heads, tuple(tuple(cell.text for cell in row.cells) for row in table.rows), 2)
     found = repeat(recordings)
     if found is None:
         yield Line("no cycle repeats an earlier one", indent=2)

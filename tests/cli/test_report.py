@@ -13,6 +13,7 @@ from tests.cli.transcripts import call
 from tests.recorded import bundled, golden
 from vcdebug.cli.reports.report import form_of, text_of
 from vcdebug.cli.reports.report_markdown import escaped, fenced
+from vcdebug.cli.reports.report_style import STYLE
 from vcdebug.debugger.bookmark import BookmarkList
 from vcdebug.errors import VcdebugError
 from vcdebug.trace.replay import replay
@@ -275,3 +276,20 @@ def test_long_lists_end_with_how_many_more_there_are(form: str, monkeypatch: pyt
     text = document(form, case="mixed-0004")
     assert 3 <= len(re.findall(r"and \d+ more", text))
     assert "The first 1 follow in full" in text
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_every_colour_can_be_read_on_every_background_by_day_and_by_night() -> None:
+    palettes = re.findall(r":root \{([^}]*--page[^}]*)\}", STYLE)
+    assert 2 == len(palettes)
+    for palette in palettes:
+        colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", palette))
+        for name in ("text", "soft", "good", "bad", "warn", "accent"):
+            for ground in ("page", "tint"):
+                lights = sorted((luminance(colours[name]), luminance(colours[ground])))
+                assert 4.5 <= (lights[1] + 0.05) / (lights[0] + 0.05), (name, ground)

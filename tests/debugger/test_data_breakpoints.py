@@ -28,6 +28,7 @@ def stopped(line: str, start: int, *, back: bool = False) -> tuple[int, str]:
 def test_it_stops_at_each_write_of_another_value() -> None:
     assert [107, 110, 138, 139] == hits(ALLOCATED)
     assert hits(ALLOCATED) == hits("data queue research.allocated.cpu")
+    assert hits(ALLOCATED) == hits("break on queue research.allocated.cpu")
 
 
 def test_the_reason_says_what_it_was_and_what_it_is() -> None:

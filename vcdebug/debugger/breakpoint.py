@@ -31,6 +31,8 @@ COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = {
     ">=": operator.ge,
 }
 OPTIONS: Final = ("if", "hits", "once", "log", "disabled")
+ALSO: Final = {"on": "data"}
+"""Other words for kinds: `break on queue research allocated`."""
 LEVELS: Final = {"action": Level.ACTION, JOB: Level.JOB, TASK: Level.TASK, NODE: Level.NODE}
 """Fields that an event states itself or has from the span around it."""
 _FIELD_IN_TEXT: Final = re.compile(r"\{([a-z_]+)\}")
@@ -208,12 +210,13 @@ def parse_breakpoint(line: str, number: int) -> Breakpoint:
 
 def _kind(reader: Reader) -> Kind:
     token = reader.take()
-    if token.text not in KINDS:
+    name = ALSO.get(token.text, token.text)
+    if name not in KINDS:
         raise BreakpointError(f"no kind of breakpoint {token.text!r}", hint=f"kinds are {', '.join(KINDS)}")
     words: list[str] = []
     while reader.token.kind == "text" or (reader.token.kind == "name" and reader.token.text not in OPTIONS):
         words.append(reader.take().content)
-    kind: type[Kind] = resolve(KINDS[token.text])
+    kind: type[Kind] = resolve(KINDS[name])
     return kind.parse(words)
 
 

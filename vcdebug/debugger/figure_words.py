@@ -14,6 +14,8 @@ from vcdebug.trace.recording import Recording
 
 USAGE: Final = "KIND NAME PART [DIMENSION], such as node n1 idle cpu, queue research allocated, job ml/train ready"
 MOST_NAMED: Final = 12
+MOST_COMPARED: Final = 2_000
+"""Names among which one looks for what was meant."""
 
 
 class FigureError(VcdebugError):
@@ -53,7 +55,7 @@ def _name(kind: str, word: str, known: Mapping[str, object]) -> tuple[str, tuple
     whole = _unique(kind, word, known)
     if whole:
         return whole, ()
-    close = get_close_matches(word, known, 3) or list(known)[:MOST_NAMED]
+    close = get_close_matches(word, list(known)[:MOST_COMPARED], 3) or list(known)[:MOST_NAMED]
     raise FigureError(
         f"no {kind} {word!r}", f"there is {_listed(close, len(known))}" if known else f"there is no {kind}"
     )

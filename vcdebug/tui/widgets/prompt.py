@@ -45,7 +45,7 @@ class Line(Input, inherit_bindings=False):
     """What is typed. Enter and Esc close it at once, so that keys of the same burst behind them reach the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        binding for binding in Input.BINDINGS if isinstance(binding, Binding) and binding.key not in ("enter", "ctrl+d")
+        binding for binding in Input.BINDINGS if isinstance(binding, Binding) and binding.key != "enter"
     ]
     closed = True
 

@@ -173,9 +173,9 @@ def test_back_returns_to_the_recording_before_until_a_jump_is_made() -> None:
 
 def test_unsaved_edits_are_known() -> None:
     bench = Workbench(bundled())
-    assert not bench.unsaved
+    seen = [bench.unsaved]
     branch = with_edits(bench.recordings, [GANG_OFF])
     bench.take(branch)
-    assert bench.unsaved
+    seen.append(bench.unsaved)
     bench.saved = branch.texts
-    assert not bench.unsaved
+    assert [False, True, False] == [*seen, bench.unsaved]

@@ -10,6 +10,7 @@ import pytest
 from tests.tui.driving import NARROW, PATIENCE, Desk, opened
 from vcdebug.debugger.commands import Reply
 from vcdebug.debugger.recordings import Recordings
+from vcdebug.tui.completion import completions
 from vcdebug.tui.screens.leaving import LeavingScreen
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.header import Header
@@ -275,3 +276,15 @@ async def test_edits_of_a_file_are_made_together(tmp_path: Path) -> None:
     async with opened() as desk:
         await desk.work(f"edits load {file}")
         assert (GANG_OFF, "Queue/research:spec.weight=4") == lying_open(desk).texts
+
+
+async def test_edits_and_answers_are_completed() -> None:
+    async with opened() as desk:
+        await desk.command(f"goto {VICTIMS}")
+        offered = completions("set ", desk.moment)
+        assert "set Queue/research:spec.weight=" == offered[0]
+        assert ["set conf:actions="] == completions("set conf:a", desk.moment)
+        assert ["force offer", "force nobody", "force abstain"] == completions("force ", desk.moment)
+        assert ["cycle 1"] == completions("cycle ", desk.moment)
+        await desk.command("goto 100")
+        assert [] == completions("force ", desk.moment)

@@ -19,6 +19,7 @@ from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
+from vcdebug.views.editing import answer_words, edit_words
 
 MOST = 2_000
 """Names looked at for one completion; more would only slow typing."""
@@ -124,6 +125,11 @@ def _stands(moment: Moment | None) -> list[str]:
     return [str(stand.number) for stand in moment.breakpoints] if moment is not None else []
 
 
+def _cycles(moment: Moment | None) -> list[str]:
+    open_ = moment.recordings if moment is not None else None
+    return [str(number) for number in range(1, open_.cycles + 1)] if open_ is not None else []
+
+
 _FOLLOW: Final[Mapping[str, Callable[[Moment | None], Iterable[str]]]] = {
     "explain": lambda moment: _names("job", moment),
     "panel": lambda _: [panel.TITLE.lower() for panel in PANELS],
@@ -134,6 +140,10 @@ _FOLLOW: Final[Mapping[str, Callable[[Moment | None], Iterable[str]]]] = {
     "unbookmark": lambda moment: [*(str(one.number) for one in moment.bookmarks), "all"] if moment is not None else [],
     "delete": lambda moment: [*_stands(moment), "all"],
     "log": lambda _: ("3", "4", "5"),
+    "set": lambda moment: edit_words(moment) if moment is not None else [],
+    "force": lambda moment: answer_words(moment) if moment is not None else [],
+    "edits": lambda _: ("save", "load", "clear"),
+    "cycle": _cycles,
     "open": lambda _: [*(one.name for one in bundled()), *_files()],
 }
 """What may follow a verb that takes one word."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any, Final, NamedTuple
 
 from vcdebug.debugger.driver import Here
+from vcdebug.explain.votes import HOOK_AT, rule_of
+from vcdebug.framework.forced_values import choices
 from vcdebug.framework.record import HookEvent
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.gather import object_name
-from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.snapshot import Flags, Snapshot
+
+MOST: Final = 500
+"""Objects of a kind that are offered at most."""
 
 
 class _Field(NamedTuple):
@@ -35,6 +43,37 @@ def suggested_edit(here: Here, kind: str = "", name: str = "") -> str:
         return f"set {field.kind}/{name}:{field.path}={value or field.otherwise}"
     event = here.recording.event(here.seq)
     return f"force {_other_answer(event)}" if isinstance(event, HookEvent) else "set "
+
+
+def edit_words(here: Here) -> Iterator[str]:
+    """Edits that are likely meant here, up to their value: of the objects around, then of all of them."""
+    snapshot, conf = here.recording.snapshot, here.recording.conf
+    around = {"queue": here.queue, "job": here.job, "task": here.task, "node": here.node}
+    for kind, field in FIELDS.items():
+        names = [object_name(one) for one in snapshot.of(field.kind)[:MOST]]
+        own = [around[kind]] if around[kind] in names else []
+        yield from (f"{field.kind}/{name}:{field.path}=" for name in dict.fromkeys([*own, *names]))
+    yield "conf:actions="
+    for option in dict.fromkeys(option.name for tier in conf.tiers for option in tier):
+        yield f"conf:plugins.{option}"
+    yield from (f"flag:{row.name}=" for row in fields(Flags))
+    yield from (f"chance:{row.name}=" for row in fields(Chance))
+
+
+def answer_words(here: Here) -> Iterator[str]:
+    """What the plugin of the present hook call can be made to say."""
+    event = here.recording.event(here.seq)
+    if not isinstance(event, HookEvent):
+        return
+    candidates = dict(event.subject).get("candidates")
+    if isinstance(candidates, tuple):
+        yield from ("offer", "nobody", "abstain")
+    elif isinstance(event.result, bool):
+        yield from ("yes", "no")
+    elif "permit" in choices(rule_of(HOOK_AT[event.point])):
+        yield from ("permit", "reject", "abstain")
+    else:
+        yield from ("yes", "no", "none")
 
 
 def _other_answer(event: HookEvent) -> str:

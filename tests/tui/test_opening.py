@@ -120,9 +120,10 @@ def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, list[worker.
     ended, stops = threading.Event(), []
 
     def run(*arguments: Any) -> None:
-        stops.append(arguments[-1])
+        stop = next(one for one in arguments if isinstance(one, worker.Stop))
+        stops.append(stop)
         for _ in range(3_000):
-            if arguments[-1].asked or ended.wait(0.01):
+            if stop.asked or ended.wait(0.01):
                 break
         ended.set()
 
@@ -159,3 +160,10 @@ async def test_hand_written_manifests_are_completed_on_request(tmp_path: Path) -
     async with opened(str(path), complete=True) as desk:
         assert desk.main.driver is not None
         assert ["default/pg"] == list(desk.main.driver.debugger.recording.session.jobs)
+
+
+async def test_a_replay_that_stops_at_its_bound_can_be_looked_at_and_says_so_first() -> None:
+    async with opened("preempt-works", limits=(40, 8_000)) as desk:
+        assert desk.status().startswith("the replay stopped at its bound of 40 events: after event ")
+        await desk.command(f"goto {len(desk.moment.recording)}")
+        assert "✗ the recording ends here, the cycle does not" in desk.text("moment")

@@ -26,6 +26,7 @@ from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import STDIN, Start
 from vcdebug.tui.themes import THEMES
 from vcdebug.tui.widgets.prompt import Line
+from vcdebug.tui.worker import USUAL, Limits
 
 AIMS_KEPT: Final = 256
 
@@ -130,6 +131,7 @@ def run_tui(
     mouse: bool | None = None,
     ask_extender: AskExtender | None = None,
     complete: bool | None = None,
+    limits: Limits = USUAL,
 ) -> int:
     """Run the terminal debugger until somebody leaves it."""
     settings = read_settings(None if config is None else Path(config)).with_flags(theme=theme, mouse=mouse)
@@ -149,6 +151,7 @@ def run_tui(
             filter=filter or "",
             panel=panel or "",
             fresh=fresh,
+            limits=limits,
         )
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         _keys_from_terminal()

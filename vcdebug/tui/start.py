@@ -11,7 +11,7 @@ from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find
 from vcdebug.tui.moment import Moment
-from vcdebug.tui.worker import Source
+from vcdebug.tui.worker import USUAL, Limits, Source
 
 STDIN: Final = "-"
 
@@ -33,6 +33,8 @@ class Start:
     """Which rows of the panel are shown first."""
     panel: str = ""
     """Which panel has the focus first; the filter is for it, else for the jobs."""
+    limits: Limits = USUAL
+    """Events and megabytes at which the replay stops."""
     fresh: bool = False
     """Whether what was set in earlier sessions is left aside."""
 

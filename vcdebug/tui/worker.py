@@ -11,13 +11,18 @@ from textual.message import Message
 
 from vcdebug.debugger.commands import Reply
 from vcdebug.errors import SnapshotError, VcdebugError
-from vcdebug.framework.bound import Bound
+from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 from vcdebug.views.path import marks
 
 Source = str | BinaryIO
+
+
+Limits = tuple[int, int]
+"""Events and megabytes that a recording may have."""
+USUAL: Limits = (MAX_EVENTS, MAX_MEGABYTES)
 
 
 class Stop:
@@ -36,8 +41,8 @@ class StoppableBound(Bound):
 
     __slots__ = ("_stop",)
 
-    def __init__(self, stop: Stop) -> None:
-        super().__init__()
+    def __init__(self, stop: Stop, limits: Limits) -> None:
+        super().__init__(*limits)
         self._stop = stop
 
     def look(self, events: Sequence[Any]) -> None:
@@ -52,26 +57,24 @@ def run(
     ask_extender: AskExtender | None = None,
     complete: bool | None = None,
     stop: Stop | None = None,
+    limits: Limits = USUAL,
 ) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
-    post(attempt(lambda: _cycle(source, post, ask_extender, complete, stop or Stop()), CycleFailed))
+    wanted = stop or Stop()
+    bound = StoppableBound(wanted, limits)
+    post(attempt(lambda: _cycle(source, Teller(post, wanted), ask_extender, complete, bound), CycleFailed))
 
 
 def _cycle(
-    source: Source,
-    post: Callable[[Message], object],
-    ask_extender: AskExtender | None,
-    complete: bool | None,
-    stop: Stop,
+    source: Source, teller: Teller, ask_extender: AskExtender | None, complete: bool | None, bound: Bound
 ) -> Message:
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import collector_paused, replay
 
-    teller = Teller(post, stop)
     with collector_paused():
         snapshot = load(_origin(source), complete=complete, progress=teller.progress, notice=teller.notice)
-        post(Progress(f"replaying {snapshot.name}"))
-        recording = replay(snapshot, ask_extender=ask_extender, bound=StoppableBound(stop))
+        teller.post(Progress(f"replaying {snapshot.name}"))
+        recording = replay(snapshot, ask_extender=ask_extender, bound=bound)
         _prepare(recording)
     return CycleReady(recording)
 
@@ -80,7 +83,7 @@ class Teller:
     """Says how far the reading is, each thing once."""
 
     def __init__(self, post: Callable[[Message], object], stop: Stop) -> None:
-        self._post = post
+        self.post = post
         self._stop = stop
         self._notice = ""
         self._said = ""
@@ -95,7 +98,7 @@ class Teller:
         text = self._notice + of if self._notice else f"reading {Path(name).name}{of}"
         if text != self._said:
             self._said = text
-            self._post(Progress(text))
+            self.post(Progress(text))
         return not self._stop.asked
 
 

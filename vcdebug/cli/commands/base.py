@@ -98,12 +98,19 @@ def add_bound(parser: ArgumentParser) -> None:
     )
 
 
-def bound_of(args: Namespace) -> Bound:
-    """What add_bound's arguments ask for."""
-    from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
+def limits_of(args: Namespace) -> tuple[int, int]:
+    """Events and megabytes that add_bound's arguments ask for."""
+    from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES
 
     events, megabytes = getattr(args, "max_events", None), getattr(args, "max_memory", None)
-    return Bound(events or MAX_EVENTS, megabytes or MAX_MEGABYTES)
+    return events or MAX_EVENTS, megabytes or MAX_MEGABYTES
+
+
+def bound_of(args: Namespace) -> Bound:
+    """The bound that add_bound's arguments ask for."""
+    from vcdebug.framework.bound import Bound
+
+    return Bound(*limits_of(args))
 
 
 def add_json(parser: ArgumentParser) -> None:

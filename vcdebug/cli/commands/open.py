@@ -6,7 +6,7 @@ import os
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_complete, add_extender
+from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_bound, add_complete, add_extender, limits_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, VcdebugError
 
@@ -40,6 +40,7 @@ class Open(Command):
         parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
         parser.add_argument("--config", metavar="FILE", help="another file of settings than the usual one")
         parser.add_argument("--print-config", action="store_true", help="print a file of settings to begin with")
+        add_bound(parser)
         add_extender(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -61,6 +62,7 @@ class Open(Command):
             "theme": _theme(getattr(args, "theme", None)),
             "mouse": False if getattr(args, "no_mouse", False) else None,
             "fresh": getattr(args, "fresh", False),
+            "limits": limits_of(args),
         }
         run_tui(None if word is None else str(word), ask_extender=ask_extender, **place, **looks)
         return Outcome.DONE

@@ -67,7 +67,8 @@ class Desk(Screen[str]):
     def replay(self) -> None:
         """Load and replay in a thread."""
         self.before_replay()
-        worker.run(self.start.source, self.post_message, self.start.ask_extender, self.start.complete, self._stop)
+        start = self.start
+        worker.run(start.source, self.post_message, start.ask_extender, start.complete, self._stop, start.limits)
 
     def on_unmount(self) -> None:
         """Whatever still loads for this screen ends."""

@@ -12,6 +12,7 @@ from textual.command import CommandPalette
 
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
+from vcdebug.trace.cut import cut_off
 from vcdebug.tui import session_state
 from vcdebug.tui.copying import Clipboard, copy_text
 from vcdebug.tui.messages import CycleFailed
@@ -176,6 +177,8 @@ class Habits(Supposing):
     def begin(self, driver: Driver) -> Moment:
         """As it was left, unless the command line wants something else."""
         lines = [*self.session.lines, *self.own_app.settings.problems, *self._restore(driver)]
+        cut = cut_off(driver.debugger.recording)
+        lines = [cut.line(), *lines] if cut is not None else lines
         moment = self.start.apply(driver)
         self._first_panel()
         trouble = self.session.save(self._state(driver))

@@ -28,8 +28,11 @@ format: .venv/dev.stamp  ## rewrite the sources in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/run.stamp  ## load, cycle, events, memory, and the ratio to the real scheduler
+bench: .venv/run.stamp  ## load, cycle, memory, the ratio to the real scheduler; reading back, screen
 	$(BIN)/python -m tests.bench.bench
+	$(BIN)/python -m tests.bench.reading
+	$(BIN)/python -m tests.bench.loading
+	$(BIN)/python -m tests.bench.screen
 
 cold-start: .venv/run.stamp  ## what the commands cost before they do anything
 	$(BIN)/python -m tests.bench.cold_start

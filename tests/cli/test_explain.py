@@ -68,8 +68,8 @@ def test_one_job_may_be_asked_about_in_every_snapshot(folder: Path) -> None:
 
 
 def test_a_job_that_is_nowhere_is_an_error(folder: Path) -> None:
-    code, _, err = call(["explain", str(folder), "no/such", "-j", "1"])
-    assert (1, "vcdebug: no/such: no such job or pod in any of the snapshots\n") == (code, err)
+    expected = (1, "", "vcdebug: no/such: no such job or pod in any of the snapshots\n")
+    assert expected == call(["explain", str(folder), "no/such", "-j", "1"])
 
 
 def test_a_snapshot_that_fails_is_one_line_and_the_others_are_explained(folder: Path) -> None:

@@ -112,13 +112,14 @@ def _report(found: Surveys, args: Namespace, output: Output) -> Outcome:
     from vcdebug.cli.render import show
     from vcdebug.cli.reports import surveys
 
+    nowhere = args.job is not None and not any(one.jobs for one in found.surveys.values())
     if args.json:
         output.json(surveys.document(found))
-    else:
+    elif not nowhere:
         show(surveys.blocks(found), output)
     for name, line in found.failures.items():
         output.narrate(line if line.startswith(name) else f"{name}: {line}")
-    if args.job is not None and not any(one.jobs for one in found.surveys.values()):
+    if nowhere:
         output.narrate(f"{args.job}: no such job or pod in any of the snapshots")
         return Outcome.FAILED
     if found.failures:

@@ -112,7 +112,8 @@ def _report(found: Surveys, args: Namespace, output: Output) -> Outcome:
     from vcdebug.cli.render import show
     from vcdebug.cli.reports import surveys
 
-    nowhere = args.job is not None and not any(one.jobs for one in found.surveys.values())
+    complete = len(found.done) == len(found.names)
+    nowhere = complete and args.job is not None and not any(one.jobs for one in found.surveys.values())
     if args.json:
         output.json(surveys.document(found))
     elif not nowhere:

@@ -12,9 +12,10 @@ from tests.builders import node, pod_group, pods
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.debugger.what_if import edited
 from vcdebug.explain.effects import effects
+from vcdebug.explain.votes import HOOK_AT, rule_of
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.forced import FORCED
-from vcdebug.framework.forced_values import CHOICES, READERS
+from vcdebug.framework.forced_values import CHOICES, READERS, choices
 from vcdebug.framework.hooks import HOOKS
 from vcdebug.framework.record import HookEvent
 from vcdebug.snapshot.edit import parse_edit
@@ -190,3 +191,28 @@ def test_without_forced_answers_the_calls_are_the_usual_ones() -> None:
     tiers = bundled().session.ballots["preemptable"]
     assert isinstance(tiers, Tiers)
     assert {"RecordedCall"} == {type(ballot.call).__name__ for tier in tiers for ballot in tier}
+
+
+ANSWERS = {
+    "yes or no": ("yes", "no"),
+    "permit, reject or abstain": ("permit", "reject", "abstain"),
+    "offer and candidates, nobody, or abstain": ("nobody", "abstain"),
+    "offer and tasks, or nobody": ("nobody",),
+    "yes, or no and a reason": ("yes", "no made up"),
+}
+"""Answers that can be forced at any call, by what the hook allows."""
+
+
+@pytest.mark.parametrize("name", GOLDEN[::4])
+def test_any_answer_at_any_hook_makes_a_whole_recording(name: str) -> None:
+    base = golden(name)
+    first: dict[str, int] = {}
+    for seq, event in enumerate(base.events, start=1):
+        if isinstance(event, HookEvent):
+            first.setdefault(event.point, seq)
+    for point, seq in first.items():
+        for value in ANSWERS.get(choices(rule_of(HOOK_AT[point])), ("none",)):
+            if choices(rule_of(HOOK_AT[point])):
+                branch = replay(edited(base.snapshot, [parse_edit(f"answer:{seq}.{point}={value}")]))
+                assert [seq] == [note.seq for note in branch.notes if note.code == FORCED]
+                assert lines(base)[: seq - 1] == lines(branch)[: seq - 1]

@@ -129,6 +129,8 @@ def _verdict_or_scores(answer: ForcedAnswer, args: Args) -> Any:
     if len(args) == 2 and isinstance(args[1], NodeRows):
         reason = _refusal(answer)
         return () if reason is None else (Status(UNSCHEDULABLE, reason, answer.plugin),)
+    if answer.value.lower() == NONE:
+        return {}
     return {name: _score(answer, number) for name, _, number in (word.partition("=") for word in answer.value.split())}
 
 
@@ -168,6 +170,6 @@ CHOICES: Final[Mapping[Callable[..., Any], str]] = {
     combine.first_text: _REASONED,
     combine.first_not_none: "a node, or none",
     combine.first_answer: "order and hypernodes, rows divided by commas, or none",
-    combine.each_answer: "yes, or no and a reason; for scores HYPERNODE=SCORE",
+    combine.each_answer: "yes, or no and a reason; for scores HYPERNODE=SCORE or none",
 }
 """What can be forced, in words."""

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cli.transcripts import call
+from vcdebug.framework import bound
 
 WORKS = "preempt-works"
 
@@ -43,3 +44,15 @@ def test_a_bound_is_a_positive_number(option: str) -> None:
     code, _, err = call(["run", WORKS, option, "0"])
     assert 1 == code
     assert "'0' is not a positive number" in err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["explain", WORKS, "assistants/chat-api"], ["diff", WORKS, WORKS], ["odds", WORKS]]
+)
+def test_other_commands_answer_from_a_whole_recording_only(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bound.Bound.__init__, "__defaults__", (30, 8_000))
+    code, out, err = call(arguments)
+    assert (1, "") == (code, out)
+    assert "the replay stopped at its bound of 30 events" in err

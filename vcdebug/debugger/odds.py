@@ -12,6 +12,7 @@ from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.cut import whole
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -85,7 +86,7 @@ class Odds:
 
 def draw(base: Recording, seed: int) -> Draw:
     """Run the cycle with everything drawn from one seed."""
-    run = replay(replace(base.snapshot, chance=Chance.drawn(seed)))
+    run = whole(replay(replace(base.snapshot, chance=Chance.drawn(seed))))
     parting = part_in_deeds(base, run)
     at = None if parting is None else parting.before.seq if parting.before is not None else len(base)
     return _outcome(run)._replace(seed=seed, parts_at=at)
@@ -109,7 +110,7 @@ class Draws:
     def __call__(self, seed: int) -> Draw:
         """The draw of this seed."""
         if self._base is None:
-            self._base = replay(self._snapshot)
+            self._base = whole(replay(self._snapshot))
         return draw(self._base, seed)
 
     def __reduce__(self) -> tuple[type[Draws], tuple[Snapshot]]:

@@ -30,6 +30,7 @@ class Diff(Command):
         from vcdebug.cli.snapshots import edited_snapshot, load_snapshot, with_conf
         from vcdebug.explain.divergence import compare
         from vcdebug.snapshot.edit_file import expanded
+        from vcdebug.trace.cut import whole
         from vcdebug.trace.replay import replay
 
         if args.after is None and not args.edits and args.conf is None:
@@ -39,7 +40,7 @@ class Diff(Command):
         second = first if args.after is None else load_snapshot(args.after, args.complete).snapshot
         if args.conf is not None:
             second = with_conf(second, args.conf)
-        before, after = replay(first), replay(edited_snapshot(second, edits))
+        before, after = whole(replay(first)), whole(replay(edited_snapshot(second, edits)))
         found = compare(before, after)
         titles = args.before, _title(args)
         if args.json:

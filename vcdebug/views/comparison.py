@@ -9,6 +9,7 @@ from vcdebug.explain.divergence import Comparison, JobChange, QueueChange, TaskC
 from vcdebug.explain.effects import JobSummary
 from vcdebug.explain.parting import Parting, Side
 from vcdebug.explain.votes import Question, Seat
+from vcdebug.framework.forced import FORCED
 from vcdebug.framework.record import HookEvent
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, count, line, muted
@@ -173,7 +174,11 @@ def _asked(recording: Recording, asked: Question) -> str:
 
 def _seat(recording: Recording, seat: Seat) -> Piece:
     event = recording.event(seat.seq) if seat.seq is not None else None
-    return answer(event) if isinstance(event, HookEvent) else muted(f"{seat.state}: {seat.why}")
+    if seat.seq is None or not isinstance(event, HookEvent):
+        return muted(f"{seat.state}: {seat.why}")
+    said = answer(event)
+    forced = any(note.code == FORCED for note in recording.notes_at(seat.seq))
+    return said._replace(text=f"{said.text} (forced)") if forced else said
 
 
 def outcome_cell(asked: Question | None) -> Piece:

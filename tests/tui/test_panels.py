@@ -1,14 +1,18 @@
 """The lists beside the flow: each key shows its panel, no tab is cut off, and rows lead to their events."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
+from vcdebug.snapshot.bundled import find
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import log as log_panel
+from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.lists import LISTS
 from vcdebug.tui.widgets.tabs import Tabs
+from vcdebug.views.base import plain
 
 TOPOLOGY = Path(__file__).parents[1] / "golden" / "random" / "hypernode-0005"
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
@@ -26,6 +30,41 @@ async def test_the_tabs_name_every_key_at_every_width(size: tuple[int, int]) -> 
             words = [tab.title for line in lines for tab in line]
             assert [tab.key for tab in tabs.tabs] == [word.strip("[").split()[0] for word in words]
             assert all(sum(len(tab.title) + 1 for tab in line) - 1 <= tabs.size.width for line in lines)
+
+
+async def test_narrow_tabs_are_whole_words_first_and_keys_alone_after() -> None:
+    async with opened("preempt-works", NARROW) as desk:
+        await desk.press("E")
+        first = "1 Flow 5 Jobs 6 Nodes 7 Queues 8 Breaks"
+        assert f"{first} a Watch M 9 0 p v H O V [E Evictions]" in desk.screen()
+
+
+async def test_enter_in_problems_goes_to_the_event_of_a_quirk_and_opens_the_text_of_others(tmp_path: Path) -> None:
+    shutil.copytree(str(find("preempt-blocked-by-gang")), tmp_path, dirs_exist_ok=True)
+    (tmp_path / "damaged.yaml").write_text("kind: [", encoding="utf-8")
+    async with opened(str(tmp_path)) as desk:
+        await desk.press("9", "home", "enter")
+        detail = desk.app.screen
+        assert isinstance(detail, DetailScreen)
+        assert "damaged.yaml" in plain(detail.table)
+        await desk.close_everything()
+        rows = desk.panel("problems").shown_rows
+        quirk = next(number for number, row in enumerate(rows) if row.seq)
+        await desk.press("9", "home", *["down"] * quirk, "enter")
+        assert rows[quirk].seq == desk.seq
+
+
+@pytest.mark.parametrize("panel", ["jobs", "nodes", "queues"])
+async def test_the_cursor_stays_on_its_row_when_another_recording_is_shown(panel: str) -> None:
+    async with opened("preempt-blocked-by-gang") as desk:
+        await desk.command("goto 50")
+        await desk.press(next(one.KEY for one in PANELS if one.TITLE.lower() == panel), "end")
+        row = desk.panel(panel).cursor_row
+        assert row is not None and row.key != desk.panel(panel).table.current
+        await desk.work("set conf:plugins.gang.enablePreemptable=false")
+        assert row.key == getattr(desk.panel(panel).cursor_row, "key", "")
+        await desk.press("x")
+        assert row.key == getattr(desk.panel(panel).cursor_row, "key", "")
 
 
 @SIZES

@@ -92,7 +92,7 @@ VERBS: Final = (
         "run further cycles: bound pods run, evicted ones leave after their grace period, and come back with recreate",
         advance,
     ),
-    Verb(("cycle",), "[N]", "show another cycle; without a number the list of them, with what repeats", show),
+    Verb(("cycle", "cycles"), "[N]", "show another cycle; without a number the list of them, with what repeats", show),
     Verb(("next-cycle", "}"), "", "the next cycle, which is run where there is none yet", _next),
     Verb(("previous-cycle", "{"), "", "the cycle before", _previous),
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import ClassVar, Final
+from weakref import ref
 
 from rich.cells import cell_len
 from textual import events, on
 from textual.binding import Binding
 from textual.reactive import reactive
 
+from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import Goto
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.widgets.grid import Grid
@@ -31,12 +33,15 @@ class Panel(Grid):
     """One sentence for the help screen."""
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
     """The ids of its own keys that the last line names first, each with a word."""
+    KEEPS_ROW: ClassVar[bool] = False
+    """Whether the cursor stays on its row when another recording is shown, whatever that one's moment is about."""
     DEFAULT_CSS = """
     Panel { border: round $foreground 35%; border-title-color: $foreground; border-subtitle-color: $foreground 70%; }
     Panel:focus { border: heavy $accent; border-title-style: bold; border-title-color: $accent; }
     """
 
     moment: reactive[Moment | None] = reactive(None)
+    _drawn: ref[Recording] | None = None
 
     def view(self, moment: Moment) -> Table:
         """What to draw."""
@@ -57,8 +62,10 @@ class Panel(Grid):
             self.set_table(Table(self.TITLE, foot=(line(muted("no recording yet")),)))
             return
         table = self.view(self.moment)
+        other = self._drawn is not None and self._drawn() is not self.moment.recording
+        self._drawn = ref(self.moment.recording)
         self.border_title = self.title_text(table.title)
-        self.set_table(self._with_long_title(table))
+        self.set_table(self._with_long_title(table), follow=not (other and self.KEEPS_ROW))
         self.show_filter()
 
     def _with_long_title(self, table: Table) -> Table:

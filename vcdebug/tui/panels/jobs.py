@@ -14,6 +14,7 @@ class JobsPanel(Panel):
     TITLE = "Jobs"
     KEY = "5"
     HELP = "every job with ready, waiting and pending tasks at this moment"
+    KEEPS_ROW = True
 
     def view(self, moment: Moment) -> Table:
         """All jobs."""

@@ -14,6 +14,7 @@ class NodesPanel(Panel):
     TITLE = "Nodes"
     KEY = "6"
     HELP = "every node with idle, releasing and pipelined amounts at this moment"
+    KEEPS_ROW = True
 
     def view(self, moment: Moment) -> Table:
         """All nodes."""

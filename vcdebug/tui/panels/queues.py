@@ -14,6 +14,7 @@ class QueuesPanel(Panel):
     TITLE = "Queues"
     KEY = "7"
     HELP = "every queue with deserved, allocated, request and share at this moment"
+    KEEPS_ROW = True
 
     def view(self, moment: Moment) -> Table:
         """All queues."""

@@ -12,9 +12,6 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-SHORTER = (None, 6, 5, 4, 3, 2, 0)
-"""Letters that titles keep where there is no room for all of them."""
-
 
 class Tab(NamedTuple):
     """A panel's key, title and widget id."""
@@ -25,7 +22,7 @@ class Tab(NamedTuple):
 
 
 class Tabs(Widget):
-    """A click chooses, as the key does; no tab is ever cut off: titles get shorter first."""
+    """A click chooses, as the key does; no tab is ever cut off: where there is no room, the last ones are keys alone."""
 
     DEFAULT_CSS = "Tabs { height: auto; padding: 0 1; color: $text; }"
 
@@ -75,19 +72,20 @@ class Tabs(Widget):
 
 
 def _lines(tabs: Sequence[Tab], active: str, width: int, most: int) -> list[list[Tab]]:
-    """The longest titles with which everything fits; the chosen one is always whole."""
+    """As many whole titles as there is room for, from the first on; the chosen one is always whole."""
     lines: list[list[Tab]] = []
-    for letters in SHORTER:
-        lines = _filled([tab._replace(title=_words(tab, active, letters)) for tab in tabs], width)
+    for titled in range(len(tabs), -1, -1):
+        words = (_words(tab, active, whole=number < titled) for number, tab in enumerate(tabs))
+        lines = _filled([tab._replace(title=title) for tab, title in zip(tabs, words, strict=True)], width)
         if len(lines) <= most:
-            return lines
+            break
     return lines
 
 
-def _words(tab: Tab, active: str, letters: int | None) -> str:
+def _words(tab: Tab, active: str, *, whole: bool) -> str:
     if tab.panel == active:
         return f"[{tab.key} {tab.title}]"
-    return f"{tab.key} {tab.title[:letters]}".rstrip()
+    return f"{tab.key} {tab.title}" if whole else tab.key
 
 
 def _filled(tabs: Sequence[Tab], width: int) -> list[list[Tab]]:

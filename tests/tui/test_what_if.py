@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -290,3 +292,19 @@ async def test_edits_and_answers_are_completed() -> None:
         assert ["cycle 1"] == completions("cycle ", desk.moment)
         await desk.command("goto 100")
         assert [] == completions("force ", desk.moment)
+
+
+async def test_a_branch_that_is_gone_takes_no_more_memory() -> None:
+    async with opened() as desk:
+        for text in ("panel log", "panel effects", "panel hypernodes", "panel jobs"):
+            await desk.command(text)
+        await desk.work(f"set {GANG_OFF}")
+        for text in ("panel log", "panel effects", "panel hypernodes", "panel jobs", "goto 110"):
+            await desk.command(text)
+        branch = weakref.ref(desk.moment.recording)
+        await desk.work("undo")
+        await desk.app.workers.wait_for_complete()
+        await desk.command("where")
+        gc.unfreeze()
+        gc.collect()
+        assert branch() is None

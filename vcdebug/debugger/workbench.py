@@ -78,3 +78,5 @@ class Workbench:
         there = (*self.recordings.original, *self.recordings.branch)
         kept = {id(recording) for recording in there}
         self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in kept}
+        if self._came is not None and id(self._came[0]) not in kept:
+            self._came = None

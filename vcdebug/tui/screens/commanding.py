@@ -19,6 +19,7 @@ from vcdebug.tui.widgets.header import Header
 from vcdebug.tui.widgets.prompt import FIRST_ROW, Mode, Prompt, none
 from vcdebug.tui.widgets.status import Status
 from vcdebug.views.breaking import fitting_kind
+from vcdebug.views.forgetting import forget
 
 
 class Commanding(Reading):
@@ -32,6 +33,8 @@ class Commanding(Reading):
         """What long work is about while it runs."""
         self._ticket = 0
         """Which work is waited for."""
+        self._tasks: dict[int, Callable[[], Reply]] = {}
+        """What is to be done, by ticket; nobody keeps it longer, for it holds recordings."""
 
     def action_command(self) -> None:
         """Type a command."""
@@ -98,6 +101,7 @@ class Commanding(Reading):
     def _show(self, reply: Reply) -> None:
         while reply.then is not None:
             reply = reply.then()
+            forget()
         if reply.moment is not None:
             self.moment = reply.moment
         self.say(reply.text)
@@ -121,11 +125,12 @@ class Commanding(Reading):
         self._ticket += 1
         self.query_one(Header).progress = self._working
         assert reply.work is not None
-        self._do(reply.work, self._ticket)
+        self._tasks[self._ticket] = reply.work
+        self._do(self._ticket)
 
     @work(thread=True)
-    def _do(self, task: Callable[[], Reply], ticket: int) -> None:
-        self.post_message(worker.work(task, ticket))
+    def _do(self, ticket: int) -> None:
+        self.post_message(worker.work(self._tasks.pop(ticket), ticket))
 
     @on(WorkDone)
     def done(self, event: WorkDone) -> None:

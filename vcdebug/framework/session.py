@@ -191,8 +191,12 @@ class Session:
 
     def ledgers(self, task: TaskInfo) -> Books:
         """Each plugin's figures that an operation on the task touches."""
-        figures = [(name, keeper.ledger(task)) for name, keeper in self._keepers()]
-        return tuple((name, figure) for name, figure in figures if figure is not None)
+        found = []
+        for name, keeper in self._keepers():
+            figures = keeper.ledger(task)
+            if figures is not None:
+                found.append((name, figures))
+        return tuple(found)
 
     def _keepers(self) -> list[tuple[str, Plugin]]:
         """Plugins that keep a ledger, by name."""
@@ -206,6 +210,8 @@ class Session:
         if self._ripplers is None:
             named = [(name, self.plugins[name]) for name in sorted(self.plugins)]
             self._ripplers = [(name, one) for name, one in named if type(one).ripple is not Plugin.ripple]
+        if not self._ripplers:
+            return ()
         return [(name, key, figures) for name, one in self._ripplers for key, figures in one.ripple(task)]
 
     def books(self) -> Books:

@@ -117,6 +117,14 @@ def test_the_first_error_ends_it_with_its_line(line: str, says: str, tmp_path: P
     assert ":goto 7" not in out
 
 
+def test_explain_without_a_job_explains_the_present_one_or_else_all_that_wait(tmp_path: Path) -> None:
+    assert "cause: gang-discard" in run(tmp_path, "goto 120", "explain")[1]
+    code, out, _ = run(tmp_path, "explain")
+    assert 2 == code
+    assert "Jobs that wait: 1 of 6" in out
+    assert "research/llm-finetune" in out
+
+
 def test_json_tells_the_error_beside_what_was_done(tmp_path: Path) -> None:
     code, out, err = run(tmp_path, "goto 5", "dance", options=("--json",))
     document = json.loads(out)

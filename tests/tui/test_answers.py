@@ -4,6 +4,7 @@ import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.tui.screens.page import PageScreen
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 AT = 120
@@ -40,6 +41,35 @@ async def test_o_capital_shows_the_orders_and_what_decided(size: tuple[int, int]
         assert "proportion share 0 < 0.857" in desk.text("order")
         await desk.press("end", "enter")
         assert desk.panel("order").shown_rows[-1].seq == desk.seq
+
+
+@SIZES
+async def test_e_between_actions_lists_all_jobs_that_wait_and_explains_the_one_chosen(size: tuple[int, int]) -> None:
+    async with opened("preempt-blocked-by-gang", size) as desk:
+        await desk.press("e")
+        await desk.until_at_rest()
+        page = desk.app.screen
+        assert isinstance(page, PageScreen)
+        assert [("research/llm-finetune", "2")] == [(row.key, row.cells[1].text) for row in page.table.rows]
+        assert "✗ gang-discard: " in desk.screen()
+        await desk.press("enter")
+        assert "Why research/llm-finetune waits" in desk.screen()
+
+
+async def test_e_where_nobody_waits_says_so() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.work("waiting")
+        assert "✓ none of 4 jobs waits" in desk.screen()
+
+
+@pytest.mark.parametrize(("event", "keys", "job"), [(120, (), "llm-finetune"), (1, ("5", "home"), "feature-etl")])
+async def test_e_within_an_action_or_on_a_row_explains_that_job(event: int, keys: tuple[str, ...], job: str) -> None:
+    async with opened("preempt-blocked-by-gang") as desk:
+        await desk.command(f"goto {event}")
+        await desk.press(*keys, "e")
+        detail = desk.app.screen
+        assert isinstance(detail, DetailScreen)
+        assert job in detail.table.title
 
 
 async def test_a_queues_row_opens_its_derivations() -> None:

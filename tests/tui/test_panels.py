@@ -60,7 +60,8 @@ async def test_the_cursor_stays_on_its_row_when_another_recording_is_shown(panel
         await desk.command("goto 50")
         await desk.press(next(one.KEY for one in PANELS if one.TITLE.lower() == panel), "end")
         row = desk.panel(panel).cursor_row
-        assert row is not None and row.key != desk.panel(panel).table.current
+        assert row is not None
+        assert row.key != desk.panel(panel).table.current
         await desk.work("set conf:plugins.gang.enablePreemptable=false")
         assert row.key == getattr(desk.panel(panel).cursor_row, "key", "")
         await desk.press("x")

@@ -9,6 +9,7 @@ from vcdebug.debugger.driver import Here
 from vcdebug.views.base import Row, Table
 from vcdebug.views.branches import commands_of, difference, edits
 from vcdebug.views.cycles import cycles
+from vcdebug.views.waiting import waiting
 
 
 def _nowhere(_: Row) -> tuple[str, ...]:
@@ -29,4 +30,5 @@ PAGES: Final[Mapping[str, Page]] = {
     "edits": Page(edits),
     "diff": Page(difference, commands_of, "Enter shows it in the branch   x in the original"),
     "cycles": Page(cycles, lambda row: (row.key,), "Enter shows the cycle"),
+    "waiting": Page(waiting, lambda row: (f"explain {row.key}",), "Enter explains it"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.debugger.driver import Here
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.explain.pending import explain
 from vcdebug.model.names import JobId, Seq
@@ -14,16 +15,14 @@ COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", fle
 STATES: dict[str, Piece] = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted("–")}
 
 
-def job_at(recording: Recording, kind: str, name: str, present: JobId) -> JobId:
-    """The job of a row, else the present one, else the first that has something pending at the end."""
+def job_at(here: Here, kind: str = "", name: str = "") -> JobId:
+    """The job of a row, else the present one; none between actions, where each job is asked in turn."""
+    recording = here.recording
     if kind == "job" and name in recording.session.jobs:
         return name
     if kind == "task" and name in recording.owners.jobs:
         return recording.owners.jobs[name]
-    if present:
-        return present
-    jobs = recording.session.jobs
-    return next((uid for uid, job in jobs.items() if job.has_pending_tasks()), next(iter(jobs), ""))
+    return here.job if len(recording.tree.path(here.seq)) > 1 else ""
 
 
 def explanation(recording: Recording, word: str) -> Table:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vcdebug.cli.render import Block, Line
 from vcdebug.cli.reports import comparison, pending
 from vcdebug.cli.reports.report import write_here
-from vcdebug.debugger.commands import CommandError
+from vcdebug.debugger.driver import Here
 from vcdebug.debugger.recordings import Recordings
 from vcdebug.debugger.script import Answer, ScriptError
 from vcdebug.errors import VcdebugError
@@ -23,6 +23,7 @@ from vcdebug.views.pages import PAGES
 from vcdebug.views.panels import panel, verbs
 from vcdebug.views.path import path_words
 from vcdebug.views.pending import job_at
+from vcdebug.views.waiting import survey_of
 
 
 class Shown:
@@ -34,6 +35,8 @@ class Shown:
         self.written = ""
         """What was written where."""
         self.explanation: Explanation | None = None
+        self.waits = False
+        """Whether it is about a job that stays unscheduled."""
         try:
             self._look()
         except VcdebugError as error:
@@ -54,15 +57,16 @@ class Shown:
         elif answer.opens == "report":
             self.written = write_here(here, answer.argument)
         elif answer.opens == "explain":
-            job = answer.argument or job_at(here.recording, "", "", here.job)
-            if not job:
-                raise CommandError("there is no job to explain")
-            self.explanation = explain(here.recording, job)
+            self._explain(here, answer.argument or job_at(here))
 
-    @property
-    def waits(self) -> bool:
-        """Whether it is about a job that stays unscheduled."""
-        return self.explanation is not None and not self.explanation.scheduled
+    def _explain(self, here: Here, job: str) -> None:
+        """One job, or all that wait."""
+        if job:
+            self.explanation = explain(here.recording, job)
+            self.waits = not self.explanation.scheduled
+        else:
+            self.table = plain(PAGES["waiting"].view(here))
+            self.waits = bool(survey_of(here.recording).unscheduled)
 
 
 def blocks(shown: Shown) -> Iterator[Block]:

@@ -24,7 +24,13 @@ def _log(_: Driver, argument: str) -> Reply:
 
 VERBS: Final = (
     Verb(("filter", "/"), "TEXT", "filter the table that has the focus", _opens("filter")),
-    Verb(("explain", "e"), "[JOB]", "why a job waits", _opens("explain")),
+    Verb(
+        ("explain", "e"),
+        "[JOB]",
+        "why a job waits; without one, the present job, else all that wait",
+        _opens("explain"),
+    ),
+    Verb(("waiting",), "", "every job that waits, with its cause", _opens("waiting")),
     Verb(("log",), "[3 | 4 | 5]", "what the real scheduler would print, at a -v level", _log),
     Verb(("panel",), "NAME", "go to a panel", _opens("panel")),
     Verb(("theme",), "NAME", "what the screen looks like: dark, light, ansi, ansi-light", _opens("theme")),

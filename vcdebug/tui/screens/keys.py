@@ -41,7 +41,12 @@ KEYS: list[BindingType] = [
     Binding(
         "slash", "filter", "filter the table that has the focus: an expression, ! the others, ~ fuzzy", id="filter"
     ),
-    Binding("e", "explain", "explain why the job under the cursor, or the present one, waits", id="explain"),
+    Binding(
+        "e",
+        "explain",
+        "explain why the job under the cursor, or the present one, waits; between actions, all that wait",
+        id="explain",
+    ),
     Binding("g,ctrl+g", "goto", "go to an event by number; g once more: to the first row", id="goto"),
     Binding("minus", "last_position", "back to where the last jump began", id="last"),
     Binding("t", "run_to_cursor", "go to the event of the row under the cursor", id="to-row"),

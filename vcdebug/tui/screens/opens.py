@@ -10,6 +10,7 @@ from vcdebug.debugger.commands import Reply
 from vcdebug.tui.panels.log import LogPanel
 from vcdebug.views.finding import finding
 from vcdebug.views.pages import PAGES
+from vcdebug.views.waiting import survey_of
 
 if TYPE_CHECKING:
     from vcdebug.tui.screens.commanding import Commanding
@@ -33,6 +34,23 @@ def _find(screen: Commanding, words: str) -> None:
         screen.open_detail(finding(moment.recording, moment.seq, words))
 
 
+def _waiting(screen: Supposing, _: str) -> None:
+    """Worked out away from the keys: hundreds of jobs take seconds."""
+    moment = screen.moment
+    if moment is None:
+        return
+
+    def shown() -> Reply:
+        screen.open_page("waiting")
+        return Reply()
+
+    def work() -> Reply:
+        survey_of(moment.recording)
+        return Reply(then=shown)
+
+    screen.start_work(Reply(text="explaining every job that waits", work=work))
+
+
 def _report(screen: Commanding, words: str) -> None:
     """Written away from the keys."""
     moment, place = screen.moment, screen.start.place()
@@ -52,4 +70,5 @@ OPENS: Final[Mapping[str, Callable[[Supposing, str], object]]] = {
     "open": lambda screen, snapshot: screen.leave(lambda: screen.dismiss(snapshot)),
     "quit": lambda screen, _: screen.leave(lambda: screen.app.exit(0)),
     **{name: _page(name) for name in PAGES},
+    "waiting": _waiting,
 }

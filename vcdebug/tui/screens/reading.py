@@ -60,17 +60,23 @@ class Reading(Moving):
         self.open_detail(found if found is not None and event.column == 0 else own)
 
     def action_explain(self, name: str = "") -> None:
-        """Why a job waits: the one named, the one under the cursor, the present one."""
+        """Why a job waits: the one named, the one under the cursor, the present one; without any, all that wait."""
         driver = self.ready_driver()
         if driver is None or self.moment is None:
             return
         recording, row = self.moment.recording, self.grid.cursor_row
+        name = name or job_at(self.moment, *(row.subject if row is not None else ("", "")))
         if not name:
-            name = job_at(recording, *(row.subject if row is not None else ("", "")), self.moment.job)
+            self.open_overview()
+            return
         try:
             self.open_detail(explanation(recording, name))
         except VcdebugError as error:
             self.say(error.line(), error=True)
+
+    def open_overview(self) -> None:
+        """Every job that waits, over the screen."""
+        raise NotImplementedError
 
     def choose_theme(self, word: str) -> None:
         """Another look, at once."""

@@ -25,6 +25,10 @@ class Supposing(Commanding):
         """What a command opens."""
         OPENS[name](self, argument)
 
+    def open_overview(self) -> None:
+        """Every job that waits."""
+        self.open_what("waiting", "")
+
     def action_edit(self, verb: str) -> None:
         """A command about edits, the branch or cycles."""
         self.run_command(verb)

@@ -22,7 +22,7 @@ class Tab(NamedTuple):
 
 
 class Tabs(Widget):
-    """A click chooses, as the key does; no tab is ever cut off: where there is no room, the last ones are keys alone."""
+    """A click chooses, as the key does; no tab is cut off: where there is no room, the last ones are keys alone."""
 
     DEFAULT_CSS = "Tabs { height: auto; padding: 0 1; color: $text; }"
 

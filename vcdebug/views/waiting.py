@@ -1,0 +1,45 @@
+"""Every job that waits, each with its cause: where one begins who does not know yet which job to ask about."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from vcdebug.debugger.driver import Here
+from vcdebug.explain.survey import Survey, Surveyed, survey
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line
+
+COLUMNS: Final = (
+    Column("job", flexible=True, least=20),
+    Column("pending", right=True),
+    Column("why", flexible=True, least=30),
+)
+
+
+@lru_cache(maxsize=2)
+def survey_of(recording: Recording) -> Survey:
+    """The survey of a recording, kept for a second look: it explains hundreds of jobs in seconds."""
+    return survey(recording)
+
+
+def waiting(here: Here) -> Table:
+    """One row per job or pod that stays unscheduled; its key is what `explain` takes."""
+    found = survey_of(here.recording)
+    rows = [_row(one) for one in found.unscheduled]
+    title = f"Jobs that wait: {len(rows)} of {found.jobs}"
+    return Table(title, COLUMNS, rows, foot=() if rows else (_nobody(found),))
+
+
+def _row(one: Surveyed) -> Row:
+    found = one.explanation
+    cells = (
+        Piece(found.pod or found.job, "strong"),
+        Piece(str(one.pending)),
+        Piece(f"{NO} {found.cause}: {found.sentence}"),
+    )
+    return Row(found.pod or found.job, cells, subject=("job", found.job))
+
+
+def _nobody(found: Survey) -> Line:
+    return line(Piece(f"{YES} none of {count(found.jobs, 'job')} waits", "good"))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.bundled import bundled, find
-from vcdebug.snapshot.collection import snapshots_in
+from vcdebug.snapshot.collection import one_snapshot, snapshots_in
 
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 Manifest = dict[str, object]
@@ -101,3 +102,18 @@ def test_a_folder_without_nodes_counts_where_another_has_some(tmp_path: Path) ->
 
 def test_an_empty_folder_holds_none(tmp_path: Path) -> None:
     assert [] == names(tmp_path)
+
+
+def test_whoever_wants_one_snapshot_gets_the_only_one_or_an_error_that_names_them(tmp_path: Path) -> None:
+    put(tmp_path / "monday" / "cluster.json", NODE, POD)
+    assert tmp_path / "monday" == one_snapshot(tmp_path)
+    put(tmp_path / "tuesday" / "cluster.json", NODE, POD)
+    with pytest.raises(SnapshotError, match=r"is a folder of 2 snapshots; name one: .*/monday, .*/tuesday$"):
+        one_snapshot(tmp_path)
+
+
+def test_a_field_whose_name_only_ends_in_kind_is_no_kind(tmp_path: Path) -> None:
+    (tmp_path / "note.yaml").write_text("mankind: Node\n")
+    put(tmp_path / "a" / "cluster.json", NODE, POD)
+    put(tmp_path / "b" / "cluster.json", NODE, POD)
+    assert ["a", "b"] == names(tmp_path)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vcdebug.cli.output import Output
-from vcdebug.cli.sources import source
+from vcdebug.cli.sources import one_source
 from vcdebug.debugger.what_if import edited
 from vcdebug.errors import ConfigError
 from vcdebug.explain.coverage import uncovered
@@ -44,7 +44,7 @@ class Replayed(NamedTuple):
 
 def load_snapshot(word: str, complete: bool | None = None) -> Loaded:
     """Read a snapshot; raises SnapshotError when nothing in it can be replayed."""
-    return _load(source(word), complete)
+    return _load(one_source(word), complete)
 
 
 def _load(where: Source, complete: bool | None) -> Loaded:
@@ -81,7 +81,7 @@ def replay_snapshot(
     A recording that is full is cut off where a bound is given, else it raises CutOffError.
     """
     return replay_source(
-        source(word), complete=complete, seed=seed, edits=edits, extender_url=extender_url, bound=bound
+        one_source(word), complete=complete, seed=seed, edits=edits, extender_url=extender_url, bound=bound
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.bundled import bundled, find
+from vcdebug.snapshot.collection import one_snapshot
 
 STDIN = "-"
 
@@ -24,3 +25,9 @@ def source(word: str) -> str | Path:
         names = ", ".join(one.name for one in bundled())
         raise SnapshotError("no such file or folder", f"bundled snapshots: {names}" if names else "", word)
     return folder
+
+
+def one_source(word: str) -> str | Path:
+    """The same for whoever wants one snapshot: raises SnapshotError for a folder of several."""
+    where = source(word)
+    return one_snapshot(where) if isinstance(where, Path) and where.is_dir() else where

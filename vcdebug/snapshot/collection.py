@@ -7,11 +7,14 @@ import re
 from pathlib import Path
 from typing import Final
 
+from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.archive import BROKEN, GZIP_MAGIC, Budget
 from vcdebug.snapshot.gather import SETTINGS_FILES
 from vcdebug.snapshot.sources import is_wanted
 
 MOST_ENTRIES: Final = 1_000_000
+NAMED: Final = 4
+"""Snapshots that an error names."""
 ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
 _FIELD: Final = rb"""kind(?<!\wkind)["']?\s*:\s*["']?"""
 """Begins with plain letters, so that a large file is searched thirty times as fast as with the boundary in front."""
@@ -29,6 +32,16 @@ def snapshots_in(folder: Path) -> list[Path]:
     cluster each. Otherwise its archives are snapshots, and so are its folders if one of them holds nodes.
     """
     return _below(folder, Budget(max_files=MOST_ENTRIES))
+
+
+def one_snapshot(folder: Path) -> Path:
+    """The folder, or the only snapshot below it; raises SnapshotError where there are several."""
+    found = snapshots_in(folder)
+    if len(found) > 1:
+        named = ", ".join(str(path) for path in found[:NAMED])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        raise SnapshotError(f"is a folder of {len(found)} snapshots", f"name one: {named}{more}", str(folder))
+    return found[0] if found else folder
 
 
 def _below(folder: Path, budget: Budget) -> list[Path]:

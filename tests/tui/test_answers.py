@@ -60,6 +60,7 @@ async def test_e_where_nobody_waits_says_so() -> None:
     async with opened("preempt-works") as desk:
         await desk.work("waiting")
         assert "✓ none of 4 jobs waits" in desk.screen()
+        assert "Enter explains it" not in desk.screen()
 
 
 @pytest.mark.parametrize(("event", "keys", "job"), [(120, (), "llm-finetune"), (1, ("5", "home"), "feature-etl")])

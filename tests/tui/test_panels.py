@@ -54,6 +54,18 @@ async def test_enter_in_problems_goes_to_the_event_of_a_quirk_and_opens_the_text
         assert rows[quirk].seq == desk.seq
 
 
+@pytest.mark.parametrize("panel", ["jobs", "equation", "statement"])
+async def test_a_panel_keeps_its_size_while_its_filter_is_typed(panel: str) -> None:
+    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+        await desk.command("goto 120")
+        await desk.press(next(one.KEY for one in PANELS if one.TITLE.lower() == panel))
+        before = desk.panel(panel).outer_size.height
+        await desk.press("slash")
+        assert before == desk.panel(panel).outer_size.height
+        await desk.press("escape", "2")
+        assert not desk.main.query(".-held")
+
+
 @pytest.mark.parametrize("panel", ["jobs", "nodes", "queues"])
 async def test_the_cursor_stays_on_its_row_when_another_recording_is_shown(panel: str) -> None:
     async with opened("preempt-blocked-by-gang") as desk:
@@ -131,7 +143,7 @@ async def test_a_long_log_is_written_while_keys_go_on_working(monkeypatch: pytes
 
 
 @SIZES
-async def test_H_shows_the_topology_or_says_that_there_is_none(size: tuple[int, int]) -> None:
+async def test_h_capital_shows_the_topology_or_says_that_there_is_none(size: tuple[int, int]) -> None:
     async with opened("preempt-works", size) as desk:
         await desk.press("H")
         assert "no HyperNodes in the snapshot" in desk.screen()

@@ -27,7 +27,7 @@ def waiting(here: Here) -> Table:
     """One row per job or pod that stays unscheduled; its key is what `explain` takes."""
     found = survey_of(here.recording)
     rows = [_row(one) for one in found.unscheduled]
-    title = f"Jobs that wait: {len(rows)} of {found.jobs}"
+    title = f"Jobs that wait when the cycle ends: {len(rows)} of {found.jobs}"
     return Table(title, COLUMNS, rows, foot=() if rows else (_nobody(found),))
 
 

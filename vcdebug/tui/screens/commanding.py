@@ -50,6 +50,7 @@ class Commanding(Reading):
 
     def _open_prompt(self, mode: Mode, text: str = "") -> None:
         self._filtered = self.grid
+        self._hold(held=True)
         complete = completer(self.moment) if mode == "command" else none
         text = self._filtered.filter_text if mode == "filter" else text
         self.query_one(Prompt).open(mode, text, complete)
@@ -85,8 +86,16 @@ class Commanding(Reading):
 
     def _prompt_done(self) -> None:
         self.query_one(Status).display = True
+        self._hold(held=False)
         if self._filtered is not None:
             self.set_focus(self._filtered)
+
+    def _hold(self, *, held: bool) -> None:
+        """The table that the focus was taken from keeps its size while somebody types."""
+        table = self._filtered
+        if table is not None:
+            for widget in (table, *table.ancestors):
+                widget.set_class(held, "-held")
 
     def run_command(self, text: str) -> None:
         """Run a command line and show what it came to."""

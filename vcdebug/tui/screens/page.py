@@ -44,7 +44,7 @@ class PageScreen(ModalScreen[str]):
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="page")
-            yield Label("   ".join(filter(None, (self.page.keys, "Esc back"))), markup=False)
+            yield Label("   ".join(filter(None, (self.page.keys if self.table.rows else "", "Esc back"))), markup=False)
 
     def on_mount(self) -> None:
         """Show it."""

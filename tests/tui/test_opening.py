@@ -1,5 +1,6 @@
 """Opening: the chooser, what the command line asks for, keys during a replay, and a snapshot that cannot be read."""
 
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,26 @@ async def test_the_chooser_opens_a_path_too() -> None:
         await desk.type(str(find("preempt-works")))
         await desk.until_ready()
         assert "preempt-works" == desk.moment.recording.snapshot.name
+
+
+async def test_of_a_folder_of_snapshots_one_is_chosen_and_begins_where_the_command_line_said(tmp_path: Path) -> None:
+    for name in ("preempt-never", "preempt-works"):
+        shutil.copytree(str(find(name)), tmp_path / name)
+    async with opened(str(tmp_path), wait=False, goto=7) as desk:
+        chooser = desk.app.screen
+        assert isinstance(chooser, ChooserScreen)
+        paths = [str(tmp_path / name) for name in ("preempt-never", "preempt-works")]
+        assert paths == [row.key for row in chooser.query_one(Grid).shown_rows]
+        assert "2 snapshots are there" in desk.screen()
+        await desk.press("down", "enter")
+        await desk.until_ready()
+        assert ("preempt-works", 7) == (desk.moment.recording.snapshot.name, desk.seq)
+
+
+async def test_a_folder_around_one_snapshot_is_that_snapshot(tmp_path: Path) -> None:
+    shutil.copytree(str(find("preempt-works")), tmp_path / "inner")
+    async with opened(str(tmp_path)) as desk:
+        assert tmp_path / "inner" == Path(str(desk.main.start.source))
 
 
 async def test_leaving_the_chooser_leaves_the_program() -> None:

@@ -48,6 +48,8 @@ class VcdebugApp(App[int]):
         """What there is to say about the configuration and the session's file."""
         self.failure = ""
         """Why a snapshot could not be opened."""
+        self._asked: Start | None = None
+        """What was wanted from a folder of snapshots."""
         self.animation_level = "none"
         self._aims: dict[int, MessagePump] = {}
         for theme in THEMES.values():
@@ -73,8 +75,19 @@ class VcdebugApp(App[int]):
             self.exit(0)
 
     def show(self, start: Start) -> None:
-        """Open the main screen on a snapshot."""
-        self.push_screen(MainScreen(start), self._left)
+        """Open the main screen on a snapshot; where a folder holds several, ask which."""
+        among = start.among()
+        if len(among) > 1:
+            self._asked = start
+            self.push_screen(ChooserScreen(self.store.recent(), among=among), self._chosen_among)
+        else:
+            self.push_screen(MainScreen(start.at(str(among[0])) if among else start), self._left)
+
+    def _chosen_among(self, name: str | None) -> None:
+        if name and self._asked is not None:
+            self.show(self._asked.at(name))
+        else:
+            self.exit(0)
 
     def _left(self, name: str | None) -> None:
         """The main screen asks for another snapshot, or for the chooser."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +10,7 @@ from vcdebug.debugger.driver import Driver
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.collection import snapshots_in
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.worker import USUAL, Limits, Source
 
@@ -42,6 +43,15 @@ class Start:
     def somewhere(self) -> bool:
         """Whether the first position is chosen."""
         return self.goto is not None or self.job is not None
+
+    def among(self) -> list[Path]:
+        """The snapshots to choose from, where a folder holds some instead of being one."""
+        folder = Path(self.source) if isinstance(self.source, str) and self.source != STDIN else None
+        return snapshots_in(folder) if folder is not None and folder.is_dir() else []
+
+    def at(self, source: str) -> Start:
+        """The same for another snapshot."""
+        return replace(self, source=source, name=Path(source).name)
 
     def origin(self) -> Source:
         """A bundled snapshot's folder for its name, else what was given."""

@@ -33,12 +33,12 @@ class Serve(Command):
         parser.add_argument("--expose", action="store_true", help=f"allow a --host beyond this machine: {REACH}")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.sources import one_source
+        from vcdebug.cli.sources import source
 
         if args.snapshot == STDIN:
             raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it anew")
         if args.snapshot is not None:
-            one_source(args.snapshot)
+            source(args.snapshot)
         try:
             from vcdebug.cli.browser import BrowserServer, is_loopback, listening
         except ImportError as error:

@@ -44,14 +44,17 @@ class ChooserScreen(Screen[str]):
     ChooserScreen #keys { color: $text-muted; }
     """
 
-    def __init__(self, recent: Sequence[Recent] = (), failure: str = "") -> None:
+    def __init__(self, recent: Sequence[Recent] = (), failure: str = "", among: Sequence[Path] = ()) -> None:
         super().__init__()
         self.recent = tuple(recent)
+        self.among = tuple(among)
+        """The snapshots of one folder, which are all that there is to choose from then."""
         self.failure = failure
 
     def compose(self) -> ComposeResult:
         """A line to type in, the list, the keys."""
-        yield Label("vcdebug: which cycle do you want to step through?", id="title")
+        several = f" {len(self.among)} snapshots are there:" if self.among else ""
+        yield Label(f"vcdebug:{several} which cycle do you want to step through?", id="title")
         yield Label(f"✗ {self.failure}", id="failure", markup=False, classes="-shown" if self.failure else "")
         yield Input(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
         yield Grid(id="snapshots")
@@ -68,6 +71,15 @@ class ChooserScreen(Screen[str]):
         self._say("Enter opens", "leaves")
 
     def _rows(self) -> Iterator[Row]:
+        return self._those_of_a_folder() if self.among else self._all()
+
+    def _those_of_a_folder(self) -> Iterator[Row]:
+        recent = {one.path: one for one in self.recent}
+        for path in map(str, self.among):
+            opened, about = (recent[path].opened, recent[path].about) if path in recent else ("", "")
+            yield Row(path, (Piece(_name(path), "strong"), Piece(opened), Piece(about)))
+
+    def _all(self) -> Iterator[Row]:
         shows = {snapshot.name: f": {snapshot.description}" for snapshot in bundled()}
         for one in self.recent:
             about = f"{one.about}{shows.get(one.path, '')}"

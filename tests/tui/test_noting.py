@@ -9,6 +9,7 @@ from tests.tui.driving import NARROW, WIDE, Desk, opened
 from vcdebug.tui.screens.noting import NO_FIGURE
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.prompt import Line
 from vcdebug.tui.widgets.timeline import BOOKMARK, Timeline
 
 BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
@@ -203,3 +204,24 @@ async def test_what_was_set_is_there_the_next_time(tmp_path: Path) -> None:
         assert ["node gpu-a100-01 idle nvidia.com/gpu"] == [watch.text for watch in desk.moment.watches]
         assert [(110, "remember me")] == [(mark.seq, mark.note) for mark in desk.moment.bookmarks]
         assert 110 == desk.seq
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (("m", "m"), "note !"),
+        (("5", "l", "B"), f"break data job {JOB} ready!"),
+        (("2", "w"), "force offer research/bert-pretrain-worker-0 research/resnet-sweep-worker-0!"),
+    ],
+)
+async def test_what_is_typed_stands_behind_the_words_that_were_put_in(keys: tuple[str, ...], line: str) -> None:
+    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+        await desk.command("goto 103")
+        await desk.press(*keys, "exclamation_mark")
+        assert line == desk.main.query_one(Line).value
+
+
+async def test_a_filter_that_is_opened_again_is_typed_on() -> None:
+    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+        await desk.press("5", "slash", "l", "enter", "slash", "m")
+        assert "lm" == desk.panel("jobs").filter_text

@@ -120,7 +120,7 @@ class Prompt(Vertical):
         yield Label("", id="offers", markup=False)
         with Horizontal():
             yield Label(":", id="sign")
-            yield Line(compact=True)
+            yield Line(compact=True, select_on_focus=False)
 
     def remember(self, history: Mapping[str, list[str]]) -> None:
         """The lines of earlier sessions."""

@@ -2,10 +2,11 @@
 
 import pytest
 from textual.command import CommandPalette
+from textual.fuzzy import Matcher
 
 from tests.tui.driving import NARROW, Desk, opened
 from vcdebug.tui.completion import completions
-from vcdebug.tui.palette import entries
+from vcdebug.tui.palette import entries, highlighted
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line
@@ -70,6 +71,17 @@ async def test_the_palette_finds_panels_commands_and_jobs_by_some_of_their_lette
         await desk.until(lambda: bool(palette._list_visible) and palette._hit_count > 0, "something is found")
         await desk.press("enter")
         await desk.until(lambda: desk.main.focused is desk.panel("queues"), "the panel is there")
+
+
+async def test_the_palette_shows_what_a_command_takes_brackets_and_all() -> None:
+    usage = "break KIND [if CONDITION] [hits == N] [once] [log TEXT]"
+    assert usage == highlighted(Matcher("brk"), usage).plain
+    async with opened("preempt-works") as desk:
+        await desk.press("ctrl+p")
+        palette = desk.app.screen
+        assert isinstance(palette, CommandPalette)
+        await desk.pilot.press(*"breakkind")
+        await desk.until(lambda: usage in desk.screen(), "the command is found")
 
 
 async def test_a_command_of_the_palette_that_needs_words_opens_the_line() -> None:

@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+from textual.fuzzy import Matcher
 
 from vcdebug.debugger.commands import VERBS, Verb
 from vcdebug.tui.panels import PANELS
@@ -32,7 +34,7 @@ class Everything(Provider):
     async def discover(self) -> Hits:
         """Before anything is typed: panels and commands."""
         for entry in (*panels(self._main), *verbs(self._main)):
-            yield DiscoveryHit(entry.name, entry.run, help=entry.help)
+            yield DiscoveryHit(Content(entry.name), entry.run, entry.name, entry.help)
 
     async def search(self, query: str) -> Hits:
         """What matches, the best first."""
@@ -40,7 +42,7 @@ class Everything(Provider):
         for entry in entries(self._main):
             score = matcher.match(entry.name)
             if score > 0:
-                yield Hit(score, matcher.highlight(entry.name), entry.run, help=entry.help)
+                yield Hit(score, highlighted(matcher, entry.name), entry.run, entry.name, entry.help)
 
     @property
     def _main(self) -> Habits:
@@ -48,6 +50,14 @@ class Everything(Provider):
 
         assert isinstance(self.screen, Habits)
         return self.screen
+
+
+def highlighted(matcher: Matcher, name: str) -> Content:
+    """The letters that match stand out; the matcher's own method takes brackets for markup and drops them."""
+    content = Content(name)
+    for offset in matcher.fuzzy_search.match(matcher.query, name)[1]:
+        content = content.stylize(matcher.match_style, offset, offset + 1)
+    return content
 
 
 def entries(main: Habits) -> Iterator[Entry]:

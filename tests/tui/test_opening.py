@@ -24,6 +24,7 @@ async def test_without_an_argument_one_chooses_among_the_bundled_snapshots() -> 
         assert isinstance(chooser, ChooserScreen)
         rows = chooser.query_one(Grid).shown_rows
         assert [one.name for one in bundled()] == [row.key for row in rows]
+        assert "↑↓ choose   Enter opens   Esc leaves" in desk.screen()
         await desk.press("enter")
         await desk.until_ready()
         assert bundled()[0].name == desk.moment.recording.snapshot.name

@@ -23,6 +23,12 @@ from vcdebug.views.base import Column, Piece, Row, Table, muted
 COLUMNS = (Column("snapshot", flexible=True, least=30), Column("opened"), Column("what is in it", flexible=True))
 
 
+class Field(Input, inherit_bindings=False):
+    """What is typed; the keys that scroll are the list's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = Input.BINDINGS
+
+
 class ChooserScreen(Screen[str]):
     """Closes with the name or path of a snapshot; empty when one would rather not."""
 
@@ -56,7 +62,7 @@ class ChooserScreen(Screen[str]):
         several = f" {len(self.among)} snapshots are there:" if self.among else ""
         yield Label(f"vcdebug:{several} which cycle do you want to step through?", id="title")
         yield Label(f"✗ {self.failure}", id="failure", markup=False, classes="-shown" if self.failure else "")
-        yield Input(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
+        yield Field(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
         yield Grid(id="snapshots")
         yield Label("", id="about", markup=False)
         yield Label("", id="keys", markup=False)

@@ -156,3 +156,13 @@ async def test_the_last_line_of_a_page_shows_the_keys_in_force(tmp_path: Path) -
         assert "/ filter   T sort   K copy   Esc back" in desk.screen()
         await desk.press("K")
         assert "copied to " in desk.screen()
+
+
+async def test_tabs_and_frames_name_the_keys_in_force(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, "keys: {panel-jobs: J, panel-moment: f2}")
+    async with opened("preempt-works", settings=chosen) as desk:
+        await desk.press("J")
+        assert desk.main.focused is desk.panel("jobs")
+        assert "[J Jobs] 6 Nodes" in desk.screen()
+        assert "━ J Jobs ━" in desk.screen()
+        assert "─ F2 JobValid" in desk.screen()

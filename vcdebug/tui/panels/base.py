@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import ClassVar, Final
 from weakref import ref
 
@@ -12,6 +13,7 @@ from textual.binding import Binding
 from textual.reactive import reactive
 
 from vcdebug.trace.recording import Recording
+from vcdebug.tui.keynames import key_name
 from vcdebug.tui.messages import Goto
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.widgets.grid import Grid
@@ -28,7 +30,7 @@ class Panel(Grid):
 
     TITLE: ClassVar[str]
     KEY: ClassVar[str]
-    """The digit that moves the focus here."""
+    """The key that moves the focus here, unless the settings name another one."""
     HELP: ClassVar[str]
     """One sentence for the help screen."""
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -81,8 +83,16 @@ class Panel(Grid):
         return replace(table, head=(line(Piece(rest, "strong")), *table.head))
 
     def title_text(self, title: str) -> str:
-        """The frame's title, with the digit that leads here."""
-        return f"{self.KEY} {title}".replace("[", "\\[")
+        """The frame's title, with the key that leads here."""
+        return f"{self.key} {title}".replace("[", "\\[")
+
+    @cached_property
+    def key(self) -> str:
+        """The key in force: KEY unless somebody has chosen another one."""
+        mine = f"panel-{self.TITLE.lower()}"
+        return next(
+            (key_name(key) for key, one in self.screen.active_bindings.items() if one.binding.id == mine), self.KEY
+        )
 
     def show_filter(self) -> None:
         """The frame says what is not seen: rows that the filter hides, columns beyond the edge."""

@@ -69,9 +69,10 @@ class Lists(Vertical):
             name = kind.TITLE.lower()
             if name not in LISTS:
                 continue
-            self._display(self.query_one(f"#{name}", Panel), name == active or (name == FLOW and not narrow))
+            panel = self.query_one(f"#{name}", Panel)
+            self._display(panel, name == active or (name == FLOW and not narrow))
             if name != FLOW or narrow:
-                shown_tabs.append(Tab(kind.KEY, kind.TITLE, name))
+                shown_tabs.append(Tab(panel.key, kind.TITLE, name))
         tabs = self.query_one(Tabs)
         tabs.tabs, tabs.active, tabs.most_lines = tuple(shown_tabs), active, 1 if narrow else 2
 

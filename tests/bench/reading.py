@@ -12,6 +12,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -77,13 +78,19 @@ def firsts(recording: Recording) -> Iterator[tuple[str, float]]:
     for kind, name in subjects:
         debugger = Debugger(unread(recording))
         selection = Selection(kind, name)  # type: ignore[arg-type]
-        yield f"first jump about a {kind}", seconds(lambda d=debugger, s=selection: look(d, lambda: d.next_about(s)))
+        yield f"first jump about a {kind}", seconds(partial(look, debugger, partial(debugger.next_about, selection)))
     fresh = unread(recording)
     yield "first state", seconds(lambda: fresh.timeline.state_at(len(fresh)).job(jobs[-1]))
     fresh = unread(recording)
     yield "first marks", seconds(lambda: marks(fresh))
     fresh = unread(recording)
-    yield "all of the index", seconds(lambda: (fresh.index.prepare(), fresh.tree, fresh.timeline.opening_tasks))
+    yield "all of the index", seconds(partial(read_all, fresh))
+
+
+def read_all(recording: Recording) -> None:
+    """What the screen builds before the first key."""
+    recording.index.prepare()
+    _ = recording.tree, recording.timeline.opening_tasks
 
 
 def look(debugger: Debugger, move: Callable[[], object]) -> None:
@@ -100,7 +107,12 @@ def later(recording: Recording) -> Iterator[tuple[str, float]]:
     def anywhere() -> None:
         debugger.goto(draw.randint(1, total))
 
-    yield "jump", p95(lambda: (anywhere(), debugger.moment(), debugger.state().job(draw.choice(jobs))))
+    def jump() -> None:
+        anywhere()
+        debugger.moment()
+        debugger.state().job(draw.choice(jobs))
+
+    yield "jump", p95(jump)
     yield "step back", p95(lambda: look(debugger, lambda: debugger.into(back=True)), anywhere)
     yield "step over", p95(lambda: look(debugger, lambda: debugger.over()), anywhere)
     yield "next about a job", p95(lambda: debugger.next_about(Selection("job", draw.choice(jobs))), anywhere)
@@ -121,14 +133,14 @@ def breakpoints(recording: Recording) -> Iterator[tuple[str, float]]:
     job = list(recording.session.jobs)[-1]
     for words in BREAKPOINTS:
         line, driver, draw = words.replace("{job}", job), Driver(recording), random.Random(2)
-        yield f"set: {words}", seconds(lambda d=driver, w=line: d.add_breakpoint(w))
-        yield (
-            "  next stop",
-            p95(
-                lambda d=driver: d.step("continue", back=False),
-                lambda d=driver, r=draw: d.goto(r.randint(1, len(recording))),
-            ),
-        )
+        yield f"set: {words}", seconds(partial(driver.add_breakpoint, line))
+        stop = partial(driver.step, "continue", back=False)
+        yield "  next stop", p95(stop, partial(goto_any, driver, draw, len(recording)))
+
+
+def goto_any(driver: Driver, draw: random.Random, total: int) -> None:
+    """Somewhere else."""
+    driver.goto(draw.randint(1, total))
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ Figures = dict[str, float]
 class FirstFrame(VcdebugApp):
     """Leaves as soon as something is on the screen."""
 
-    CSS_PATH = Path(tui.__file__).with_name("vcdebug.tcss")
+    CSS_PATH = str(Path(tui.__file__).with_name("vcdebug.tcss"))
 
     def on_ready(self) -> None:
         self.call_after_refresh(self.exit, 0)
@@ -109,7 +110,7 @@ async def large_list(app: App[Any], rows: int, figures: Figures) -> None:
     figures["first paint of the rows"] = await spent(app, lambda: panel.set_table(table))
     for number in range(1, len(TYPED) + 1):
         text = TYPED[:number]
-        figures[f"filter: {text}"] = await spent(app, lambda text=text: panel.set_filter(text))
+        figures[f"filter: {text}"] = await spent(app, partial(panel.set_filter, text))
     begin = time.process_time()
     while panel.writing:
         await asyncio.sleep(0)

@@ -15,7 +15,7 @@ from vcdebug.framework.columns import Span as Span
 from vcdebug.framework.figures import Books as Books
 from vcdebug.framework.figures import FigureLog, Place
 from vcdebug.model.fiterror import ReasonTable
-from vcdebug.model.names import Codes, FloatArray, IntArray, JobId, NodeName, Row, Seq, TaskKey
+from vcdebug.model.names import Codes, FloatArray, IntArray, JobId, NodeName, Seq, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
 from vcdebug.model.podgroup import Condition
 from vcdebug.model.status import TaskStatus
@@ -284,10 +284,6 @@ class Record:
     def scope(self, level: Level, name: str) -> Scope:
         """Events until the end of the block belong to one span."""
         return Scope(self, level, name)
-
-    def row_name(self, row: Row) -> NodeName:
-        """The node of a row."""
-        return self.node_names[row]
 
 
 class Scope:

@@ -63,11 +63,6 @@ class PodAffinityTerms:
         """Whether the pod has required terms of either kind."""
         return bool(self.required_affinity or self.required_anti_affinity)
 
-    @property
-    def has_preferred(self) -> bool:
-        """Whether the pod has preferred terms of either kind."""
-        return bool(self.preferred_affinity or self.preferred_anti_affinity)
-
 
 NO_TERMS = PodAffinityTerms(False, (), (), (), ())
 

@@ -149,16 +149,6 @@ class Resource:
         if self.scalars:
             yield from sorted(self.scalars.items())
 
-    def is_zero(self, name: str) -> bool:
-        """Less than the tolerance; a name missing from a non-nil scalar map fails upstream's assertion."""
-        if name in (CPU, MEMORY):
-            return self.get(name) < MIN_RESOURCE
-        if self.scalars is None:
-            return True
-        if name not in self.scalars:
-            raise AssertPanic(f"unknown resource {name}")
-        return self.scalars[name] < MIN_RESOURCE
-
     def is_empty(self) -> bool:
         """Every dimension except `pods` below the tolerance."""
         if self.milli_cpu >= MIN_RESOURCE or self.memory >= MIN_RESOURCE:
@@ -241,19 +231,6 @@ class Resource:
         for name, amount in rr.scalars.items():
             if name not in self.scalars or amount > self.scalars[name]:
                 self.scalars[name] = amount
-
-    def fit_delta(self, rr: Resource) -> Resource:
-        """What is left after `rr` and the tolerance, on the dimensions that `rr` asks for."""
-        if rr.milli_cpu > 0:
-            self.milli_cpu -= rr.milli_cpu + MIN_RESOURCE
-        if rr.memory > 0:
-            self.memory -= rr.memory + MIN_RESOURCE
-        if self.scalars is None:
-            self.scalars = {}
-        for name, amount in (rr.scalars or {}).items():
-            if amount > 0:
-                self.scalars[name] = self.scalars.get(name, 0.0) - (amount + MIN_RESOURCE)
-        return self
 
     def min_dimension_resource(self, rr: Resource, default: DefaultValue) -> Resource:
         """Per-dimension minimum; dimensions only in `rr` are never added."""
@@ -348,10 +325,6 @@ class Resource:
         """Strictly less on some dimension."""
         return self._some(rr, default, _lt)
 
-    def less_equal_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """At most `rr` on some dimension."""
-        return self._some(rr, default, _le)
-
     def less_equal_partly_with_dimension(self, rr: Resource, req: Resource | None) -> tuple[bool, list[str]]:
         """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names."""
         if req is None:
@@ -377,11 +350,6 @@ class Resource:
     def equal(self, rr: Resource) -> bool:
         """Equal within the tolerance on this resource's own dimensions."""
         return all(abs(amount - rr.get(name)) < MIN_RESOURCE for name, amount in self.items())
-
-    def greater_partly(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[bool, list[str]]:
-        """More than `rr` on some dimension, with the exceeding names."""
-        fits, names = self.less_equal_with_resources_name(rr, default)
-        return not fits, names
 
     def greater_partly_with_dimension(self, rr: Resource | None, req: Resource | None) -> tuple[bool, list[str]]:
         """Strictly more on some dimension with req > 0, `pods` left out."""

@@ -47,8 +47,3 @@ def preemptable_status(status: TaskStatus) -> bool:
 def completed_status(status: TaskStatus) -> bool:
     """Failed or Succeeded."""
     return status is TaskStatus.FAILED or status is TaskStatus.SUCCEEDED
-
-
-def scheduled_status(status: TaskStatus) -> bool:
-    """Running, Bound, Failed or Succeeded."""
-    return preemptable_status(status) or completed_status(status)

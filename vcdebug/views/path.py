@@ -46,9 +46,3 @@ def marks(recording: Recording) -> Marks:
         if isinstance(event, ActionEvent) and event.what == "start":
             found.actions.append(seq)  # type: ignore[attr-defined]
     return found
-
-
-def subject_at(recording: Recording, seq: Seq, level: Level) -> str:
-    """The job, task, queue or node around an event; empty outside one."""
-    span = recording.tree.around(seq, level)
-    return span.name if span is not None else ""

@@ -8,14 +8,13 @@ from string import ascii_uppercase
 import numpy as np
 
 from vcdebug.explain.exhaustion import Exhausted, exhausted
-from vcdebug.framework.record import HookEvent, PredicateEvent
+from vcdebug.framework.record import PredicateEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, short_name
 from vcdebug.views.base import NO, SKIPPED, YES, Column, OnDemand, Piece, Row, Table, count, line, muted
-from vcdebug.views.headline import answer, subject_of
 from vcdebug.views.names import bare
 
 BAR = "█"
@@ -57,14 +56,6 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
         f"  of {tried} tried" + (f", {untried} {UNTRIED}" if untried else ""),
     )
     return Table(f"Predicates for {bare(event.task)}", columns, rows, head=(head,), wraps=False)
-
-
-def single_predicate(seq: Seq, event: HookEvent) -> Table:
-    """One plugin's predicate on one node."""
-    subject = subject_of(event)
-    columns = (Column("plugin"), Column("node"), Column("answer", flexible=True))
-    row = Row(f"event {seq}", (Piece(event.plugin, "strong"), Piece(str(subject.get("node", ""))), answer(event)), seq)
-    return Table(f"{event.point} for {bare(str(subject['task']))}", columns, (row,))
 
 
 def _reasons(recording: Recording, event: PredicateEvent) -> Counted:

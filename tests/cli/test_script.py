@@ -139,3 +139,11 @@ def test_commands_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_stdin_cannot_be_both() -> None:
     assert "cannot be both" in call(["script", "-", "-"])[2]
+
+
+def test_what_is_set_can_be_saved_and_loaded(tmp_path: Path) -> None:
+    file = tmp_path / "notes.json"
+    said = steps(tmp_path, "break victim", "goto 40", "bookmark here", f"save {file}")[-1]["written"]
+    assert f"wrote 1 breakpoint, 1 bookmark to {file}" == said
+    first, second = steps(tmp_path, f"load {file}", "c")
+    assert ("1 breakpoint, 1 bookmark set", "breakpoint 1 (victim)") == (first["written"], second["reason"])

@@ -102,6 +102,9 @@ Where one stood, the panel, filters, breakpoints, watches and bookmarks of each 
 may be read-only, shared or standard input. Options of the command line go before it, `--fresh` leaves it aside. If the
 snapshot at a path has changed, breakpoints and watches are taken over, position and bookmarks are not. A damaged file
 is put aside, one of a newer version is left as it is. Typed lines and recent snapshots are kept there too.
+
+`:save` writes breakpoints, watches and bookmarks beside the snapshot (`SNAPSHOT.vcdebug.json`), to send along with it.
+Who opens that snapshot for the first time finds them set.
 """
 
 

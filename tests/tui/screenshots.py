@@ -37,6 +37,7 @@ SHOTS = (
     Shot("conf", "preempt-blocked-by-gang", ("p", "z")),
     Shot("hypernodes", "tests/golden/random/hypernode-0005", ("H", "z")),
     Shot("problems", "preempt-blocked-by-gang", (":break quirk", "c", "9", "z")),
+    Shot("quirks", "preempt-blocked-by-gang", ("Q", "z")),
     Shot("breaks", "preempt-blocked-by-gang", (":break victim", ":break statement discard", "8")),
     Shot(
         "watch",

@@ -203,3 +203,31 @@ def test_without_a_folder_nothing_is_kept(own_folders: Path, snapshot: Path) -> 
     assert "" == store.session(identify(str(snapshot))).save({"event": 3})
     assert ([], {}) == (store.recent(), store.history())
     assert [] == [*own_folders.parent.rglob("*.json")] or not own_folders.exists()
+
+
+async def test_what_was_saved_beside_a_snapshot_is_set_where_it_is_opened_first(store: Store, snapshot: Path) -> None:
+    async with opened(str(snapshot), store=store) as desk:
+        await desk.command('break victim if plugin == "gang"')
+        await desk.command("goto 40")
+        await desk.command("bookmark look here")
+        await desk.command("save")
+        assert "wrote 1 breakpoint, 1 bookmark to" in desk.status()
+    assert (snapshot.parent / "cluster.vcdebug.json").exists()
+    async with opened(str(snapshot), store=Store(snapshot.parent / "elsewhere")) as desk:
+        assert "cluster.vcdebug.json: 1 breakpoint, 1 bookmark set" in desk.status()
+        assert ['victim if plugin == "gang"'] == [
+            stand.text.removeprefix("break ") for stand in desk.moment.breakpoints
+        ]
+        assert [(40, "look here")] == [(mark.seq, mark.note) for mark in desk.moment.bookmarks]
+    async with opened(str(snapshot), store=Store(None)) as desk:
+        assert 1 == len(desk.moment.breakpoints)
+
+
+async def test_a_bundled_snapshot_has_no_place_beside_it(store: Store, tmp_path: Path) -> None:
+    async with opened("preempt-works", store=store) as desk:
+        await desk.command("save")
+        assert "say which: save FILE" in desk.status()
+        await desk.command(f"save {tmp_path}/notes.json")
+        assert "wrote nothing to" in desk.status()
+        await desk.command(f"save {tmp_path}/notes.json")
+        assert "is there already" in desk.status()

@@ -1,23 +1,92 @@
-"""Breakpoints, watches and bookmarks from a file: as the debugger saves them, or written by hand."""
+"""Breakpoints, watches and bookmarks in a file: beside the snapshot, to send along with it, or written by hand."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
 
 from vcdebug.cli.textfile import read_text
+from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.snapshot import Snapshot
+
+ENDING: Final = ".vcdebug.json"
+FORCE: Final = "--force"
 
 
-def read_notebook(word: str) -> tuple[Notebook, list[str]]:
-    """What the file holds, and a line for each entry that cannot be read; JSON is YAML too."""
+def beside(snapshot: Snapshot) -> Path | None:
+    """`incident.tar.gz` → `incident.tar.gz.vcdebug.json`; none for a bundled snapshot or standard input."""
+    origin = Path(snapshot.origin) if snapshot.origin else None
+    if origin is None or not origin.exists():
+        return None
+    bundled = find(snapshot.name)
+    if bundled is not None and bundled.resolve() == origin.resolve():
+        return None
+    return origin.resolve().with_name(origin.resolve().name + ENDING)
+
+
+def read_notes(word: str) -> Any:
+    """The data of a file for a Notebook to load; JSON is YAML too."""
     try:
         data = yaml.safe_load(read_text(word))
     except yaml.YAMLError as error:
         raise VcdebugError("is neither YAML nor JSON", " ".join(str(error).split())[:200], word) from error
     if isinstance(data, list):
-        data = {"bookmarks": data}
+        return {"bookmarks": data}
     if isinstance(data, dict) and isinstance(data.get("notebook"), dict):
-        data = data["notebook"]
+        return data["notebook"]
+    return data
+
+
+def read_notebook(word: str) -> tuple[Notebook, list[str]]:
+    """What the file holds, and a line for each entry that cannot be read."""
     notebook = Notebook()
-    return notebook, notebook.load(data)
+    return notebook, notebook.load(read_notes(word))
+
+
+def save_notes(driver: Driver, argument: str) -> str:
+    """Write what is set to the file named, else beside the snapshot; says what was written."""
+    words = argument.split()
+    named = " ".join(word for word in words if word != FORCE)
+    path = _path(driver, named, "save FILE")
+    if named and path.exists() and FORCE not in words:
+        raise VcdebugError("is there already", f"save {named} {FORCE} writes over it", named)
+    data = driver.notebook.to_data()
+    try:
+        path.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise VcdebugError(f"cannot be written: {error.strerror}", where=str(path)) from error
+    return f"wrote {_said(driver.notebook)} to {path}"
+
+
+def load_notes(driver: Driver, argument: str) -> str:
+    """Set what a file holds, in addition to what is set; raises VcdebugError where an entry cannot be read."""
+    path = _path(driver, argument.strip(), "load FILE")
+    faults = driver.notebook.load(read_notes(str(path)))
+    driver.refresh()
+    if faults:
+        raise VcdebugError(faults[0], where=str(path))
+    return f"{_said(driver.notebook)} set"
+
+
+def _path(driver: Driver, named: str, usage: str) -> Path:
+    path = Path(named) if named else beside(driver.debugger.recording.snapshot)
+    if path is None:
+        raise VcdebugError("this snapshot has no place of its own for a file beside it", f"say which: {usage}")
+    return path
+
+
+def _said(notebook: Notebook) -> str:
+    parts = ((notebook.breakpoints, "breakpoint"), (notebook.watches, "watch"), (notebook.bookmarks, "bookmark"))
+    words = [_count(len(list(entries)), noun) for entries, noun in parts]
+    return ", ".join(word for word in words if word) or "nothing"
+
+
+def _count(number: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("h") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}" if number else ""

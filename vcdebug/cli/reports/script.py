@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from vcdebug.cli.render import Block, Line
 from vcdebug.cli.reports import comparison, pending
+from vcdebug.cli.reports.notes import load_notes, save_notes
 from vcdebug.cli.reports.report import write_here
-from vcdebug.debugger.driver import Here
+from vcdebug.debugger.driver import Driver, Here
 from vcdebug.debugger.recordings import Recordings
 from vcdebug.debugger.script import Answer, ScriptError
 from vcdebug.errors import VcdebugError
@@ -29,11 +30,12 @@ from vcdebug.views.waiting import survey_of
 class Shown:
     """An answer with what the command asked to see."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, driver: Driver) -> None:
         self.answer = answer
+        self._driver = driver
         self.table = ""
         self.written = ""
-        """What was written where."""
+        """What was written where, or read from where."""
         self.explanation: Explanation | None = None
         self.waits = False
         """Whether it is about a job that stays unscheduled."""
@@ -56,6 +58,10 @@ class Shown:
             self.table = plain(PAGES[answer.opens].view(here))
         elif answer.opens == "report":
             self.written = write_here(here, answer.argument)
+        elif answer.opens == "save":
+            self.written = save_notes(self._driver, answer.argument)
+        elif answer.opens == "load":
+            self.written = load_notes(self._driver, answer.argument)
         elif answer.opens == "explain":
             self._explain(here, answer.argument or job_at(here))
 

@@ -1,4 +1,4 @@
-"""Commands about bookmarks and their notes, and the report that holds them."""
+"""Commands about bookmarks and their notes, the file that keeps them, and the report that holds them."""
 
 from __future__ import annotations
 
@@ -46,11 +46,23 @@ def _report(_: Driver, argument: str) -> Reply:
     return Reply(opens="report", argument=argument)
 
 
+def _save(_: Driver, argument: str) -> Reply:
+    return Reply(opens="save", argument=argument)
+
+
+def _load(_: Driver, argument: str) -> Reply:
+    return Reply(opens="load", argument=argument)
+
+
 VERBS: Final = (
     Verb(("bookmark",), "[NOTE]", "mark this event, with a note", _bookmark),
     Verb(("note",), "TEXT", "a note about this event", _note),
     Verb(("bookmarks",), "", "all bookmarks", _bookmarks),
     Verb(("unbookmark",), "[N | all]", "remove a bookmark, by default this event's", _unbookmark),
+    Verb(
+        ("save",), "[FILE] [--force]", "write breakpoints, watches and bookmarks, by default beside the snapshot", _save
+    ),
+    Verb(("load",), "[FILE]", "set what such a file holds, by default the one beside the snapshot", _load),
     Verb(
         ("report",), "FILE.md | FILE.html [--force]", "write what happened, why jobs wait, and the bookmarks", _report
     ),

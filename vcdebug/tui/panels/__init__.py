@@ -17,6 +17,7 @@ from vcdebug.tui.panels.nodes import NodesPanel
 from vcdebug.tui.panels.order import OrderPanel
 from vcdebug.tui.panels.problems import ProblemsPanel
 from vcdebug.tui.panels.queues import QueuesPanel
+from vcdebug.tui.panels.quirks import QuirksPanel
 from vcdebug.tui.panels.statement import StatementPanel
 from vcdebug.tui.panels.watch import WatchPanel
 
@@ -32,6 +33,7 @@ PANELS: tuple[type[Panel], ...] = (
     WatchPanel,
     BookmarksPanel,
     ProblemsPanel,
+    QuirksPanel,
     EffectsPanel,
     ConfPanel,
     LogPanel,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from textual import on
 from textual.command import CommandPalette
 
+from vcdebug.cli.reports.notes import beside, load_notes
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.trace.cut import cut_off
@@ -196,7 +197,7 @@ class Habits(Supposing):
         """Set what the session's file holds; answers with a line for what cannot be read."""
         data = self.session.data
         if not data:
-            return []
+            return [] if self.start.fresh else _from_beside(driver)
         lines = driver.notebook.load(data.get("notebook", {}))
         driver.refresh()
         seq = data.get("event")
@@ -253,6 +254,17 @@ class Habits(Supposing):
 
 
 _NAMES = tuple(panel.TITLE.lower() for panel in PANELS)
+
+
+def _from_beside(driver: Driver) -> list[str]:
+    """A first session on a snapshot begins with what came along with it; answers with a line that says so."""
+    path = beside(driver.debugger.recording.snapshot)
+    if path is None or not path.exists():
+        return []
+    try:
+        return [f"{path.name}: {load_notes(driver, str(path))}"]
+    except VcdebugError as error:
+        return [error.line()]
 
 
 def _set(driver: Driver) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.cli.reports.notes import load_notes, save_notes
 from vcdebug.cli.reports.report import write_here
 from vcdebug.debugger.commands import Reply
 from vcdebug.tui.panels.log import LogPanel
@@ -58,12 +59,26 @@ def _report(screen: Commanding, words: str) -> None:
         screen.start_work(Reply(text="writing the report", work=lambda: Reply(text=write_here(moment, words, place))))
 
 
+def _save(screen: Commanding, words: str) -> None:
+    if screen.driver is not None:
+        screen.say(save_notes(screen.driver, words))
+
+
+def _load(screen: Commanding, words: str) -> None:
+    if screen.driver is not None:
+        said = load_notes(screen.driver, words)
+        screen.moment = screen.driver.moment()
+        screen.say(said)
+
+
 OPENS: Final[Mapping[str, Callable[[Supposing, str], object]]] = {
     "help": lambda screen, _: screen.action_help(),
     "explain": lambda screen, job: screen.action_explain(job),
     "panel": lambda screen, name: screen.show_panel(name),
     "log": _log,
     "report": _report,
+    "save": _save,
+    "load": _load,
     "find": _find,
     "theme": lambda screen, name: screen.choose_theme(name),
     "filter": lambda screen, text: screen.grid.set_filter(text),

@@ -62,6 +62,8 @@ def lines(recording: Recording) -> list[str]:
         ("bert-pretrain-worker-0", (A,), 1),
         (f"{B}, {A}", (B, A), 1),
         ("nobody", (), 1),
+        ("no", (), 1),
+        ("yes", (A, B), 1),
         ("abstain", (), 0),
     ],
 )
@@ -196,8 +198,8 @@ def test_without_forced_answers_the_calls_are_the_usual_ones() -> None:
 ANSWERS = {
     "yes or no": ("yes", "no"),
     "permit, reject or abstain": ("permit", "reject", "abstain"),
-    "offer and candidates, nobody, or abstain": ("nobody", "abstain"),
-    "offer and tasks, or nobody": ("nobody",),
+    "offer and candidates, yes for all, no for nobody, or abstain": ("nobody", "yes", "abstain"),
+    "offer and tasks, yes for all, or no for nobody": ("nobody", "yes"),
     "yes, or no and a reason": ("yes", "no made up"),
 }
 """Answers that can be forced at any call, by what the hook allows."""

@@ -111,7 +111,7 @@ async def test_force_without_an_answer_says_what_can_be_forced() -> None:
     async with opened() as desk:
         await desk.command(f"goto {VICTIMS}")
         await desk.command("force")
-        assert "offer and candidates, nobody, or abstain" in desk.status()
+        assert "offer and candidates, yes for all, no for nobody, or abstain" in desk.status()
         await desk.command("goto 100")
         await desk.command("force yes")
         assert "event 100 is no hook call" in desk.status()

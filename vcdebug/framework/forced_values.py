@@ -55,7 +55,7 @@ def _vote(answer: ForcedAnswer, _: Args) -> int:
 
 
 def _victims(answer: ForcedAnswer, args: Args) -> Victims:
-    """Candidates by name, nobody, or no vote at all."""
+    """Candidates by name, all of them (yes), nobody (no), or no vote at all."""
     if answer.value.lower() in _ABSTAIN:
         return [], ABSTAIN
     return _tasks(answer, args[1]), PERMIT
@@ -70,6 +70,8 @@ def _tasks(answer: ForcedAnswer, candidates: Sequence[TaskInfo]) -> list[TaskInf
     words = words[1:] if words and words[0].lower() == OFFER else words
     if not words or words == [NOBODY]:
         return []
+    if len(words) == 1 and words[0].lower() in (*YES, *NO) and words[0] not in [task.name for task in candidates]:
+        return list(candidates) if words[0].lower() in YES else []
     return [_task(answer, word, candidates) for word in words]
 
 
@@ -163,8 +165,8 @@ CHOICES: Final[Mapping[Callable[..., Any], str]] = {
     combine.any_true: "yes or no",
     combine.first_tier_all: "yes or no",
     combine.vote: "permit, reject or abstain",
-    combine.tier_intersection: "offer and candidates, nobody, or abstain",
-    combine.first_union: "offer and tasks, or nobody",
+    combine.tier_intersection: "offer and candidates, yes for all, no for nobody, or abstain",
+    combine.first_union: "offer and tasks, yes for all, or no for nobody",
     combine.first_failure: _REASONED,
     combine.first_error: _REASONED,
     combine.first_text: _REASONED,

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from vcdebug.debugger.driver import Here
 from vcdebug.explain.answer import Explanation, Finding
-from vcdebug.explain.pending import explain
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
@@ -26,7 +25,9 @@ def job_at(here: Here, kind: str = "", name: str = "") -> JobId:
 
 
 def explanation(recording: Recording, word: str) -> Table:
-    """Why a job or pod waits, or what it got."""
+    """Why a job or pod waits, or what it got; the many rules are imported when somebody asks."""
+    from vcdebug.explain.pending import explain
+
     return pending(explain(recording, word))
 
 

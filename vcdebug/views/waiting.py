@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.driver import Here
-from vcdebug.explain.survey import Survey, Surveyed, survey
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line
+
+if TYPE_CHECKING:
+    from vcdebug.explain.survey import Survey, Surveyed
 
 COLUMNS: Final = (
     Column("job", flexible=True, least=20),
@@ -20,6 +22,8 @@ COLUMNS: Final = (
 @lru_cache(maxsize=2)
 def survey_of(recording: Recording) -> Survey:
     """The survey of a recording, kept for a second look: it explains hundreds of jobs in seconds."""
+    from vcdebug.explain.survey import survey
+
     return survey(recording)
 
 

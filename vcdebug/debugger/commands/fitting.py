@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
-from vcdebug.explain.copies import Alone, Copies, alone, copies
 from vcdebug.model.names import JobId
 from vcdebug.trace.recording import Recording
+
+if TYPE_CHECKING:
+    from vcdebug.explain.copies import Alone, Copies
 
 MOST: Final = 16
 """Copies that are tried where no number is given."""
@@ -19,6 +21,8 @@ def _fits(driver: Driver, argument: str) -> Reply:
     job, most = _words(recording, driver.moment().job, argument)
 
     def work() -> Reply:
+        from vcdebug.explain.copies import alone, copies
+
         return Reply(text=words(job, alone(recording, job), copies(recording, job, most)))
 
     return Reply(text=f"replaying with {job} alone, and with copies of it", work=work)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.cli.reports.notes import load_notes, save_notes
-from vcdebug.cli.reports.report import write_here
 from vcdebug.debugger.commands import Reply
 from vcdebug.tui.panels.log import LogPanel
 from vcdebug.views.finding import finding
@@ -54,6 +53,8 @@ def _waiting(screen: Supposing, _: str) -> None:
 
 def _report(screen: Commanding, words: str) -> None:
     """Written away from the keys."""
+    from vcdebug.cli.reports.report import write_here
+
     moment, place = screen.moment, screen.start.place()
     if moment is not None:
         screen.start_work(Reply(text="writing the report", work=lambda: Reply(text=write_here(moment, words, place))))

@@ -26,7 +26,9 @@ class Odds(Command):
 
     def configure(self, parser: ArgumentParser) -> None:
         add_snapshot(parser)
-        parser.add_argument("-n", "--draws", metavar="N", type=positive, default=DRAWS, help="seeds 1 to N")
+        parser.add_argument(
+            "-n", "--draws", metavar="N", type=positive, default=DRAWS, help=f"seeds 1 to N; {DRAWS} by default"
+        )
         add_workers(parser)
         add_edits(parser)
         add_json(parser)

@@ -90,3 +90,9 @@ def test_the_command_refuses_a_job_that_is_not_there() -> None:
         VERBS[0].run(Driver(bundled()), "nothing")
     with pytest.raises(CommandError, match="there is no job here"):
         VERBS[0].run(between_actions(), "")
+
+
+def test_that_nobody_is_evicted_is_no_reason_why_copies_do_not_fit() -> None:
+    found = copies(bundled("reclaim-across-queues"), "ads/bid-forecast", 1)
+    assert (0, "is not among the actions" in found.stopped) == (found.fitting, False)
+    assert "Insufficient nvidia.com/gpu" in found.stopped

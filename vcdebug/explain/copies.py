@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.gates.missing_action import NOT_CONFIGURED
 from vcdebug.explain.pending import explain
 from vcdebug.framework.conf import parse_conf
 from vcdebug.model.job import JobInfo
@@ -38,6 +39,11 @@ class Alone(NamedTuple):
     def fits(self) -> bool:
         """Whether the gang gets its places."""
         return self.explanation.scheduled
+
+    @property
+    def why(self) -> str:
+        """Why it does not fit, in a sentence."""
+        return no_place(self.explanation)
 
 
 class Copies(NamedTuple):
@@ -75,8 +81,14 @@ def copies(recording: Recording, job: JobId, most: int) -> Copies:
     for number, name in enumerate(names):
         told = explain(run, f"{info.namespace}/{name}")
         if not told.scheduled:
-            return Copies(number, most, told.sentence)
+            return Copies(number, most, no_place(told))
     return Copies(most, most, "")
+
+
+def no_place(told: Explanation) -> str:
+    """Why there is no place; that nobody is evicted for it is the question's own condition, no reason."""
+    found = (finding for finding in (told.dominant, *told.contributing) if finding.cause != NOT_CONFIGURED)
+    return next(found, told.dominant).sentence
 
 
 def _placing_only(snapshot: Snapshot) -> Snapshot:

@@ -46,7 +46,7 @@ def words(job: JobId, one: Alone, more: Copies) -> str:
     if one.fits:
         first = f"{job} fits on the cluster if it were alone"
     else:
-        first = f"{job} does not fit even alone ({one.placed} of {one.tasks} tasks): {one.explanation.sentence}"
+        first = f"{job} does not fit even alone ({one.placed} of {one.tasks} tasks): {one.why}"
     if more.fitting == more.tried:
         return f"{first}; at least {more.fitting} more fit now"
     return f"{first}; {more.fitting or 'no'} more {'fits' if more.fitting < 2 else 'fit'} now: {more.stopped}"

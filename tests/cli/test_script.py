@@ -6,27 +6,14 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.cli.scripts import BLOCKED, run, steps
 from tests.cli.transcripts import call
 from vcdebug.debugger.commands import VERBS
 
-BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
-
-
-def run(tmp_path: Path, *lines: str, options: tuple[str, ...] = ()) -> tuple[int, str, str]:
-    file = tmp_path / "commands"
-    file.write_text("\n".join(lines))
-    return call(["script", BLOCKED, str(file), *options])
-
-
-def steps(tmp_path: Path, *lines: str) -> list[dict[str, Any]]:
-    code, out, err = run(tmp_path, *lines, options=("--json",))
-    assert (0, "") == (code, err)
-    found: list[dict[str, Any]] = json.loads(out)["steps"]
-    return found
+JOB = "research/llm-finetune"
 
 
 def test_each_command_is_answered_with_where_one_stands(tmp_path: Path) -> None:

@@ -8,23 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.cli.scripts import BLOCKED, run, steps
 from tests.cli.transcripts import call
 
-BLOCKED = "preempt-blocked-by-gang"
 GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
-
-
-def run(tmp_path: Path, *lines: str, options: tuple[str, ...] = ()) -> tuple[int, str, str]:
-    file = tmp_path / "commands"
-    file.write_text("\n".join(lines))
-    return call(["script", BLOCKED, str(file), *options])
-
-
-def steps(tmp_path: Path, *lines: str) -> list[dict[str, Any]]:
-    code, out, err = run(tmp_path, *lines, options=("--json",))
-    assert (0, "") == (code, err)
-    found: list[dict[str, Any]] = json.loads(out)["steps"]
-    return found
 
 
 def places(found: list[dict[str, Any]]) -> list[tuple[str, int, int]]:

@@ -15,10 +15,11 @@ from vcdebug.debugger.recordings import BRANCH, Recordings
 from vcdebug.explain.effects import effects
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import CloseEvent, OpEvent
+from vcdebug.model.gofields import condition_fields
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.model.podgroup import Condition, PodGroup
+from vcdebug.model.podgroup import PodGroup
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import Clock, replay
@@ -143,19 +144,9 @@ def _pod_group(manifest: Manifest, recording: Recording) -> Manifest:
         "running": after.running,
         "succeeded": after.succeeded,
         "failed": after.failed,
-        "conditions": [_condition(condition) for condition in after.conditions],
+        "conditions": [condition_fields(condition) for condition in after.conditions],
     }
     return {**manifest, "status": status}
-
-
-def _condition(condition: Condition) -> Manifest:
-    return {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "transitionID": condition.transition_id,
-    }
 
 
 def _queue(manifest: Manifest, recording: Recording) -> Manifest:

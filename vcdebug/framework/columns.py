@@ -5,6 +5,7 @@ Upstream: none.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
@@ -69,8 +70,9 @@ class Column(Sequence[T], Generic[T]):
 
     __slots__ = ()
 
+    @abstractmethod
     def _make(self, index: int) -> T:
-        raise NotImplementedError
+        """The element at an index that is there."""
 
     @overload
     def __getitem__(self, index: int) -> T: ...

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskId
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.podgroup import NetworkTopology
+from vcdebug.model.podgroup import Condition, NetworkTopology
 from vcdebug.model.resource import Resource
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
@@ -138,6 +138,17 @@ def topology_fields(topology: NetworkTopology | None) -> GoFields | None:
         "highestTierName": topology.highest_tier_name or None,
     }
     return {name: value for name, value in stated.items() if value is not None}
+
+
+def condition_fields(condition: Condition) -> GoFields:
+    """A PodGroupCondition without its time."""
+    return {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+        "transitionID": condition.transition_id,
+    }
 
 
 def _tasks(tasks: Mapping[TaskId, TaskInfo], show_task: ShowTask) -> GoFields:

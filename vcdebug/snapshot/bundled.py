@@ -22,6 +22,12 @@ def find(name: str) -> Path | None:
     return next((one.path for one in bundled() if one.name == name), None)
 
 
+def is_bundled(name: str, origin: str) -> bool:
+    """Whether the snapshot of this name was read from the folder that comes with vcdebug."""
+    folder = find(name)
+    return folder is not None and bool(origin) and folder.resolve() == Path(origin).resolve()
+
+
 def bundled() -> list[Bundled]:
     """Every bundled snapshot, by name."""
     folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)

@@ -46,7 +46,7 @@ class Report(Command):
         from vcdebug.cli.reports import report
 
         if args.output != STDOUT:
-            report.check_target(args.output, force=args.force)
+            report.target_of(args.output, force=args.force)
         bookmarks = _bookmarks(args, output)
         subject = _subject(args, bookmarks)
         if args.output == STDOUT:

@@ -8,26 +8,22 @@ from typing import Any, Final
 
 import yaml
 
-from vcdebug.cli.textfile import read_text
+from vcdebug.cli.textfile import check_target, read_text, split_force, write_text
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
-from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.bundled import is_bundled
 from vcdebug.snapshot.snapshot import Snapshot
 
 ENDING: Final = ".vcdebug.json"
-FORCE: Final = "--force"
 
 
 def beside(snapshot: Snapshot) -> Path | None:
     """`incident.tar.gz` → `incident.tar.gz.vcdebug.json`; none for a bundled snapshot or standard input."""
-    origin = Path(snapshot.origin) if snapshot.origin else None
-    if origin is None or not origin.exists():
+    origin = Path(snapshot.origin).resolve() if snapshot.origin else None
+    if origin is None or not origin.exists() or is_bundled(snapshot.name, snapshot.origin):
         return None
-    bundled = find(snapshot.name)
-    if bundled is not None and bundled.resolve() == origin.resolve():
-        return None
-    return origin.resolve().with_name(origin.resolve().name + ENDING)
+    return origin.with_name(origin.name + ENDING)
 
 
 def read_notes(word: str) -> Any:
@@ -51,22 +47,16 @@ def read_notebook(word: str) -> tuple[Notebook, list[str]]:
 
 def save_notes(driver: Driver, argument: str) -> str:
     """Write what is set to the file named, else beside the snapshot; says what was written."""
-    words = argument.split()
-    named = " ".join(word for word in words if word != FORCE)
-    path = _path(driver, named, "save FILE")
-    if named and path.exists() and FORCE not in words:
-        raise VcdebugError("is there already", f"save {named} {FORCE} writes over it", named)
-    data = driver.notebook.to_data()
-    try:
-        path.write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise VcdebugError(f"cannot be written: {error.strerror}", where=str(path)) from error
+    named, force = split_force(argument)
+    path = check_target(named, force=force) if named else _beside(driver, "save FILE")
+    write_text(path, json.dumps(driver.notebook.to_data(), ensure_ascii=False, indent=1) + "\n")
     return f"wrote {_said(driver.notebook)} to {path}"
 
 
 def load_notes(driver: Driver, argument: str) -> str:
     """Set what a file holds, in addition to what is set; raises VcdebugError where an entry cannot be read."""
-    path = _path(driver, argument.strip(), "load FILE")
+    named = argument.strip()
+    path = Path(named).expanduser() if named else _beside(driver, "load FILE")
     faults = driver.notebook.load(read_notes(str(path)))
     driver.refresh()
     if faults:
@@ -74,8 +64,8 @@ def load_notes(driver: Driver, argument: str) -> str:
     return f"{_said(driver.notebook)} set"
 
 
-def _path(driver: Driver, named: str, usage: str) -> Path:
-    path = Path(named) if named else beside(driver.debugger.recording.snapshot)
+def _beside(driver: Driver, usage: str) -> Path:
+    path = beside(driver.debugger.recording.snapshot)
     if path is None:
         raise VcdebugError("this snapshot has no place of its own for a file beside it", f"say which: {usage}")
     return path

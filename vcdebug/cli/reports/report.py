@@ -9,18 +9,18 @@ from typing import Final
 from vcdebug import __version__
 from vcdebug.cli.reports.report_html import html
 from vcdebug.cli.reports.report_markdown import markdown
+from vcdebug.cli.textfile import check_target, split_force, write_text
 from vcdebug.debugger.driver import Here
 from vcdebug.debugger.recordings import BRANCH
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
-from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.bundled import is_bundled
 from vcdebug.trace.recording import Recording
 from vcdebug.views.report import Subject, report
 
 MARKDOWN, HTML = "md", "html"
 FORMS: Final = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML}
 WRITERS: Final = {MARKDOWN: markdown, HTML: html}
-FORCE: Final = "--force"
 
 
 class ReportError(VcdebugError):
@@ -40,34 +40,25 @@ def text_of(subject: Subject, form: str) -> str:
     return WRITERS[form](report(subject))
 
 
-def check_target(file: str, *, force: bool) -> Path:
-    """Where a report may go; raises for one that is there already, before any work is done."""
-    path = Path(file).expanduser()
+def target_of(file: str, *, force: bool) -> Path:
+    """Where a report may go; raises for a name of no form, and as check_target does."""
     form_of(file)
-    if path.is_dir() or not path.parent.is_dir():
-        raise ReportError("is a folder" if path.is_dir() else "its folder does not exist", where=file)
-    if path.exists() and not force:
-        raise ReportError("is there already", f"{FORCE} writes over it", file)
-    return path
+    return check_target(file, force=force)
 
 
 def write_report(subject: Subject, file: str, *, force: bool = False) -> str:
     """Write it in one go; answers with what was written."""
-    path = check_target(file, force=force)
+    path = target_of(file, force=force)
     text = text_of(subject, form_of(file))
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise ReportError(f"cannot be written: {error.strerror}", where=file) from error
+    write_text(path, text)
     return f"wrote {file}, {max(1, len(text.encode()) // 1024)} KiB"
 
 
 def write_here(here: Here, argument: str, place: str = "") -> str:
     """The report of the recording that one stands in, from the words of a command; place is what opens the snapshot."""
     file, force = split_force(argument)
+    if not file:
+        raise ReportError("say which file", "report FILE.md or FILE.html, with --force to write over it")
     place = place or _place(here.recording)
     commands = (_opening(place, here.seq),) if not (typed := _typed(here)) else (_opening(place), typed)
     return write_report(Subject(here.recording, __version__, commands, here.bookmarks), file, force=force)
@@ -90,16 +81,6 @@ def _typed(here: Here) -> str:
 def _place(recording: Recording) -> str:
     """What a command line calls the snapshot: a bundled one by its name."""
     snapshot = recording.snapshot
-    bundled = find(snapshot.name)
-    if not snapshot.origin or (bundled is not None and bundled.resolve() == Path(snapshot.origin).resolve()):
+    if not snapshot.origin or is_bundled(snapshot.name, snapshot.origin):
         return snapshot.name
     return snapshot.origin
-
-
-def split_force(argument: str) -> tuple[str, bool]:
-    """A file and whether it may be written over, from the words of a command."""
-    words = argument.split()
-    named = " ".join(word for word in words if word != FORCE)
-    if not named:
-        raise ReportError("say which file", "report FILE.md or FILE.html, with --force to write over it")
-    return named, FORCE in words

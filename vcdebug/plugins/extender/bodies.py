@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping
 
 from vcdebug.framework.session import Session
 from vcdebug.gotime import parse_duration
-from vcdebug.model.gofields import job_fields, node_fields, resource_fields, task_fields, transaction_fields
+from vcdebug.model.gofields import (
+    condition_fields,
+    job_fields,
+    node_fields,
+    resource_fields,
+    task_fields,
+    transaction_fields,
+)
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo, oversubscription
 from vcdebug.model.podgroup import PodGroup
@@ -160,16 +167,7 @@ def _pod_group(group: PodGroup) -> Body:
     raw = group.manifest.get("status") or {}
     status = {**raw, "phase": group.phase}
     if group.conditions:
-        status["conditions"] = [
-            {
-                "type": c.type,
-                "status": c.status,
-                "reason": c.reason,
-                "message": c.message,
-                "transitionID": c.transition_id,
-            }
-            for c in group.conditions
-        ]
+        status["conditions"] = [condition_fields(condition) for condition in group.conditions]
     return {**_parts(group.manifest), "status": status, "Version": POD_GROUP_VERSION}
 
 

@@ -298,14 +298,12 @@ class Resource:
             return False, self.resource_names()
         if req is None:
             return self.less_equal_with_resources_name(rr, ZERO)
-        failing: list[str] = []
-        for name, amount in req.items():
-            if amount <= 0 or name == PODS:
-                continue
-            if name not in (CPU, MEMORY) and self.scalars is None:
-                continue
-            if self.get(name) > rr.get(name):
-                failing.append(name)
+        nil = self.scalars is None
+        failing = [
+            name
+            for name in judged_dimensions(req)
+            if self.get(name) > rr.get(name) and not (nil and name not in (CPU, MEMORY))
+        ]
         return not failing, failing
 
     def _some(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
@@ -329,9 +327,7 @@ class Resource:
         """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names."""
         if req is None:
             return False, []
-        satisfied = [
-            name for name, amount in req.items() if amount > 0 and name != PODS and _le(self.get(name), rr.get(name))
-        ]
+        satisfied = [name for name in judged_dimensions(req) if _le(self.get(name), rr.get(name))]
         return bool(satisfied), satisfied
 
     def less_equal_partly_with_dimension_zero_filtered(
@@ -356,9 +352,7 @@ class Resource:
         if req is None:
             return False, []
         limit = rr if rr is not None else Resource()
-        names = [
-            name for name, amount in req.items() if amount > 0 and name != PODS and self.get(name) > limit.get(name)
-        ]
+        names = [name for name in judged_dimensions(req) if self.get(name) > limit.get(name)]
         return bool(names), names
 
     def greater_partly_with_relevant_dimensions(
@@ -418,6 +412,11 @@ def _text(amount: float) -> str:
     if amount == float(MAX_INT64):
         return "maxInt"
     return f"{amount:.2f}"
+
+
+def judged_dimensions(req: Resource) -> list[str]:
+    """The dimensions that a comparison for a request looks at: those with req > 0, `pods` left out."""
+    return [name for name, amount in req.items() if amount > 0 and name != PODS]
 
 
 def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:

@@ -12,6 +12,7 @@ from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import format_resource_names, get_inqueue_resource, is_inqueue, is_running_gang
 from vcdebug.model.job import JobInfo
+from vcdebug.model.limitcheck import INQUEUE, MINIMUM, LimitCheck
 from vcdebug.model.resource import Resource
 
 FACTOR_KEY = "overcommit-factor"
@@ -53,14 +54,11 @@ class Overcommit(Plugin):
     def job_enqueueable(self, job: JobInfo) -> int:
         if job.pod_group.min_resources is None:
             return PERMIT
-        minimum = job.get_min_resources()
-        wanted = self.inqueue.clone().add(minimum)
-        fits, names = wanted.less_equal_with_dimension_and_resources_name(self.idle, minimum)
-        if fits:
+        check = admission(self.inqueue, job.get_min_resources(), self.idle)
+        if check.fits:
             return PERMIT
-        self.ssn.pod_group_event(
-            job, "Normal", "Unschedulable", format_resource_names(OVERUSED_MESSAGE, "overused", names)
-        )
+        message = format_resource_names(OVERUSED_MESSAGE, "overused", check.exceeded)
+        self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT
 
     def job_enqueued(self, job: JobInfo) -> None:
@@ -77,3 +75,9 @@ class Overcommit(Plugin):
             "inqueue": self.inqueue.clone(),
             "factor": self.factor,
         }
+
+
+def admission(inqueue: Resource, minimum: Resource, idle: Resource) -> LimitCheck:
+    """A job's minimum beside all that is promised to admitted jobs, against the idle room of the enlarged cluster."""
+    total = inqueue.clone().add(minimum)
+    return LimitCheck(((MINIMUM, minimum), (INQUEUE, inqueue)), total, idle, minimum, minimum)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.persistence import counted, removable
@@ -17,6 +17,7 @@ from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.inqueue import add_allocated, add_requested, format_resource_names, reserved_resource
 from vcdebug.model.job import JobInfo
+from vcdebug.model.limitcheck import LimitCheck, admission, beside
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
@@ -26,7 +27,6 @@ from vcdebug.model.resource import (
     MAX_FLOAT64,
     MEMORY,
     MIN_RESOURCE,
-    PODS,
     ZERO,
     Resource,
     deep_equal,
@@ -77,9 +77,12 @@ class QueueAttr:
         self.allocated = allocated
         self.update_share()
 
+    def unused(self) -> list[str]:
+        """The dimensions of what is deserved that are not used up."""
+        return self.deserved.less_equal_with_resources_name(self.allocated)[1]
+
 
 Attrs = dict[QueueName, QueueAttr]
-_NOTHING: Mapping[str, float] = {}
 
 
 class AllocatedState(dict[QueueName, Resource]):
@@ -137,11 +140,11 @@ class Proportion(Plugin):
     def overused(self, queue: QueueInfo) -> bool:
         """Every dimension that the queue deserves is used up: one that is not, such as pods, keeps this false."""
         attr = self.queues[queue.name]
-        used_up, short = attr.deserved.less_equal_with_resources_name(attr.allocated)
+        short = attr.unused()
         if short and CPU not in short and MEMORY not in short and attr.deserved.milli_cpu > 0:
             text = f"{queue.name} is not overused although cpu and memory are used up: {', '.join(short)} are not"
             self.ssn.note(OVERUSED_KEPT_FALSE, text)
-        return used_up
+        return not short
 
     def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
         return self.fits(queue, task.resreq)
@@ -155,7 +158,7 @@ class Proportion(Plugin):
     def fits(self, queue: QueueInfo, request: Resource) -> bool:
         """Whether an open queue stays within what it deserves, in the dimensions asked for."""
         attr = self.queues[queue.name]
-        return queue.state == OPEN and within(attr.allocated, request, attr.deserved)
+        return queue.state == OPEN and beside(attr.allocated, request, attr.deserved).fits
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
@@ -180,15 +183,18 @@ class Proportion(Plugin):
             return REJECT
         if job.pod_group.min_resources is None:
             return PERMIT
-        minimum = job.get_min_resources()
-        used = minimum.clone().add(attr.allocated).add(attr.inqueue).sub(attr.elastic)
-        held_against = counted(self.ssn, job.queue, minimum)
-        fits, names = used.less_equal_with_dimension_and_resources_name(attr.real_capability, held_against)
-        if fits:
+        check = self.admission(attr, job)
+        if check.fits:
             return PERMIT
-        message = format_resource_names(QUOTA_MESSAGE, "insufficient", names)
+        message = format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded)
         self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT
+
+    def admission(self, attr: QueueAttr, job: JobInfo) -> LimitCheck:
+        """The job's minimum against the queue's limit."""
+        minimum = job.get_min_resources()
+        asked = counted(self.ssn, job.queue, minimum)
+        return admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
 
     def job_enqueued(self, job: JobInfo) -> None:
         attr = self.queues.get(job.queue)
@@ -214,7 +220,7 @@ class Proportion(Plugin):
         held = state.data.get(STATE_KEY)
         if not isinstance(held, AllocatedState) or queue.name not in held:
             return False
-        return within(held[queue.name], task.resreq, self.queues[queue.name].deserved)
+        return beside(held[queue.name], task.resreq, self.queues[queue.name].deserved).fits
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
         held, queue, error = self.simulated(state, other)
@@ -269,6 +275,17 @@ def shown(attr: QueueAttr) -> dict[str, object]:
     }
 
 
+def recalled(figures: Mapping[str, Any]) -> QueueAttr:
+    """A queue with such figures."""
+    return QueueAttr(
+        figures["weight"],
+        figures["capability"],
+        figures["realCapability"],
+        figures["guarantee"],
+        *(figures[name] for name in ("share", "deserved", "allocated", "request", "elastic", "inqueue")),
+    )
+
+
 def count_in(attr: QueueAttr, job: JobInfo) -> None:
     """Add one job to its queue's sums."""
     add_allocated(attr.allocated, job)
@@ -277,21 +294,6 @@ def count_in(attr: QueueAttr, job: JobInfo) -> None:
     if reserved is not None:
         attr.inqueue.add(reserved)
     attr.elastic.add(job.get_elastic_resources())
-
-
-def within(allocated: Resource, request: Resource, limit: Resource) -> bool:
-    """Whether `allocated` and `request` together stay within the limit, in the dimensions requested."""
-    if request.milli_cpu > 0 and allocated.milli_cpu + request.milli_cpu > limit.milli_cpu:
-        return False
-    if request.memory > 0 and allocated.memory + request.memory > limit.memory:
-        return False
-    if not request.scalars:
-        return True
-    held, most = allocated.scalars or _NOTHING, limit.scalars or _NOTHING
-    return not any(
-        amount > 0 and name != PODS and held.get(name, 0.0) + amount > most.get(name, 0.0)
-        for name, amount in request.scalars.items()
-    )
 
 
 class Dealt(NamedTuple):

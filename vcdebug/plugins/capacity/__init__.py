@@ -11,7 +11,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.order import victims_queue
-from vcdebug.framework.persistence import counted, limiting_queues, removable
+from vcdebug.framework.persistence import limiting_queues, removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
@@ -26,6 +26,7 @@ from vcdebug.plugins.capacity import quirks
 from vcdebug.plugins.capacity.attr import (
     Attrs,
     QueueAttr,
+    claim,
     common_level,
     compare_share,
     deserves_more,
@@ -143,11 +144,9 @@ class Capacity(Plugin):
         request = Resource()
         for task in tasks:
             request.add(task.resreq)
-        future = attr.allocated.clone().add(request)
-        held_against = counted(self.ssn, queue.name, request)
-        if not future.less_equal_with_dimension_and_resources_name(attr.real_capability, held_against)[0]:
+        if not self.limits.room(attr, attr.allocated, request).fits:
             return False
-        return any(deserves_more(claimant, request) for claimant in self.claimants(attr))
+        return any(deserves_more(claim(claimant, request)) for claimant in self.claimants(attr))
 
     def claimants(self, attr: QueueAttr) -> Iterator[QueueAttr]:
         """The queue and its nearest ancestors below the root."""

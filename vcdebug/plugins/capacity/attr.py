@@ -5,11 +5,13 @@ Upstream: plugins/capacity (queueAttr).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from vcdebug.model.inqueue import add_allocated, add_requested, reserved_resource
 from vcdebug.model.job import JobInfo
+from vcdebug.model.limitcheck import LimitCheck, beside
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import PODS, Resource, share
@@ -134,6 +136,13 @@ class QueueAttr:
 Attrs = dict[QueueName, QueueAttr]
 
 
+def recalled(attr: QueueAttr, figures: Mapping[str, Any]) -> QueueAttr:
+    """The queue with such figures, at its place in the tree; its devices are not among them."""
+    names = ("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability", "guarantee")
+    limit = figures["realCapability"]
+    return replace(attr, devices=None, real_capability=limit, **{name: figures[name] for name in names})
+
+
 def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None) -> None:
     """Add one job to its queue's sums."""
     add_allocated(attr.allocated, job)
@@ -193,7 +202,11 @@ def exceeds_deserved(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
     return held.greater_partly_with_relevant_dimensions(attr.deserved, task.resreq)[0]
 
 
-def deserves_more(attr: QueueAttr, request: Resource) -> bool:
-    """Whether the queue, with the request, still holds no more than it deserves in one of its dimensions."""
-    future = attr.allocated.clone().add(request)
-    return future.less_equal_partly_with_dimension_zero_filtered(attr.deserved, request)[0]
+def claim(attr: QueueAttr, request: Resource) -> LimitCheck:
+    """The request against what the queue deserves."""
+    return beside(attr.allocated, request, attr.deserved)
+
+
+def deserves_more(claimed: LimitCheck) -> list[str]:
+    """The dimensions of a claim in which the queue would hold no more than it deserves."""
+    return claimed.total.less_equal_partly_with_dimension_zero_filtered(claimed.limit, claimed.request)[1]

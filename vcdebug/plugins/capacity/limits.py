@@ -10,6 +10,7 @@ from vcdebug.framework.persistence import counted
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Listers
 from vcdebug.model.job import JobInfo
+from vcdebug.model.limitcheck import LimitCheck, admission, beside
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity.attr import QueueAttr
@@ -44,12 +45,14 @@ class Limits:
         """Whether the task fits beside what the queue holds and what it keeps for others."""
         if devices is not None and not self.devices_hold(devices, task):
             return False
-        future = allocated.clone()
-        if self.reservations is not None:
-            future.add(self.reservations.beside(attr.name, task))
-        future.add(task.resreq)
-        request = counted(self._ssn, attr.name, task.resreq)
-        return future.less_equal_with_dimension_and_resources_name(attr.real_capability, request)[0]
+        reserved = None if self.reservations is None else self.reservations.beside(attr.name, task)
+        return self.room(attr, allocated, task.resreq, reserved).fits
+
+    def room(
+        self, attr: QueueAttr, allocated: Resource, request: Resource, reserved: Resource | None = None
+    ) -> LimitCheck:
+        """A request against the queue's limit, beside what it holds and what it keeps for others."""
+        return beside(allocated, request, attr.real_capability, counted(self._ssn, attr.name, request), reserved)
 
     def devices_hold(self, devices: DeviceQuota, task: TaskInfo) -> bool:
         """Whether the device quota holds what the task's claims add."""
@@ -60,14 +63,17 @@ class Limits:
 
     def missing(self, attr: QueueAttr, job: JobInfo) -> list[str] | None:
         """The dimensions in which the job's minimum is too much beside all that is not elastic; None when it fits."""
-        minimum = job.get_min_resources()
-        used = minimum.clone().add(attr.allocated).add(attr.inqueue).sub(attr.elastic)
-        request = counted(self._ssn, attr.name, minimum)
-        fits, names = used.less_equal_with_dimension_and_resources_name(attr.real_capability, request)
-        if not fits:
-            return names
+        check = self.admission(attr, job)
+        if not check.fits:
+            return check.exceeded
         demand = self.minimum_demand(attr, job)
         if attr.devices is None or demand is None:
             return None
         admitted = attr.devices.admits(demand, consumable=self.consumable, with_inqueue=True)
         return None if admitted else [DEVICES_NAME]
+
+    def admission(self, attr: QueueAttr, job: JobInfo) -> LimitCheck:
+        """The job's minimum against the queue's limit."""
+        minimum = job.get_min_resources()
+        asked = counted(self._ssn, attr.name, minimum)
+        return admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)

@@ -1,0 +1,81 @@
+"""Amounts that add up against a limit, judged dimension by dimension: what quota plugins answer from.
+
+Upstream: api/resource_info (LessEqualWithDimensionAndResourcesName), plugins/proportion, plugins/capacity,
+plugins/overcommit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vcdebug.model.resource import Resource, judged_dimensions
+
+ALLOCATED, INQUEUE, ELASTIC, RESERVED = "allocated", "inqueue", "elastic", "reserved"
+REQUEST, MINIMUM = "request", "min resources"
+
+
+class LimitCheck(NamedTuple):
+    """A request beside what counts already, against a limit; a plugin answers with its verdict."""
+
+    parts: tuple[tuple[str, Resource], ...]
+    """What the total is made of, the request among them; what is elastic is taken off."""
+    total: Resource
+    limit: Resource
+    request: Resource
+    asked: Resource
+    """What of the request is held against the limit."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the limit holds the total."""
+        return self.total.less_equal_with_dimension_and_resources_name(self.limit, self.asked)[0]
+
+    @property
+    def exceeded(self) -> list[str]:
+        """The dimensions in which it does not."""
+        return self.total.less_equal_with_dimension_and_resources_name(self.limit, self.asked)[1]
+
+    @property
+    def judged(self) -> list[str]:
+        """The dimensions that count."""
+        return judged_dimensions(self.asked)
+
+    def over(self, name: str) -> float:
+        """By how much the total is more than the limit."""
+        return self.total.get(name) - self.limit.get(name)
+
+    def taken(self, name: str) -> float:
+        """What counts already."""
+        return self.total.get(name) - self.request.get(name)
+
+    def figures(self, name: str) -> tuple[float, ...]:
+        """Every part, the total and the limit in one dimension."""
+        parts = (amount.get(name) for _, amount in self.parts)
+        return (*parts, self.total.get(name), self.limit.get(name))
+
+
+def beside(
+    allocated: Resource,
+    request: Resource,
+    limit: Resource,
+    asked: Resource | None = None,
+    reserved: Resource | None = None,
+) -> LimitCheck:
+    """What is allocated, what is kept for others where anything is, and the request."""
+    total = allocated.clone()
+    kept: tuple[tuple[str, Resource], ...] = ()
+    if reserved is not None:
+        total.add(reserved)
+        kept = ((RESERVED, reserved),)
+    total.add(request)
+    parts = ((ALLOCATED, allocated), *kept, (REQUEST, request))
+    return LimitCheck(parts, total, limit, request, request if asked is None else asked)
+
+
+def admission(
+    minimum: Resource, allocated: Resource, inqueue: Resource, elastic: Resource, limit: Resource, asked: Resource
+) -> LimitCheck:
+    """A job's minimum beside everything that is not elastic; raises AssertPanic where more is elastic than counts."""
+    total = minimum.clone().add(allocated).add(inqueue).sub(elastic)
+    parts = ((MINIMUM, minimum), (ALLOCATED, allocated), (INQUEUE, inqueue), (ELASTIC, elastic))
+    return LimitCheck(parts, total, limit, minimum, asked)

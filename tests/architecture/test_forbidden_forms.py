@@ -152,7 +152,7 @@ def text_files(folder: Path = ROOT) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.name.startswith(".") and path.name not in GENERATED_FOLDERS | {"__pycache__"}:
             yield from text_files(path)
-        elif path.is_file() and path.suffix in TEXT_SUFFIXES:
+        elif path.is_file() and path.suffix in TEXT_SUFFIXES and path.name != ".git":
             yield path
 
 

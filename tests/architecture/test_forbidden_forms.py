@@ -170,7 +170,32 @@ def test_the_pins_name_no_index_and_no_folder() -> None:
     assert [] == [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.+!]+", line)]
 
 
+CACHES = {"lru_cache", "cache", "WeakKeyDictionary", "WeakValueDictionary"}
+CACHES_WITHOUT_RECORDING = {
+    "vcdebug/trace/memo.py": "the cache that lies in the recording",
+    "vcdebug/explain/logs/messages.py": "patterns of upstream's own texts",
+    "vcdebug/cli/executors/cluster.py": "one unpickled function per worker",
+}
+
+
+def caches(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        names = node.names if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            if name.name in CACHES and source.where() not in CACHES_WITHOUT_RECORDING:
+                yield f"{source.where(node)} {name.name}"
+        if isinstance(node, ast.Attribute) and node.attr in CACHES:
+            yield f"{source.where(node)} {node.attr}"
+
+
+def test_a_cache_that_may_hold_a_recording_lies_in_the_recording() -> None:
+    """vcdebug/trace/memo.py: what is kept beside recordings would keep them for ever."""
+    rooms = ("trace", "explain", "debugger", "views", "cli", "tui")
+    assert [] == [found for source in sources(*rooms) for found in caches(source)]
+
+
 BAD = """
+from functools import lru_cache, partial
 def decide(values, seen: set[str]):
     total = sum(values) + np.sum(values) + values.mean() + np.add.reduce(values)
     half = 7 // 2 + 7 % 2 + divmod(7, 2)[0]
@@ -187,4 +212,5 @@ def test_the_checks_see_what_they_are_for() -> None:
     source = Source(ROOT / "bad.py", BAD.splitlines(), ast.parse(BAD))
     assert 4 == len(list(unordered_sums(source)))
     assert 3 == len(list(floored(source)))
+    assert ["bad.py:2 lru_cache"] == list(caches(source))
     assert ["left", "set(values)", "{3, 4}"] == sorted(found.split(" ", 1)[1] for found in set_iterations(source))

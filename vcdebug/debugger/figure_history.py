@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.trace import writings
 from vcdebug.trace.history import JobCounts
 from vcdebug.trace.index import Seqs
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 
@@ -50,7 +50,7 @@ class FigureHistory(NamedTuple):
         return found if found is not None and found.seq == seq else None
 
 
-@lru_cache(maxsize=512)
+@per_recording(most=512)
 def history(recording: Recording, figure: Figure) -> FigureHistory:
     """Every event at which the figure changed; a write of the same value is none."""
     values = _counts(recording, figure) if _is_count(figure) else _values(recording, figure)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import Final
 
 from vcdebug.debugger import figures
 from vcdebug.debugger.figures import JOB, KINDS, NODE, PLUGIN, TASK, Figure
 from vcdebug.errors import VcdebugError
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 USAGE: Final = "KIND NAME PART [DIMENSION], such as node n1 idle cpu, queue research allocated, job ml/train ready"
@@ -22,7 +22,7 @@ class FigureError(VcdebugError):
     """Words that name no figure of this recording."""
 
 
-@lru_cache(maxsize=1024)
+@per_recording(most=1024)
 def figure(recording: Recording, words: tuple[str, ...]) -> Figure:
     """The figure that the words name; raises FigureError with what would be possible."""
     if not words:

@@ -7,7 +7,6 @@ recording's histories.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from vcdebug.explain.amounts import amount, resource
@@ -15,6 +14,7 @@ from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, PODS, Resource
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
@@ -165,7 +165,7 @@ def dimensions(recording: Recording, figure: Figure) -> tuple[str, ...]:
     return all_dimensions(recording) if isinstance(found, Resource) else ()
 
 
-@lru_cache(maxsize=4)
+@per_recording()
 def all_dimensions(recording: Recording) -> tuple[str, ...]:
     """cpu, memory, and whatever else nodes offer and plugins keep books of."""
     offered = (node.allocatable for node in recording.session.nodes.values())

@@ -6,13 +6,13 @@ Upstream: plugins/proportion (OnSessionOpen).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from vcdebug.explain.queues import PROPORTION
 from vcdebug.model.names import QueueName
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.proportion import QueueAttr, Round, rounds
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 
@@ -49,7 +49,7 @@ class Portion(NamedTuple):
         return next((words for words, amount in candidates if amount == found), "its part by weight")
 
 
-@lru_cache(maxsize=4)
+@per_recording()
 def dealt(recording: Recording) -> dict[QueueName, tuple[Portion, ...]]:
     """queue → its portions, by the plugin's own rounds on the figures that the session opened with."""
     names = [name for name in recording.timeline.figures.get(PROPORTION, {}) if name]

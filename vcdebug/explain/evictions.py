@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from vcdebug.explain.lives import lives
 from vcdebug.explain.victims import next_choice
 from vcdebug.framework.record import Level, OpEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 
@@ -31,7 +31,7 @@ class Eviction(NamedTuple):
     end: Seq
 
 
-@lru_cache(maxsize=4)
+@per_recording()
 def evictions(recording: Recording) -> tuple[Eviction, ...]:
     """All of the cycle, in order; those of discarded statements are among them."""
     return tuple(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from vcdebug.explain.equations_queues import at_most
 from vcdebug.explain.past import before, future_idle, task_of
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.model.names import NodeName, Seq
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 
@@ -43,7 +43,7 @@ def visited_rows(event: PredicateEvent) -> list[int]:
     return sorted([*event.feasible.tolist(), *event.failed.tolist()])
 
 
-@lru_cache(maxsize=16)
+@per_recording(most=16)
 def exhausted(recording: Recording, seq: Seq) -> Sequence[Exhausted]:
     """Dimensions that some visited node lacks before the pass, the one that most of them lack first."""
     event = recording.event(seq)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from vcdebug.explain.evictions import fate_of
@@ -17,6 +16,7 @@ from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, Predic
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus, preemptable_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 EVICTING: Final = ("preempt", "reclaim")
@@ -118,7 +118,7 @@ def _inside(recording: Recording, span: Span) -> Iterator[Span]:
         yield inner
 
 
-@lru_cache(maxsize=256)
+@per_recording(most=256)
 def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     span = recording.spans[index]
     task, within = task_of(recording, span.name), action == "preempt" and not _between_jobs(recording, span)
@@ -249,7 +249,7 @@ def _tiers(recording: Recording, choice: VictimChoice | None) -> Iterator[Stage]
     yield Stage(VICTIMS, len(choice.victims) if choice is not None else None)
 
 
-@lru_cache(maxsize=8)
+@per_recording()
 def tiers_asked(recording: Recording) -> tuple[int, ...]:
     """Tiers in which some plugin has a say about victims."""
     ballots = recording.session.ballots

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from heapq import merge
 from typing import Final, NamedTuple
 
@@ -19,6 +18,7 @@ from vcdebug.model.names import NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import TaskStatus, allocated_status
 from vcdebug.trace import writings
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 NODE, QUEUE, JOB, STATEMENT = "node", "queue", "job", "statement"
@@ -58,7 +58,7 @@ class Violation(NamedTuple):
         return f"{RULES[self.rule]}, but {self.text}{behind}"
 
 
-@lru_cache(maxsize=4)
+@per_recording()
 def violations(recording: Recording) -> tuple[Violation, ...]:
     """Every event from which on a rule does not hold, or fails in another way than before."""
     found = [*_nodes(recording), *_books(recording), *_statements(recording)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from vcdebug.framework.record import OpEvent, StatementEvent
 from vcdebug.model.names import Seq
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 PLANNED: Final = ("evict", "pipeline", "allocate")
@@ -24,7 +24,7 @@ class Life(NamedTuple):
     """The last event of its undoing; the end itself where nothing is undone."""
 
 
-@lru_cache(maxsize=64)
+@per_recording(most=64)
 def lives(recording: Recording, first: Seq, last: Seq) -> list[Life]:
     """The statements that lie in a stretch of events. A trial that is merged goes on as part of the other."""
     found: list[Life] = []

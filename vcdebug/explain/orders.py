@@ -9,7 +9,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from vcdebug.explain.comparators import (
@@ -29,6 +28,7 @@ from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.trace.index import Seqs
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 Kind = Literal["queue", "job", "task", "subjob", "victim"]
@@ -113,7 +113,7 @@ KEPT = ("allocate", "backfill")
 """Actions that keep a job's queue of tasks from one visit to the next."""
 
 
-@lru_cache(maxsize=8)
+@per_recording(most=8)
 def _heaps(recording: Recording, index: int) -> Mapping[Heap, Seqs]:
     """The pops of one action by the queue that they left."""
     span, pops = recording.spans[index], recording.index.of_type(PopEvent)

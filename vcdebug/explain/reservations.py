@@ -5,8 +5,6 @@ Upstream: plugins/capacity (queueGateReservedTasks).
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from vcdebug.explain.queues import CAPACITY
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.names import QueueName, Seq, TaskKey
@@ -15,6 +13,7 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import Capacity
 from vcdebug.plugins.capacity.reservation import opted_in
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 TAKES, GIVES = ("allocate", "pipeline", "unevict"), ("evict", "unpipeline", "unallocate")
@@ -33,7 +32,7 @@ def reserved_beside(recording: Recording, seq: Seq, queue: QueueName, task: Task
     return total
 
 
-@lru_cache(maxsize=16)
+@per_recording(most=16)
 def _kept(recording: Recording, seq: Seq) -> Kept:
     kept = _at_open(recording)
     owners = recording.owners

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import yaml
 
@@ -12,12 +11,11 @@ from vcdebug.explain.effects import Effects, effects
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.snapshot.edit_path import EditError
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 AFTER = ("allocate", "preempt")
-_TRIED: WeakKeyDictionary[Recording, dict[str, Effects | None]] = WeakKeyDictionary()
-"""What came of cycles with one more action; forgotten with the recording."""
 
 
 class Trial(NamedTuple):
@@ -45,15 +43,13 @@ def _inserted(actions: tuple[str, ...], action: str) -> list[str]:
     return [*actions[:place], action, *actions[place:]]
 
 
+@per_recording()
 def _effects_with(recording: Recording, action: str) -> Effects | None:
-    """Tried once per recording and action, however many jobs ask."""
-    tried = _TRIED.setdefault(recording, {})
-    if action not in tried:
-        try:
-            tried[action] = effects(with_action(recording, action))
-        except EditError:
-            tried[action] = None
-    return tried[action]
+    """What came of the cycle with one more action, however many jobs ask."""
+    try:
+        return effects(with_action(recording, action))
+    except EditError:
+        return None
 
 
 def try_action(recording: Recording, job: JobId, action: str) -> Trial | None:

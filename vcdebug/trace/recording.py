@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.record import CutEvent, Event, Note, Record, Span
@@ -32,6 +33,8 @@ class Recording:
         self.record: Record = session.record
         self.seconds: Mapping[str, float] = seconds or {}
         """Duration of each stage in seconds, where a clock was given."""
+        self.memo: dict[Callable[..., Any], Callable[..., Any]] = {}
+        """Answers that have been given about this recording, by question: see trace/memo.py."""
 
     def __len__(self) -> int:
         return len(self.record.events)

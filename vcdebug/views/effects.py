@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from vcdebug.explain.writes import Write, writes
 from vcdebug.model.names import Seq
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import SKIPPED, YES, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
 from vcdebug.views.cell_figures import subject_figure
@@ -21,7 +20,7 @@ _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
 _STYLES: dict[str, Style] = {"bind": "good", "evict": "bad"}
 
 
-@lru_cache(maxsize=4)
+@per_recording()
 def _writes(recording: Recording) -> tuple[Write, ...]:
     return writes(recording)
 

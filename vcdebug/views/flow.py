@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, Column, OnDemand, Piece, Row, Style, Table, count, muted
 from vcdebug.views.headline import VICTIM_POINTS, answer, headline
@@ -72,7 +72,7 @@ def _walk(recording: Recording, index: int, opened: Collection[int], depth: int)
             yield from _walk(recording, part.index, opened, depth + 1)
 
 
-@lru_cache(maxsize=10_000)
+@per_recording(most=10_000)
 def _parts(recording: Recording, index: int) -> tuple[Span | Run, ...]:
     """What lies directly inside a span."""
     span = recording.spans[index] if index >= 0 else None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from vcdebug.model.hypernode import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import NodeName
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, OnDemand, Piece, Row, Table, line, muted
 
@@ -27,7 +27,7 @@ class Place(NamedTuple):
         return f"{self.hyper_node} {self.node}".rstrip()
 
 
-@lru_cache(maxsize=4)
+@per_recording()
 def _tree(recording: Recording) -> tuple[Place, ...]:
     found = recording.session.hyper_nodes
     roots = [name for name, info in found.by_name.items() if info.parent not in found.by_name]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.base import NO, YES, Column, OnDemand, Piece, Row, Table, muted
@@ -32,7 +33,7 @@ def jobs(recording: Recording, seq: Seq, current: str = "") -> Table:
     return Table("Jobs", COLUMNS, rows, current=current, figures=partial(job_figure, COLUMNS))
 
 
-@lru_cache(maxsize=4)
+@per_recording()
 def _order(recording: Recording) -> tuple[JobId, ...]:
     """Jobs that begin with something pending first: their places stay the same throughout."""
     counts = recording.timeline.opening_counts

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
 from vcdebug.explain.logs import LogLine, narrate
 from vcdebug.model.names import Seq
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Style, Table, count, line, muted
 
@@ -47,15 +47,15 @@ class Narration:
         return self.done
 
 
-@lru_cache(maxsize=2)
+@per_recording()
 def narration(recording: Recording) -> Narration:
     """The one narration of a recording."""
     return Narration(recording)
 
 
-@lru_cache(maxsize=6)
-def _written(told: Narration, level: int, size: int) -> Written:
-    lines = [one for one in told.lines[:size] if one.level <= level]
+@per_recording(most=6)
+def _written(recording: Recording, level: int, size: int) -> Written:
+    lines = [one for one in narration(recording).lines[:size] if one.level <= level]
     keys = tuple(map(str, range(len(lines))))
     return Written(lines, [one.seq for one in lines], keys, size < MOST_LINES)
 
@@ -69,7 +69,7 @@ def log(recording: Recording, seq: Seq, level: int = USUAL) -> Table:
 def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
     """As much of the log as is written."""
     told = narration(recording)
-    found = _written(told, level, len(told.lines))
+    found = _written(recording, level, len(told.lines))
     first, behind = bisect_left(found.seqs, seq), bisect_right(found.seqs, seq)
     current = found.keys[first] if first < behind else ""
     sought = found.keys[max(first - 1, 0)] if found.keys else ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import PODS, Resource
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.trace.writings import NODE
@@ -40,14 +41,14 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
     return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
 
 
-@lru_cache(maxsize=4)
+@per_recording()
 def node_dimensions(recording: Recording) -> Sequence[str]:
     """Dimensions that some node has to offer, pods last."""
     found = dimensions(node.allocatable for node in recording.session.nodes.values())
     return [*(dim for dim in found if dim != PODS), *(dim for dim in found if dim == PODS)]
 
 
-@lru_cache(maxsize=KEPT_ROWS)
+@per_recording(most=KEPT_ROWS)
 def _row(recording: Recording, name: NodeName, changed: Seq) -> Row:
     """A node as the event left it that changed it last: most are the same at the next event."""
     node, dims = recording.session.nodes[name], node_dimensions(recording)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Piece, count, muted
 from vcdebug.views.headline import VICTIM_POINTS
@@ -15,7 +15,7 @@ _UNDONE = ("unpipeline", "unallocate")
 _PLACED = ("pipeline", "allocate")
 
 
-@lru_cache(maxsize=20_000)
+@per_recording(most=20_000)
 def outcome(recording: Recording, index: int) -> Piece:
     """The outcome of the span with this index."""
     span = recording.spans[index]

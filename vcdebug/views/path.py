@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from vcdebug.framework.record import ActionEvent, Level, OpEvent, StatementEvent
 from vcdebug.model.names import Seq
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.names import bare
 
@@ -29,7 +29,7 @@ def path_words(recording: Recording, seq: Seq) -> list[str]:
     return [f"{_PREFIX.get(span.level, '')}{bare(span.name)}" for span in recording.tree.path(seq)[1:]]
 
 
-@lru_cache(maxsize=4)
+@per_recording()
 def marks(recording: Recording) -> Marks:
     """Statements that did something, evictions, and where actions start; one look at each such event."""
     found = Marks(array("I"), array("I"), array("I"), array("I"))

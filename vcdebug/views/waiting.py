@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.driver import Here
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line
 
@@ -19,7 +19,7 @@ COLUMNS: Final = (
 )
 
 
-@lru_cache(maxsize=2)
+@per_recording()
 def survey_of(recording: Recording) -> Survey:
     """The survey of a recording, kept for a second look: it explains hundreds of jobs in seconds."""
     from vcdebug.explain.survey import survey

@@ -19,7 +19,6 @@ from vcdebug.tui.widgets.header import Header
 from vcdebug.tui.widgets.prompt import FIRST_ROW, Mode, Prompt, none
 from vcdebug.tui.widgets.status import Status
 from vcdebug.views.breaking import fitting_kind
-from vcdebug.views.forgetting import forget
 
 
 class Commanding(Reading):
@@ -110,7 +109,6 @@ class Commanding(Reading):
     def _show(self, reply: Reply) -> None:
         while reply.then is not None:
             reply = reply.then()
-            forget()
         if reply.moment is not None:
             self.moment = reply.moment
         self.say(reply.text)

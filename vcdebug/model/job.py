@@ -5,7 +5,7 @@ Upstream: api/job_info.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from vcdebug.model.fiterror import ALL_NODES_UNAVAILABLE, FitErrors
 from vcdebug.model.names import SubJobId, TaskId
@@ -16,7 +16,7 @@ from vcdebug.model.resource import Resource, exceeded_part
 from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, allocated_status
 from vcdebug.model.subjob import SubJobInfo, match_sub_group
 from vcdebug.model.task import TaskInfo, TransactionContext
-from vcdebug.model.taskset import TaskSet
+from vcdebug.model.taskset import Least, TaskSet
 
 _PLACED = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
 
@@ -188,62 +188,75 @@ class JobInfo(TaskSet):
                     counts[task.task_role] = counts.get(task.task_role, 0) + 1
         return counts
 
-    def _roles_unchecked(self) -> bool:
+    def roles_unchecked(self) -> bool:
+        """Whether the minimums of roles are skipped, since they add up to more than the job's own."""
         return self.min_available < self.task_min_available_total
+
+    def _least_roles(self, statuses: Iterable[TaskStatus], *, empty_pending: bool) -> list[Least]:
+        if not self.task_min_available or self.roles_unchecked():
+            return []
+        counts = self._roles(statuses, empty_pending=empty_pending)
+        return [Least(role, counts.get(role, 0), least) for role, least in self.task_min_available.items()]
+
+    def valid_roles(self) -> list[Least]:
+        """Usable tasks of each role that has a minimum."""
+        return self._least_roles((*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING), empty_pending=False)
+
+    def ready_roles(self) -> list[Least]:
+        """Placed tasks of each role that has a minimum."""
+        return self._least_roles(_PLACED, empty_pending=True)
+
+    def pipelined_roles(self) -> list[Least]:
+        """As ready_roles, with pipelined tasks."""
+        return self._least_roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=True)
 
     def check_task_valid(self) -> bool:
         """Every role has as many usable tasks as its minimum."""
-        if not self.task_min_available or self._roles_unchecked():
-            return True
-        counts = self._roles((*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING), empty_pending=False)
-        return all(counts.get(role, 0) >= least for role, least in self.task_min_available.items() if least)
+        return all(role.holds for role in self.valid_roles())
 
     def check_task_ready(self) -> bool:
         """Every role has as many placed tasks as its minimum."""
-        if not self.task_min_available or self._roles_unchecked():
-            return True
-        counts = self._roles(_PLACED, empty_pending=True)
-        return all(counts.get(role, 0) >= least for role, least in self.task_min_available.items())
+        return all(role.holds for role in self.ready_roles())
 
     def check_task_pipelined(self) -> bool:
         """As check_task_ready, with pipelined tasks."""
-        if not self.task_min_available or self._roles_unchecked():
-            return True
-        counts = self._roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=True)
-        return all(counts.get(role, 0) >= least for role, least in self.task_min_available.items())
+        return all(role.holds for role in self.pipelined_roles())
 
     def check_task_starving(self) -> bool:
         """Some role is below its minimum; True also where roles are not checked."""
-        if self._roles_unchecked():
+        if self.roles_unchecked():
             return True
-        counts = self._roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=False)
-        return any(counts.get(role, 0) < least for role, least in self.task_min_available.items())
+        return not all(role.holds for role in self._least_roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=False))
+
+    def _least_sub_jobs(self, counts: Callable[[SubJobInfo], bool]) -> list[Least]:
+        return [
+            Least(gid, len([sj for sj in self.sub_jobs.values() if sj.gid == gid and counts(sj)]), least)
+            for gid, least in self.min_sub_jobs.items()
+        ]
+
+    def valid_sub_jobs(self) -> list[Least]:
+        """Sub jobs of each policy."""
+        return self._least_sub_jobs(lambda _: True)
+
+    def ready_sub_jobs(self) -> list[Least]:
+        """Ready sub jobs of each policy that states a minimum."""
+        return [policy for policy in self._least_sub_jobs(SubJobInfo.is_ready) if policy.least]
+
+    def pipelined_sub_jobs(self) -> list[Least]:
+        """Pipelined sub jobs of each policy that states a minimum."""
+        return [policy for policy in self._least_sub_jobs(SubJobInfo.is_pipelined) if policy.least]
 
     def check_sub_job_valid(self) -> bool:
         """Each policy has at least its minimum of sub jobs."""
-        if not self.min_sub_jobs:
-            return True
-        return all(self.count_sub_jobs(gid) >= least for gid, least in self.min_sub_jobs.items())
+        return all(policy.holds for policy in self.valid_sub_jobs())
 
     def check_sub_job_ready(self) -> bool:
         """Each policy has at least its minimum of ready sub jobs."""
-        return all(
-            sum(1 for sj in self.sub_jobs.values() if sj.gid == gid and sj.is_ready()) >= least  # exact: ints
-            for gid, least in self.min_sub_jobs.items()
-            if least
-        )
+        return all(policy.holds for policy in self.ready_sub_jobs())
 
     def check_sub_job_pipelined(self) -> bool:
         """Each policy has at least its minimum of pipelined sub jobs."""
-        return all(
-            sum(1 for sj in self.sub_jobs.values() if sj.gid == gid and sj.is_pipelined()) >= least  # exact: ints
-            for gid, least in self.min_sub_jobs.items()
-            if least
-        )
-
-    def count_sub_jobs(self, gid: str) -> int:
-        """Sub jobs of one policy."""
-        return sum(1 for sub_job in self.sub_jobs.values() if sub_job.gid == gid)  # exact: ints
+        return all(policy.holds for policy in self.pipelined_sub_jobs())
 
     # Fit errors
 
@@ -275,7 +288,7 @@ class JobInfo(TaskSet):
         if self.pod_group.sub_group_policies:
             return True
         failed = self.fit_failed_roles(sub_job)
-        if self._roles_unchecked():
+        if self.roles_unchecked():
             pending = self.task_status_index.get(TaskStatus.PENDING, {}).values()
             hopeful = sum(1 for task in pending if task.task_role not in failed)  # exact: ints
             return self.ready_task_num() + hopeful >= self.min_available

@@ -5,10 +5,26 @@ Upstream: api/job_info, api/sub_job_info.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.model.names import TaskId
 from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
 from vcdebug.model.task import TaskInfo
+
+
+class Least(NamedTuple):
+    """How many there are of something that a gang needs a minimum of."""
+
+    name: str
+    have: int
+    least: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether there are enough."""
+        return self.have >= self.least
+
 
 StatusIndex = dict[TaskStatus, dict[TaskId, TaskInfo]]
 
@@ -101,15 +117,22 @@ class TaskSet:
         """Pending tasks that request nothing."""
         return self._idle_pending
 
+    def settled_task_num(self) -> int:
+        """Ready ones, and pending ones that need no room."""
+        return self.ready_task_num() + self.pending_best_effort_task_num()
+
+    def placed_task_num(self) -> int:
+        """Ready and waiting ones."""
+        return self.ready_task_num() + self.waiting_task_num()
+
     def is_ready(self) -> bool:
         """Ready and best-effort pending tasks reach the minimum."""
-        return self.ready_task_num() + self.pending_best_effort_task_num() >= self.min_available
+        return self.settled_task_num() >= self.min_available
 
     def is_pipelined(self) -> bool:
         """As ready, with waiting tasks."""
-        ready = self.waiting_task_num() + self.ready_task_num()
-        return ready + self.pending_best_effort_task_num() >= self.min_available
+        return self.waiting_task_num() + self.settled_task_num() >= self.min_available
 
     def is_starving(self) -> bool:
         """Waiting and ready tasks stay below the minimum (best-effort ones do not count)."""
-        return self.waiting_task_num() + self.ready_task_num() < self.min_available
+        return self.placed_task_num() < self.min_available

@@ -5,6 +5,8 @@ Upstream: plugins/cdp.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.framework.plugin import PERMIT, Plugin, Victims
 from vcdebug.framework.session import Session
 from vcdebug.gotime import moment, nanoseconds, parse_duration
@@ -31,13 +33,23 @@ class Cdp(Plugin):
 
     def cooled(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """The tasks that are not protected, in their order."""
-        return [task for task in tasks if not self.protected(task.pod)]
+        return [task for task in tasks if not Cooldown.of(task.pod).left(self.now)]
 
-    def protected(self, pod: Pod) -> bool:
+
+class Cooldown(NamedTuple):
+    """How long a pod is protected and from when on, in nanoseconds; None for what it does not state."""
+
+    time: int | None
+    scheduled: int | None
+
+    @classmethod
+    def of(cls, pod: Pod) -> Cooldown:
         """Counted from the time the pod was scheduled, not from its start."""
-        cooldown = cooldown_time(pod)
-        scheduled = scheduled_at(pod)
-        return cooldown is not None and scheduled is not None and scheduled + cooldown > self.now
+        return cls(cooldown_time(pod), scheduled_at(pod))
+
+    def left(self, now: int) -> int:
+        """How much longer the pod is protected."""
+        return 0 if self.time is None or self.scheduled is None else max(self.scheduled + self.time - now, 0)
 
 
 def cooldown_time(pod: Pod) -> int | None:

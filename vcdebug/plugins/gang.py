@@ -5,6 +5,9 @@ Upstream: plugins/gang.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin, ValidateResult, Victims
@@ -73,28 +76,14 @@ class Gang(Plugin):
         return job.is_starving()
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        return self.surplus(candidates), PERMIT
+        return victims(self.jobs, candidates), PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        return self.surplus(candidates), PERMIT
+        return victims(self.jobs, candidates), PERMIT
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
         """All of them: whole gangs are bundled by the action itself."""
         return candidates, PERMIT
-
-    def surplus(self, candidates: list[TaskInfo]) -> list[TaskInfo]:
-        """Candidates, first come first served, as long as their job stays at its minimum without them."""
-        occupied: dict[JobId, int] = {}
-        victims = []
-        for task in candidates:
-            job = self.jobs.get(task.job)
-            if job is None:
-                continue
-            ready = occupied.setdefault(job.uid, job.ready_task_num())
-            if ready > job.min_available:
-                occupied[job.uid] = ready - 1
-                victims.append(task)
-        return victims
 
     def on_session_close(self, ssn: Session) -> None:
         """Write on every PodGroup that has tasks whether its gang is ready.
@@ -105,6 +94,36 @@ class Gang(Plugin):
             if not job.tasks or is_leaving(job):
                 continue
             ssn.update_pod_group_condition(job, gang_condition(job))
+
+
+class Member(NamedTuple):
+    """A candidate and the gang that would have to do without it."""
+
+    task: TaskInfo
+    job: JobInfo | None
+    ready: int
+    """The gang's ready tasks without the victims before."""
+
+    @property
+    def spare(self) -> bool:
+        """Whether the gang stays at its minimum without it."""
+        return self.job is not None and self.ready > self.job.min_available
+
+
+def members(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> Iterator[Member]:
+    """Every candidate in turn, first come first served."""
+    ready: dict[JobId, int] = {}
+    for task in candidates:
+        job = jobs.get(task.job)
+        member = Member(task, job, 0 if job is None else ready.setdefault(job.uid, job.ready_task_num()))
+        if job is not None and member.spare:
+            ready[job.uid] -= 1
+        yield member
+
+
+def victims(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> list[TaskInfo]:
+    """The candidates that their gangs can spare."""
+    return [member.task for member in members(jobs, candidates) if member.spare]
 
 
 def unready_first(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> int:

@@ -5,6 +5,7 @@ Upstream: plugins/pdb.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vcdebug.framework.plugin import PERMIT, Plugin, Victims
@@ -22,6 +23,7 @@ class Budget(NamedTuple):
     """One PodDisruptionBudget as its status says."""
 
     namespace: str
+    name: str
     selector: Selector
     allowed: int
     disrupted: Manifest
@@ -64,17 +66,29 @@ class Pdb(Plugin):
         spared = [task.key for task in tasks if not task.pod.labels]
         if spared:
             self.ssn.note(UNLABELLED_SPARED, f"without labels, and so no victims: {', '.join(spared)}")
-        left = [budget.allowed for budget in self.budgets]
-        return [task for task in tasks if task.pod.labels and self.spend(left, task.pod)]
+        return [charge.task for charge in charges(self.budgets, tasks) if charge.allowed]
 
-    def spend(self, left: list[int], pod: Pod) -> bool:
-        """Charge every budget that covers the pod, also when one of them is spent; whether all had room."""
-        within = True
-        for index, each in enumerate(self.budgets):
-            if each.covers(pod):
-                left[index] -= 1
-                within = within and left[index] >= 0
-        return within
+
+class Charge(NamedTuple):
+    """A candidate and the budgets that cover it, each with what was left of it."""
+
+    task: TaskInfo
+    budgets: tuple[tuple[Budget, int], ...]
+
+    @property
+    def allowed(self) -> bool:
+        """Whether it is labelled, and all of them had room."""
+        return bool(self.task.pod.labels) and all(left > 0 for _, left in self.budgets)
+
+
+def charges(budgets: Sequence[Budget], tasks: Iterable[TaskInfo]) -> Iterator[Charge]:
+    """Every candidate in turn; one with labels is charged to all that cover it, also when one of them is spent."""
+    left = [budget.allowed for budget in budgets]
+    for task in tasks:
+        covering = [place for place, each in enumerate(budgets) if task.pod.labels and each.covers(task.pod)]
+        yield Charge(task, tuple((budgets[place], left[place]) for place in covering))
+        for place in covering:
+            left[place] -= 1
 
 
 def budget(manifest: Manifest) -> Budget | None:
@@ -85,4 +99,5 @@ def budget(manifest: Manifest) -> Budget | None:
     except SelectorError:
         return None
     allowed, disrupted = status.get("disruptionsAllowed") or 0, status.get("disruptedPods") or {}
-    return Budget(metadata_of(manifest).get("namespace") or "", selector, allowed, disrupted)
+    metadata = metadata_of(manifest)
+    return Budget(metadata.get("namespace") or "", metadata.get("name") or "", selector, allowed, disrupted)

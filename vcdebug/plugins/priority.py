@@ -5,6 +5,9 @@ Upstream: plugins/priority.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.plugin import PERMIT, Plugin, Victims
@@ -38,27 +41,46 @@ class Priority(Plugin):
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
         """Candidates of lower job priority; inside the preemptor's own job, of lower task priority."""
-        if preemptor.job not in self.jobs:
+        own = self.jobs.get(preemptor.job)
+        if own is None:
             return [], PERMIT
-        return [victim for victim in candidates if self.yields_to(victim, preemptor)], PERMIT
-
-    def yields_to(self, candidate: TaskInfo, preemptor: TaskInfo) -> bool:
-        """Whether the candidate is of lower priority than the preemptor."""
-        if candidate.job not in self.jobs:
-            return False
-        if candidate.job == preemptor.job:
-            return candidate.priority < preemptor.priority
-        return self.jobs[candidate.job].priority < self.jobs[preemptor.job].priority
+        return [victim for victim in candidates if rank(self.jobs, victim, own, preemptor).lower], PERMIT
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
         """Candidates of lower job priority; a reclaim between queues does not look at priority."""
         if context.kind is EvictionKind.GANG_RECLAIM:
             return candidates, PERMIT
-        return [task for task in candidates if self.jobs[task.job].priority < context.job.priority], PERMIT
+        return [task for task in candidates if rank(self.jobs, task, context.job).lower], PERMIT
 
     def job_starving(self, job: JobInfo) -> bool:
         """Whether any task is neither placed nor waiting: failed and releasing tasks count as missing."""
-        return job.ready_task_num() + job.waiting_task_num() < len(job.tasks)
+        return job.placed_task_num() < len(job.tasks)
+
+
+class Rank(NamedTuple):
+    """The priorities that a candidate and whoever asks are compared by; None for a candidate without a job."""
+
+    whose: str
+    """job or task."""
+    candidate: int | None
+    asker: int
+
+    @property
+    def lower(self) -> bool:
+        """Whether the candidate is of lower priority."""
+        return self.candidate is not None and self.candidate < self.asker
+
+
+def rank(
+    jobs: Mapping[JobId, JobInfo], candidate: TaskInfo, asking: JobInfo, preemptor: TaskInfo | None = None
+) -> Rank:
+    """By their jobs' priorities; inside the preemptor's own job by the tasks'."""
+    job = jobs.get(candidate.job)
+    if job is None:
+        return Rank("job", None, asking.priority)
+    if preemptor is not None and job.uid == asking.uid:
+        return Rank("task", candidate.priority, preemptor.priority)
+    return Rank("job", job.priority, asking.priority)
 
 
 def higher_first(left: int, right: int) -> int:

@@ -5,7 +5,7 @@ Upstream: plugins/proportion.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -39,6 +39,7 @@ STATE_KEY = "proportionState"
 QUOTA_MESSAGE = "queue resource quota insufficient"
 NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
 NO_JOB = "[proportion] job {job} not found in session (orphaned task from deleted PodGroup)"
+NOTHING = Resource()
 NO_QUEUE = "[proportion] queue {queue} not found"
 
 
@@ -162,19 +163,7 @@ class Proportion(Plugin):
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
-        left_over: dict[QueueName, Resource] = {}
-        victims = []
-        for task in candidates:
-            job = self.jobs.get(task.job)
-            attr = None if job is None else self.queues.get(job.queue)
-            if job is None or attr is None:
-                continue
-            if job.queue not in left_over:
-                left_over[job.queue] = attr.allocated.clone()
-            if not left_over[job.queue].less_equal(attr.deserved):
-                left_over[job.queue].sub(task.resreq)
-                victims.append(task)
-        return victims, PERMIT
+        return [each.task for each in holdings(self.jobs, self.queues, candidates) if each.surplus], PERMIT
 
     def job_enqueueable(self, job: JobInfo) -> int:
         """Whether the queue's limit holds the job's minimum beside everything that is not elastic."""
@@ -294,6 +283,41 @@ def count_in(attr: QueueAttr, job: JobInfo) -> None:
     if reserved is not None:
         attr.inqueue.add(reserved)
     attr.elastic.add(job.get_elastic_resources())
+
+
+class Holding(NamedTuple):
+    """What a candidate's queue holds without the victims before it, and what it deserves; nothing without a queue."""
+
+    task: TaskInfo
+    queue: QueueName = ""
+    allocated: Resource = NOTHING
+    """Changes with the next candidate."""
+    deserved: Resource = NOTHING
+    surplus: bool = False
+    """Whether the queue holds more than it deserves somewhere."""
+
+    @property
+    def above(self) -> list[str]:
+        """The dimensions in which it does."""
+        return self.allocated.less_equal_with_resources_name(self.deserved)[1]
+
+
+def holdings(
+    jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, QueueAttr], candidates: Iterable[TaskInfo]
+) -> Iterator[Holding]:
+    """Every candidate in turn; a victim is taken off its queue."""
+    left_over: dict[QueueName, Resource] = {}
+    for task in candidates:
+        job = jobs.get(task.job)
+        attr = None if job is None else queues.get(job.queue)
+        if job is None or attr is None:
+            yield Holding(task)
+            continue
+        held = left_over.setdefault(job.queue, attr.allocated.clone())
+        surplus = not held.less_equal(attr.deserved)
+        yield Holding(task, job.queue, held, attr.deserved, surplus)
+        if surplus:
+            held.sub(task.resreq)
 
 
 class Dealt(NamedTuple):

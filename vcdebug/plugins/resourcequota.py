@@ -22,8 +22,26 @@ QuantityList = Mapping[str, object]
 class Quota(NamedTuple):
     """One ResourceQuota's status; its spec is not read."""
 
+    name: str
     hard: QuantityList
     used: QuantityList
+
+
+class QuotaCheck(NamedTuple):
+    """One name of one quota, in 10^-9 units."""
+
+    quota: Quota
+    name: str
+    used: int
+    pending: int
+    """Minimums of jobs that were admitted before in this session."""
+    minimum: int
+    hard: int
+
+    @property
+    def over(self) -> int:
+        """By how much the minimum is too much; at most 0 where the quota holds it."""
+        return self.used + self.pending + self.minimum - self.hard
 
 
 class ResourceQuota(Plugin):
@@ -41,7 +59,9 @@ class ResourceQuota(Plugin):
         for manifest in sorted(ssn.snapshot.of("ResourceQuota"), key=key_of):
             status: Manifest = manifest.get("status") or {}
             namespace = metadata_of(manifest).get("namespace") or ""
-            self.quotas.setdefault(namespace, []).append(Quota(status.get("hard") or {}, status.get("used") or {}))
+            self.quotas.setdefault(namespace, []).append(
+                Quota(metadata_of(manifest)["name"], status.get("hard") or {}, status.get("used") or {})
+            )
 
     def job_enqueueable(self, job: JobInfo) -> int:
         """Names count literally: a quota on `requests.cpu` says nothing about a minimum of `cpu`."""
@@ -49,23 +69,14 @@ class ResourceQuota(Plugin):
         if minimum is None:
             return PERMIT
         for quota in self.quotas.get(job.namespace, ()):
-            exceeded = self.exceeded(quota, minimum, self.pending.get(job.namespace, {}))
+            checks = quota_checks(quota, minimum, self.pending.get(job.namespace, {}))
+            exceeded = [check.name for check in checks if check.over > 0]
             if exceeded:
                 parts = {"requested": minimum, "used": quota.used, "hard": quota.hard}
                 shown = {key: go_map_text(amounts, exceeded) for key, amounts in parts.items()}
                 self.ssn.pod_group_event(job, "Normal", "Unschedulable", MESSAGE.format(**shown))
                 return REJECT
         return PERMIT
-
-    def exceeded(self, quota: Quota, minimum: QuantityList, pending: Mapping[str, int]) -> list[str]:
-        """The names in which the minimum is too much, ascending."""
-        names = sorted(name for name in minimum if name in quota.hard)
-        return [
-            name
-            for name in names
-            if nano_value(quota.used.get(name)) + pending.get(name, 0) + nano_value(minimum[name])
-            > nano_value(quota.hard[name])
-        ]
 
     def job_enqueued(self, job: JobInfo) -> None:
         minimum = job.pod_group.min_resource_list
@@ -74,6 +85,22 @@ class ResourceQuota(Plugin):
         pending = self.pending.setdefault(job.namespace, {})
         for name, amount in minimum.items():
             pending[name] = pending.get(name, 0) + nano_value(amount)
+
+
+def quota_checks(quota: Quota, minimum: QuantityList, pending: Mapping[str, int]) -> list[QuotaCheck]:
+    """The names of a minimum that the quota states, ascending."""
+    return [
+        QuotaCheck(
+            quota,
+            name,
+            nano_value(quota.used.get(name)),
+            pending.get(name, 0),
+            nano_value(minimum[name]),
+            nano_value(quota.hard[name]),
+        )
+        for name in sorted(minimum)
+        if name in quota.hard
+    ]
 
 
 def go_map_text(amounts: QuantityList, names: list[str]) -> str:

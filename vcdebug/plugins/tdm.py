@@ -35,6 +35,7 @@ NOT_SUPPORTED = "revocable zone {zone} not support"
 BAD_FORMAT = "revocable zone {window} format error"
 OUT_OF_WINDOW = "current time beyond revocable zone {zone}:{window}"
 NOT_ALLOWED = "not allow to dispatch to revocable node"
+NOT_PREEMPTABLE, NOT_RUNNING, NO_NODE, REVOCABLE = "not preemptable", "not running", "no node", "revocable"
 NOT_A_STRING = "interface conversion: interface {{}} is {kind}, not string"
 GO_KINDS = {"float": "float64", "NoneType": "nil", "list": "[]interface {}", "dict": "map[interface {}]interface {}"}
 
@@ -117,10 +118,18 @@ class Tdm(Plugin):
             return [], REJECT
         found: dict[JobId, list[TaskInfo]] = {}
         for task in candidates:
-            node = self.ssn.nodes.get(task.node_name)
-            if evictable(task) and node is not None and not node.revocable_zone:
+            if not self.barred(task):
                 found.setdefault(task.job, []).append(task)
         return self.within_budgets(found), PERMIT
+
+    def barred(self, task: TaskInfo) -> str:
+        """Why a candidate stays whatever its job's budget is: the rule's name, or nothing."""
+        if not evictable(task):
+            return NOT_RUNNING if task.preemptable else NOT_PREEMPTABLE
+        node = self.ssn.nodes.get(task.node_name)
+        if node is None:
+            return NO_NODE
+        return REVOCABLE if node.revocable_zone else ""
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Preemptable tasks on nodes of shut zones, at most once per period."""

@@ -30,13 +30,11 @@ from vcdebug.plugins.capacity.attr import (
     common_level,
     compare_share,
     deserves_more,
-    exceeds_deserved,
-    keeps_guarantee,
 )
 from vcdebug.plugins.capacity.devices import merge
 from vcdebug.plugins.capacity.flat import build_flat
 from vcdebug.plugins.capacity.limits import Limits
-from vcdebug.plugins.capacity.reclaim import Reclaim
+from vcdebug.plugins.capacity.reclaim import Asker, Reclaim
 from vcdebug.plugins.capacity.reservation import opted_in
 from vcdebug.plugins.capacity.simulation import STATE_KEY, QueueStates, simulated
 from vcdebug.plugins.capacity.tree import build_tree, has_cycle
@@ -161,13 +159,13 @@ class Capacity(Plugin):
         asking = self.queue_of(reclaimer)
         if not self.ready or asking is None:
             return [], REJECT
-        reclaim = Reclaim(self.queues, self.ancestor_level, reclaimer, asking)
+        reclaim = Reclaim(self.queues, self.ancestor_level, Asker(reclaimer, asking))
         waiting = victims_queue(self.ssn, candidates, reclaimer)
         victims = []
         while waiting:
             task = waiting.pop()
             attr = self.queue_of(task)
-            if attr is not None and reclaim.takes(task, attr):
+            if attr is not None and not reclaim.judge(task, attr).rule:
                 victims.append(task)
         return victims, PERMIT
 
@@ -177,17 +175,9 @@ class Capacity(Plugin):
             return candidates, PERMIT
         if not self.ready:
             return [], REJECT
-        held: dict[QueueName, Resource] = {}
-        victims = []
-        for task in candidates:
-            attr = self.queues[self.ssn.jobs[task.job].queue]
-            if attr.name not in held:
-                held[attr.name] = attr.allocated.clone()
-            left = held[attr.name]
-            if keeps_guarantee(attr, left, task) and exceeds_deserved(attr, left, task):
-                left.sub(task.resreq)
-                victims.append(task)
-        return victims, PERMIT
+        reclaim = Reclaim(self.queues)
+        owners = ((task, self.queues[self.ssn.jobs[task.job].queue]) for task in candidates)
+        return [task for task, attr in owners if not reclaim.judge(task, attr).rule], PERMIT
 
     def queue_of(self, task: TaskInfo) -> QueueAttr | None:
         """The queue of the task's job; None for a task without a job in the session."""

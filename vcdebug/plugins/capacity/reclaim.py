@@ -1,9 +1,12 @@
 """Whether a task may be reclaimed: its queue keeps its guarantee, and it and its ancestors hold more than deserved.
 
-Upstream: plugins/capacity (Reclaimable).
+Upstream: plugins/capacity (Reclaimable, UnifiedEvictable).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE
@@ -11,64 +14,83 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, concerned, exceeds_deserved, keeps_guarantee, overlap
 
+NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guarantee", "nothing", "deserved", "ancestor"
+"""The rules that keep a candidate, in the order in which they are asked."""
+
+
+class Judged(NamedTuple):
+    """A candidate, what its queue holds without the victims before it, and the rule that keeps it."""
+
+    attr: QueueAttr
+    held: Resource
+    rule: str = ""
+    """Empty for a victim."""
+    queue: QueueName = ""
+    """The ancestor that the rule is about."""
+
+
+class Asker(NamedTuple):
+    """On whose behalf is reclaimed."""
+
+    task: TaskInfo
+    queue: QueueAttr
+
 
 class Reclaim:
-    """One call of Reclaimable; victims are taken off its own copies of what queues hold."""
+    """One call of Reclaimable; victims are taken off its own copies of what queues hold.
 
-    def __init__(self, attrs: Attrs, ancestor_level: int, reclaimer: TaskInfo, queue: QueueAttr) -> None:
+    Without a task that asks (UnifiedEvictable), dimensions, relatives and ancestors do not count.
+    """
+
+    def __init__(self, attrs: Attrs, ancestor_level: int = 0, asker: Asker | None = None) -> None:
         self._attrs = attrs
         self._ancestor_level = ancestor_level
-        self._reclaimer = reclaimer
-        self._queue = queue
+        self._asker = asker
         self._held: dict[QueueName, Resource] = {}
 
-    def takes(self, task: TaskInfo, attr: QueueAttr) -> bool:
-        """Whether a task of the queue becomes a victim."""
-        if not overlap(task, self._reclaimer):
-            return False
+    def judge(self, task: TaskInfo, attr: QueueAttr) -> Judged:
+        """One candidate of a queue; a victim is off the queue, and the ancestors that were asked, with the next."""
         held = self._held_by(attr)
-        if not keeps_guarantee(attr, held, task) or not self._queue_gives(attr, held, task):
-            return False
-        upper = self._ancestors_giving(attr, task)
-        if upper is None:
-            return False
-        held.sub(task.resreq)
-        for name in upper:
-            self._held[name].sub(task.resreq)
-        return True
+        if self._asker is not None and not overlap(task, self._asker.task):
+            return Judged(attr, held, NO_OVERLAP)
+        if not keeps_guarantee(attr, held, task):
+            return Judged(attr, held, GUARANTEE)
+        if self._nothing_deserved(attr, task):
+            return Judged(attr, held, NOTHING_DESERVED)
+        if not exceeds_deserved(attr, held, task):
+            return Judged(attr, held, DESERVED)
+        asked: dict[QueueName, None] = {}
+        for name in self._ancestors(attr):
+            ancestor = self._attrs.get(name)
+            if ancestor is None or not exceeds_deserved(ancestor, self._held_by(ancestor), task):
+                return Judged(attr, held, ANCESTOR, name)
+            asked[name] = None
+        for name in (attr.name, *asked):
+            self._held[name] = self._held[name].clone().sub(task.resreq)
+        return Judged(attr, held)
 
     def _held_by(self, attr: QueueAttr) -> Resource:
-        if attr.name not in self._held:
-            self._held[attr.name] = attr.allocated.clone()
-        return self._held[attr.name]
+        return self._held.setdefault(attr.name, attr.allocated)
 
-    def _queue_gives(self, attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
+    def _nothing_deserved(self, attr: QueueAttr, task: TaskInfo) -> bool:
         """Relatives of whom neither deserves anything in their tasks' dimensions do not take from each other."""
-        relatives = self._ancestor_level > 0 and self._related(attr)
-        if not concerned(task, attr.deserved) and relatives and not concerned(self._reclaimer, self._queue.deserved):
+        if self._asker is None or not self._ancestor_level or concerned(task, attr.deserved):
             return False
-        return exceeds_deserved(attr, held, task)
+        return self._related(attr, self._asker.queue) and not concerned(self._asker.task, self._asker.queue.deserved)
 
-    def _related(self, attr: QueueAttr) -> bool:
+    def _related(self, attr: QueueAttr, asking: QueueAttr) -> bool:
         """Whether an ancestor below the root is near enough to both queues."""
-        mine = self._near(self._queue)
+        mine = self._near(asking)
         return any(name != ROOT_QUEUE and name in mine for name in self._near(attr))
 
     def _near(self, attr: QueueAttr) -> list[QueueName]:
         return list(attr.ancestors)[-self._ancestor_level :]
 
-    def _ancestors_giving(self, attr: QueueAttr, task: TaskInfo) -> dict[QueueName, None] | None:
-        """The ancestors that were asked, or None when one of them holds no more than it deserves.
-
-        An ancestor at the same distance from both queues is not asked; the same one at another distance is.
-        """
-        asked: dict[QueueName, None] = {}
+    def _ancestors(self, attr: QueueAttr) -> Iterator[QueueName]:
+        """The ancestors to ask: one at the same distance from both queues is not, at another distance it is."""
+        if self._asker is None:
+            return
         for distance in range(1, min(self._ancestor_level, len(attr.ancestors)) + 1):
             name = attr.nearest(distance)
-            if name is None or name == ROOT_QUEUE or name == self._queue.nearest(distance):
-                continue
-            ancestor = self._attrs.get(name)
-            if ancestor is None or not exceeds_deserved(ancestor, self._held_by(ancestor), task):
-                return None
-            asked[name] = None
-        return asked
+            if name is not None and name not in (ROOT_QUEUE, self._asker.queue.nearest(distance)):
+                yield name

@@ -7,7 +7,8 @@ Upstream: plugins/drf.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.persistence import removable
@@ -65,18 +66,7 @@ class Drf(Plugin):
         """
         if not candidates or preemptor.job not in self.shares:
             return [], PERMIT
-        wanted = self.totals.share_with(self.shares[preemptor.job].allocated, preemptor.resreq)
-        left_over: dict[JobId, Resource] = {}
-        victims = []
-        for task in candidates:
-            if task.job not in self.shares:
-                continue
-            if task.job not in left_over:
-                left_over[task.job] = self.shares[task.job].allocated.clone()
-            kept = self.totals.share(left_over[task.job].sub(task.resreq))
-            if wanted < kept or abs(wanted - kept) <= SHARE_DELTA:
-                victims.append(task)
-        return victims, PERMIT
+        return [each.task for each in exchanges(self.totals, self.shares, preemptor, candidates) if each.fair], PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
         """Candidates whose queue would still stand behind the reclaimer's once the exchange is made, one by one."""
@@ -84,7 +74,8 @@ class Drf(Plugin):
         job = self.jobs.get(reclaimer.job)
         if job is None or job.queue not in self.queues or job.uid not in self.shares:
             return [], PERMIT
-        return self.hierarchy.reclaimable(reclaimer, candidates), PERMIT
+        victims = [task for task, difference in self.hierarchy.exchanges(reclaimer, candidates) if difference < 0]
+        return victims, PERMIT
 
     def allocate_func(self, event: Event) -> None:
         share = self.shares[event.task.job]
@@ -108,3 +99,33 @@ class Drf(Plugin):
     def books(self) -> Mapping[str, object]:
         jobs = {uid: share.figures() for uid, share in self.shares.items()}
         return {"total": self.totals.resource.clone(), "jobs": jobs}
+
+
+class Exchange(NamedTuple):
+    """The share that the preemptor's job would reach, and the one that a candidate's job would keep."""
+
+    task: TaskInfo
+    wanted: float
+    dominant: str = ""
+    kept: float | None = None
+    """None for a candidate without a job."""
+
+    @property
+    def fair(self) -> bool:
+        """Whether the candidate's job keeps at least as much."""
+        return self.kept is not None and (self.wanted < self.kept or abs(self.wanted - self.kept) <= SHARE_DELTA)
+
+
+def exchanges(
+    totals: Totals, shares: Mapping[JobId, Share], preemptor: TaskInfo, candidates: Iterable[TaskInfo]
+) -> Iterator[Exchange]:
+    """Every candidate in turn, taken off its job's share whether it is chosen or not."""
+    wanted = totals.share_with(shares[preemptor.job].allocated, preemptor.resreq)
+    left_over: dict[JobId, Resource] = {}
+    for task in candidates:
+        if task.job not in shares:
+            yield Exchange(task, wanted)
+            continue
+        if task.job not in left_over:
+            left_over[task.job] = shares[task.job].allocated.clone()
+        yield Exchange(task, wanted, *totals.dominant(left_over[task.job].sub(task.resreq)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from vcdebug.model.job import JobInfo
@@ -117,20 +117,18 @@ class Hierarchy:
         node.share = Share(self.totals, total)
         node.saturated = all(child.saturated for child in children)
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> list[TaskInfo]:
-        """Candidates whose queue stays behind the reclaimer's after this one exchange, tried on a copy of the tree."""
+    def exchanges(self, reclaimer: TaskInfo, candidates: Iterable[TaskInfo]) -> Iterator[tuple[TaskInfo, float]]:
+        """Candidates with jobs, each exchanged alone on a copy of the tree; below 0 its queue stays behind."""
         root, allocated = self.root.clone(), self.allocated.clone()
         job = self.jobs[reclaimer.job]
         allocated.add(reclaimer.resreq)
         self.place(root, job, Share(self.totals, self.shares[job.uid].allocated.clone().add(reclaimer.resreq)))
-        victims = []
         for task in candidates:
-            if task.job in self.shares and self.stays_behind(root, allocated, self.queues[job.queue], task):
-                victims.append(task)
-        return victims
+            if task.job in self.shares:
+                yield task, self.without(root, allocated, self.queues[job.queue], task)
 
-    def stays_behind(self, root: Node, allocated: Resource, queue: QueueInfo, task: TaskInfo) -> bool:
-        """Whether `queue` goes before the candidate's queue while the candidate is taken out."""
+    def without(self, root: Node, allocated: Resource, queue: QueueInfo, task: TaskInfo) -> float:
+        """`queue` compared with the candidate's queue while the candidate is taken out."""
         victim_job = self.jobs[task.job]
         held = self.shares[victim_job.uid].allocated
         self.place(root, victim_job, Share(self.totals, held.clone().sub(task.resreq)))
@@ -138,7 +136,7 @@ class Hierarchy:
         difference = compare(root, queue, self.queues[victim_job.queue])
         allocated.add(task.resreq)
         self.place(root, victim_job, Share(self.totals, held.clone()))
-        return difference < 0
+        return difference
 
 
 def path(queue: QueueInfo) -> list[str]:

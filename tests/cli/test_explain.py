@@ -121,3 +121,26 @@ def test_a_packed_folder_is_read_like_the_folder(name: str) -> None:
     travelled, here = load(NamedBytes(name, item.data)), load(folder)
     here.origin = travelled.origin
     assert here == travelled
+
+
+def test_proven_remedies_come_as_edits_that_set_takes() -> None:
+    code, out, _ = call(["explain", BLOCKED, JOB, "--prove", "--json"])
+    remedies = json.loads(out)["remedies"]
+    first = remedies[0]
+    assert (2, True, True, "job", None) == (code, first["proven"], first["scheduled"], first["harm"], first["next"])
+    edits = [word for edit in first["edits"] for word in ("--set", edit)]
+    again, out, _ = call(["explain", BLOCKED, JOB, "--json", *edits])
+    assert (0, "scheduled") == (again, json.loads(out)["outcome"])
+    keys = {"text", "edits", "proven", "places", "nodes", "scheduled", "next", "harm", "costs"}
+    assert all(keys == set(remedy) for remedy in remedies)
+
+
+def test_proving_without_a_job_is_refused() -> None:
+    code, _, err = call(["explain", BLOCKED, "--prove"])
+    assert (1, "vcdebug: --prove is about one job; name it: vcdebug explain SNAPSHOT JOB --prove\n") == (code, err)
+
+
+def test_a_scheduled_job_needs_no_remedy() -> None:
+    name = json.loads(call(["run", WORKS, "--json"])[1])["jobs"][0]["job"]
+    _, out, _ = call(["explain", WORKS, name, "--prove", "--json"])
+    assert [] == json.loads(out)["remedies"]

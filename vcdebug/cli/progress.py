@@ -47,6 +47,22 @@ def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[
         yield lambda more: progress.advance(bar, more)
 
 
+@contextmanager
+def told(output: Output, title: str) -> Iterator[Callable[[str], None]]:
+    """One line that changes, for work of unknown length; called with what to say now."""
+    if not output.err.isatty():
+        yield _unheard
+        return
+    from rich.console import Console
+
+    with Console(file=output.err).status(title) as status:
+        yield lambda text: status.update(f"{title}: {text}")
+
+
+def _unheard(text: str) -> None:
+    """Nobody watches."""
+
+
 def _unseen(more: int) -> None:
     """Nobody watches."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import signal
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Generic, NamedTuple
 
 from vcdebug.cli.executors.base import ATTEMPTS, LOST, Answer, Item, Result
-from vcdebug.cli.failure import attempt
+from vcdebug.cli.failure import Failure, attempt
 
 # A fresh interpreter inherits no thread, no lock and no pipe of ours: a worker notices when we are gone.
 CONTEXT = get_context("spawn")
@@ -30,6 +30,26 @@ class Processes:
                 yield from crew.answers()
         finally:
             crew.dismiss()
+
+
+class Standing(Generic[Item, Result]):
+    """Workers that stay for several rounds of items, so that each of them prepares once."""
+
+    def __init__(self, workers: int, function: Callable[[Item], Result]) -> None:
+        self._workers = workers
+        self._crew = _Crew[Item, Result](function, ())
+
+    def __call__(self, items: Sequence[Item]) -> list[Result | Failure]:
+        """One result per item, in their order."""
+        found: dict[int, Result | Failure] = {}
+        self._crew.refill(items)
+        while self._crew.put_to_work(self._workers):
+            found.update((answer.number, answer.result) for answer in self._crew.answers())
+        return [found[number] for number in range(len(items))]
+
+    def end(self) -> None:
+        """The workers may go."""
+        self._crew.dismiss()
 
 
 class _Task(NamedTuple, Generic[Item]):
@@ -71,6 +91,10 @@ class _Crew(Generic[Item, Result]):
         self._fresh = enumerate(items)
         self._again: deque[_Task[Item]] = deque()
         self._workers: list[_Worker[Item, Result]] = []
+
+    def refill(self, items: Iterable[Item]) -> None:
+        """Further items, numbered from 0 again; only once all before are done."""
+        self._fresh = enumerate(items)
 
     def put_to_work(self, most: int) -> bool:
         """Give every idle worker a task, hire while there are more; False when all is done."""

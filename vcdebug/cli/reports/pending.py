@@ -47,8 +47,8 @@ def _plain(value: float) -> float | int | str:
     return int(value) if value == int(value) else value
 
 
-def blocks(explanation: Explanation) -> Iterator[Block]:
-    """For people."""
+def blocks(explanation: Explanation, *, advice: bool = True) -> Iterator[Block]:
+    """For people; without advice where what was tried follows."""
     yield Line(explanation.sentence, "title")
     yield Line(f"cause: {explanation.cause} ({explanation.outcome})", "good" if explanation.scheduled else "bad")
     if explanation.dominant.lines:
@@ -65,16 +65,16 @@ def blocks(explanation: Explanation) -> Iterator[Block]:
         where = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
         text = f"{MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{where}"
         yield Line(text, STYLES[step.state], 2)
-    yield from _rest(explanation)
+    yield from _rest(explanation, advice=advice)
 
 
-def _rest(explanation: Explanation) -> Iterator[Block]:
+def _rest(explanation: Explanation, *, advice: bool) -> Iterator[Block]:
     if explanation.contributing:
         yield Line("")
         yield Line("also in the way", "title")
         for finding in explanation.contributing:
             yield Line(f"{finding.cause}: {finding.sentence}", indent=2)
-    if explanation.advice:
+    if advice and explanation.advice:
         yield Line("")
         yield Line("what would help", "title")
         for line in explanation.advice:

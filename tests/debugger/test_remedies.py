@@ -1,0 +1,189 @@
+"""Remedies: what is called proven was carried out, gives what it says, and is the mildest of its kind."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from tests.builders import cluster, node, pod_group, pods, queue
+from tests.recorded import bundled
+from vcdebug.debugger.remedies.lever import Amount, Harm, Lever
+from vcdebug.debugger.remedies.prove import conclusion, result, search_for, trials_of
+from vcdebug.debugger.remedies.search import Remedy, Search, carried_out
+from vcdebug.debugger.remedies.trial import Edits, Outcome, Trials
+from vcdebug.debugger.what_if import edited
+from vcdebug.explain.effects import effects
+from vcdebug.explain.pending import explain
+from vcdebug.explain.survey import survey
+from vcdebug.snapshot.bundled import bundled as bundled_names
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+WAITING = [
+    (name, one.explanation.job)
+    for name in (one.name for one in bundled_names())
+    for one in survey(bundled(name)).unscheduled
+]
+
+
+def searched(recording: Recording, job: str) -> Search:
+    explanation = explain(recording, job)
+    trials = trials_of(recording, explanation)
+    return carried_out(search_for(recording, explanation), lambda wanted: [trials(edits) for edits in wanted])
+
+
+@cache
+def found_for(name: str, job: str) -> Search:
+    """The search for a job of a bundled snapshot, done once."""
+    return searched(bundled(name), job)
+
+
+def proven(snapshot: Snapshot, job: str) -> dict[str, Remedy]:
+    return {one.words: one for one in searched(replay(snapshot), job).remedies if one.proven}
+
+
+@pytest.mark.parametrize(("name", "job"), WAITING)
+def test_every_remedy_gives_what_it_says_when_its_edits_are_made(name: str, job: str) -> None:
+    recording, search = bundled(name), found_for(name, job)
+    assert search.finished
+    for remedy in search.remedies:
+        after = replay(edited(recording.snapshot, map(parse_edit, remedy.plan.edits)))
+        done = effects(after)
+        placed = [one for one in (*done.bound, *done.pipelined) if one.job == explain(after, job).job]
+        said = remedy.outcome
+        assert (said.scheduled, said.cause, said.places) == (
+            explain(after, job).scheduled,
+            explain(after, job).cause,
+            len(placed),
+        )
+
+
+@pytest.mark.parametrize(("name", "job"), WAITING)
+def test_remedies_are_ordered_by_harm_and_what_works_comes_first(name: str, job: str) -> None:
+    order = [(not one.proven, one.plan.harm) for one in found_for(name, job).remedies]
+    assert sorted(order) == order
+
+
+@pytest.mark.parametrize(("name", "job"), WAITING)
+def test_each_bundled_job_that_waits_has_a_remedy_that_works(name: str, job: str) -> None:
+    assert [True] == [one.proven for one in found_for(name, job).remedies[:1]]
+
+
+def test_the_smallest_capability_that_does_is_found() -> None:
+    recording = bundled("pending-queue-quota")
+    found = [one.words for one in found_for("pending-queue-quota", "vision/image-captioning").remedies]
+    assert "raise the capability of queue team-vision to 18 nvidia.com/gpu (now 16)" in found
+    less = parse_edit("Queue/team-vision:spec.capability[nvidia.com/gpu]=17")
+    assert not explain(replay(edited(recording.snapshot, [less])), "vision/image-captioning").scheduled
+
+
+def test_who_pays_is_said() -> None:
+    found = {one.words: one for one in found_for("preempt-blocked-by-gang", "research/llm-finetune").remedies}
+    smaller = found["start with fewer pods: minMember 1 instead of 2"]
+    assert ("evicts 1 pod of research/resnet-sweep",) == smaller.outcome.costs
+    assert "places 1 pod (gpu-a100-01)" == result(smaller)
+
+
+CONF = (
+    "actions: 'enqueue, allocate, backfill'\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]\n"
+)
+
+
+def test_two_changes_are_combined_where_no_single_one_does_and_it_is_said() -> None:
+    snapshot = cluster(
+        node("n1", cpu="2", taints=[{"key": "team", "value": "a", "effect": "NoSchedule"}]),
+        queue("default"),
+        pod_group("j", min_member=2),
+        *pods("j", 2, cpu="2"),
+        conf=CONF,
+    )
+    search = searched(replay(snapshot), "default/j")
+    assert all(len(one.plan.levers) == 2 for one in search.remedies if one.proven)
+    both = "start with fewer pods: minMember 1 instead of 2, and tolerate taint team=a:NoSchedule of 1 node"
+    swapped = ", and ".join(reversed(both.split(", and ")))
+    assert {one.words for one in search.remedies} & {both, swapped}
+    assert conclusion(search).startswith("No single change that was tried places it")
+
+
+def test_nobody_is_told_to_tolerate_a_node_that_is_not_ready() -> None:
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    snapshot = cluster(node("n1", taints=[taint]), queue("default"), pod_group("j"), *pods("j", 1, cpu="1"), conf=CONF)
+    assert not [words for words in proven(snapshot, "default/j") if "tolerate" in words or "remove taint" in words]
+
+
+def test_a_job_without_pods_is_helped_when_it_is_admitted() -> None:
+    snapshot = cluster(
+        node("n1", cpu="4"),
+        queue("q", capability={"cpu": "2"}),
+        queue("default"),
+        pod_group("j", queue="q", phase="Pending", min_resources={"cpu": "3"}),
+        conf=CONF.replace("{name: gang}", "{name: gang}, {name: proportion}"),
+    )
+    found = proven(snapshot, "default/j")
+    raised = found["raise the capability of queue q to 3 cpu (now 2)"]
+    assert "the job is admitted; its pods can be made then" == result(raised)
+    assert not raised.outcome.scheduled
+
+
+def test_trials_travel_as_their_snapshot_and_say_the_same_elsewhere() -> None:
+    recording = bundled("pending-queue-quota")
+    explanation = explain(recording, "vision/image-captioning")
+    here = trials_of(recording, explanation)
+    function, arguments = here.__reduce__()
+    edits = ("Queue/team-vision:spec.capability[nvidia.com/gpu]=18",)
+    assert function is Trials
+    assert here(edits) == Trials(*arguments)(edits)
+
+
+# The search alone, with a world that only it knows
+
+
+def world(works: set[frozenset[str]], steps: dict[str, tuple[Lever, ...]]) -> Search:
+    """A search whose trials reach the goal for some sets of edits, and get further for some single ones."""
+    levers = [lever(name) for name in ("a", "b", "c")]
+
+    def tried(edits: Edits) -> Outcome | None:
+        if frozenset(edits) in works:
+            return Outcome(True, True, 1, ("n",), "places", "", (), ())
+        return Outcome(False, False, 0, (), "next" if edits[0] in steps else "stuck", "", (), steps.get(edits[0], ()))
+
+    return carried_out(Search("stuck", 0, levers, len(levers)), lambda wanted: [tried(one) for one in wanted])
+
+
+def lever(name: str, amount: Amount | None = None) -> Lever:
+    return Lever(name, (name if amount is None else f"{name}={{amount}}",), Harm.JOB, ("stuck",), amount)
+
+
+def test_what_a_chain_does_not_need_is_left_out() -> None:
+    found = world({frozenset({"b", "d"}), frozenset({"d"})}, {"b": (lever("d"),)})
+    assert [("d",)] == [one.plan.edits for one in found.remedies]
+
+
+def test_steps_are_shown_where_nothing_works() -> None:
+    found = world(set(), {"b": ()})
+    assert [(("b",), False)] == [(one.plan.edits, one.proven) for one in found.remedies]
+    assert conclusion(found).startswith("Nothing that was tried places it")
+
+
+@pytest.mark.parametrize("least", [2, 3, 17, 64, 99])
+def test_bisection_ends_at_the_mildest_amount(least: int) -> None:
+    def tried(edits: Edits) -> Outcome:
+        reached = int(edits[0].partition("=")[2]) >= least
+        return Outcome(reached, reached, 1, (), "places" if reached else "stuck", "", (), ())
+
+    search = Search("stuck", 1, [lever("w", Amount(1, 100))], 1)
+    carried_out(search, lambda wanted: [tried(one) for one in wanted])
+    assert [(f"w={least}",)] == [one.plan.edits for one in search.remedies]
+    assert search.trials <= 9
+
+
+def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so() -> None:
+    recording = bundled("preempt-blocked-by-gang")
+    explanation = explain(recording, "research/llm-finetune")
+    trials = trials_of(recording, explanation)
+    search = search_for(recording, explanation)
+    carried_out(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trials < 1)
+    assert (False, True) == (search.finished, bool(search.remedies))

@@ -1,0 +1,73 @@
+"""Amounts of resources as edits write them: units, steps, and fields of resource lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from vcdebug.debugger.remedies.lever import Amount, Unit, step_of
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.quantity import milli_value, value
+
+_BYTES = ("memory", "ephemeral-storage", "storage")
+
+
+def unit_of(resource: str) -> Unit:
+    """How amounts of the resource are counted here."""
+    name = resource.rpartition("requests.")[2].rpartition("limits.")[2]
+    if name == "cpu":
+        return "milli"
+    return "bytes" if name in _BYTES or name.startswith("hugepages-") else "count"
+
+
+def units(resource: str, quantity: object) -> int:
+    """A Kubernetes quantity in these units."""
+    return milli_value(quantity) if unit_of(resource) == "milli" else value(quantity)
+
+
+def field(resource: str) -> str:
+    """The resource as a step of a path."""
+    return f"[{resource}]" if "." in resource or "/" in resource else f".{resource}"
+
+
+def less_of(resource: str, present: int) -> Amount:
+    """From what is asked for down to next to nothing."""
+    unit = unit_of(resource)
+    step = step_of(unit, present)
+    return Amount(present, 0 if present <= step else step, unit, step)
+
+
+def more_of(resource: str, present: int, request: int) -> Amount:
+    """From what is granted up to far beyond it; `request` only sets how finely is searched."""
+    unit = unit_of(resource)
+    step = step_of(unit, present, request)
+    return Amount(present, present + max(1000 * step, 20 * request), unit, step)
+
+
+def request_of(pods: Iterable[Pod], resource: str) -> int:
+    """What containers of these pods ask for together."""
+    return sum(one for pod in pods for one in container_requests(pod, resource))  # exact: ints
+
+
+def container_requests(pod: Pod, resource: str) -> list[int]:
+    """Each container's request; 0 where it names none."""
+    found = []
+    for container in pod.spec.get("containers") or ():
+        stated = container.get("resources") or {}
+        asked = (stated.get("requests") or {}).get(resource, (stated.get("limits") or {}).get(resource))
+        found.append(0 if asked is None else units(resource, asked))
+    return found
+
+
+def resources_of(pods: Iterable[Pod]) -> list[str]:
+    """Every resource that some container asks for, in order of appearance."""
+    found: dict[str, None] = {}
+    for pod in pods:
+        for container in pod.spec.get("containers") or ():
+            stated = container.get("resources") or {}
+            found.update(dict.fromkeys((*(stated.get("requests") or ()), *(stated.get("limits") or ()))))
+    return list(found)
+
+
+def known(amounts: Mapping[str, object] | None) -> dict[str, int]:
+    """A resource list in units."""
+    return {name: units(name, quantity) for name, quantity in (amounts or {}).items()}

@@ -1,0 +1,158 @@
+"""Lever: one change that may let a job in, written as the edits that `--set` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Literal
+
+from vcdebug.explain.answer import Explanation
+from vcdebug.model.job import JobInfo
+from vcdebug.model.pod import Pod
+from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+
+BLANK = "{amount}"
+"""Stands in edits and words for an amount that is searched for."""
+
+Unit = Literal["milli", "bytes", "count", "hundredths"]
+_MILLI = 1000
+_MEBI, _GIBI = 1 << 20, 1 << 30
+
+
+class Harm(IntEnum):
+    """Who has to agree: the job's owner, those who share queues with it, or everybody."""
+
+    JOB = 0
+    QUEUE = 1
+    CLUSTER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A whole number of units between one that does not do and one that should; it may go up or down."""
+
+    fails: int
+    """Known not to be enough."""
+    works: int
+    """Surely enough, if any amount is."""
+    unit: Unit = "count"
+    step: int = 1
+    """The distance between two amounts that a person would choose from."""
+
+    def text(self, value: int) -> str:
+        """As manifests and configurations write it."""
+        if self.unit == "milli":
+            return str(value // _MILLI) if value % _MILLI == 0 else f"{value}m"
+        if self.unit == "bytes":
+            return f"{value // _GIBI}Gi" if value % _GIBI == 0 else f"{-(-value // _MEBI)}Mi"
+        if self.unit == "hundredths":
+            return f"{value / 100:g}"
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Lever:
+    """One change; with an amount, a family of changes of which the mildest that works is wanted."""
+
+    words: str
+    """What to do, as an imperative."""
+    edits: tuple[str, ...]
+    harm: Harm
+    causes: tuple[str, ...] = ()
+    """Codes of the causes that it is made for; a trailing `*` stands for any ending."""
+    amount: Amount | None = None
+    family: str = ""
+    """Levers of one family are the same remedy in several sizes, the mildest proposed first."""
+
+    def at(self, value: int) -> Lever:
+        """The lever with one amount."""
+        assert self.amount is not None
+        text = self.amount.text(value)
+        edits = tuple(edit.replace(BLANK, text) for edit in self.edits)
+        return Lever(self.words.replace(BLANK, text), edits, self.harm, self.causes, family=self.family)
+
+    @property
+    def strongest(self) -> Lever:
+        """The lever with the amount that is surely enough; itself without an amount."""
+        return self if self.amount is None else self.at(self.amount.works)
+
+    def is_for(self, cause: str) -> bool:
+        """Whether it was made for this cause."""
+        return any(cause == code or (code.endswith("*") and cause.startswith(code[:-1])) for code in self.causes)
+
+
+class Situation:
+    """A job that waits, in one recording, as those who propose levers look at it."""
+
+    def __init__(self, recording: Recording, explanation: Explanation) -> None:
+        self.recording = recording
+        self.explanation = explanation
+        self.snapshot: Snapshot = recording.snapshot
+        self.job: JobInfo | None = recording.session.jobs.get(explanation.job)
+        """None where the session never saw it."""
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """The dominant cause first."""
+        return tuple(one.cause for one in (self.explanation.dominant, *self.explanation.contributing))
+
+    @cached_property
+    def group(self) -> PodGroup | None:
+        """The job's PodGroup, where there is one."""
+        groups = (PodGroup(manifest) for manifest in self.snapshot.of("PodGroup"))
+        return next((one for one in groups if f"{one.namespace}/{one.name}" == self.explanation.job), None)
+
+    @property
+    def group_path(self) -> str:
+        """How edits name the PodGroup."""
+        return f"PodGroup/{self.explanation.job}"
+
+    @cached_property
+    def waiting(self) -> tuple[Pod, ...]:
+        """The job's pods that have no node, by name."""
+        pods = (Pod(manifest) for manifest in self.snapshot.of("Pod"))
+        own = [pod for pod in pods if self._is_own(pod) and not pod.node_name and not pod.deleting]
+        return tuple(sorted(own, key=lambda pod: pod.key))
+
+    @cached_property
+    def has_pods(self) -> bool:
+        """Whether any pod of the job exists: a controller may make them only once the job is admitted."""
+        return any(self._is_own(pod) for pod in map(Pod, self.snapshot.of("Pod")))
+
+    def _is_own(self, pod: Pod) -> bool:
+        job = self.explanation.job
+        return pod.job_id == job if job else pod.key == self.explanation.pod
+
+    @property
+    def queue(self) -> str:
+        """The name of the job's queue."""
+        if self.job is not None:
+            return self.job.queue
+        return (self.group.queue if self.group is not None else "") or self.snapshot.flags.default_queue
+
+    def priced(self, levers: Iterator[Lever]) -> list[Lever]:
+        """Those that are made for one of the causes, for the dominant one first, the mildest first."""
+        ranked = [(rank, lever.harm, at, lever) for at, lever in enumerate(levers) for rank in [self._rank(lever)]]
+        return [lever for *_, lever in sorted(ranked, key=lambda entry: entry[:3])]
+
+    def _rank(self, lever: Lever) -> int:
+        for rank, cause in enumerate(self.causes[:3]):
+            if lever.is_for(cause):
+                return min(rank, 1)
+        return 2
+
+
+def pod_edits(pods: tuple[Pod, ...], change: str) -> tuple[str, ...]:
+    """The same change of several pods."""
+    return tuple(f"Pod/{pod.key}:{change}" for pod in pods)
+
+
+def step_of(unit: Unit, *values: int) -> int:
+    """The coarsest step that all these amounts are whole multiples of: 18 cores are wanted, not 17,996m."""
+    choices = {"milli": (1000, 100), "bytes": (_GIBI, 256 * _MEBI)}.get(unit, ())
+    finest = {"milli": 10, "bytes": _MEBI}.get(unit, 1)
+    return next((one for one in choices if all(value % one == 0 for value in values)), finest)

@@ -1,0 +1,126 @@
+"""What the owner of a job can change about its pods: smaller requests, fewer conditions on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from vcdebug.debugger.remedies.amounts import container_requests, field, less_of, resources_of
+from vcdebug.debugger.remedies.lever import BLANK, Harm, Lever, Situation, pod_edits
+from vcdebug.explain.amounts import plural
+from vcdebug.model.pod import Pod
+
+UNSAFE_TAINTS: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+"""Taints by which Kubernetes says that a node is unfit; no pod should be told to tolerate them."""
+_NODES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
+_SIZES = (
+    *_NODES,
+    "queue-*",
+    "drf",
+    "priority",
+    "gang",
+    "action-not-configured",
+    "victims-*",
+    "enqueue-*",
+    "preemptive",
+)
+_MANY: Final = 64
+"""Pods of one job up to which requests are edited: beyond, the edits are no advice for a person any more."""
+
+
+def of_pods(situation: Situation) -> Iterator[Lever]:
+    """Levers on the pods that wait."""
+    if len(situation.waiting) <= _MANY:
+        yield from _smaller(situation)
+    yield from _tolerated(situation)
+    for change, words, concerned in _CONDITIONS:
+        pods = tuple(pod for pod in situation.waiting if _stated(pod.spec, concerned))
+        if pods:
+            yield Lever(words, pod_edits(pods, change), Harm.JOB, _NODES)
+    yield from _ports(situation)
+
+
+_CONDITIONS: Final = (
+    ("spec.nodeSelector-", "drop the node selector", ("nodeSelector",)),
+    ("spec.affinity.nodeAffinity-", "drop the node affinity", ("affinity", "nodeAffinity")),
+    ("spec.affinity.podAffinity-", "drop the pod affinity", ("affinity", "podAffinity")),
+    ("spec.affinity.podAntiAffinity-", "drop the pod anti-affinity", ("affinity", "podAntiAffinity")),
+    ("spec.topologySpreadConstraints-", "drop the topology spread constraints", ("topologySpreadConstraints",)),
+)
+
+
+def _stated(spec: object, path: tuple[str, ...]) -> bool:
+    for step in path:
+        spec = spec.get(step) if isinstance(spec, Mapping) else None
+    return bool(spec)
+
+
+def _smaller(situation: Situation) -> Iterator[Lever]:
+    """Pods that ask alike shrink alike, in the container that asks for most."""
+    for resource in resources_of(situation.waiting):
+        alike: dict[tuple[int, int], list[Pod]] = {}
+        for pod in situation.waiting:
+            requests = container_requests(pod, resource)
+            largest = max(requests, default=0)
+            if largest:
+                alike.setdefault((requests.index(largest), largest), []).append(pod)
+        for (container, present), pods in alike.items():
+            amount = less_of(resource, present)
+            who = pods[0].name if len(pods) == 1 else plural(len(pods), "pod")
+            words = f"ask for {BLANK} instead of {amount.text(present)} {resource} in {who}"
+            edits = tuple(edit for pod in pods for edit in _requests(pod, container, resource))
+            yield Lever(words, edits, Harm.JOB, _SIZES, amount)
+
+
+def _requests(pod: Pod, container: int, resource: str) -> Iterator[str]:
+    """A device's limit follows its request."""
+    stated = (pod.spec.get("containers") or ())[container].get("resources") or {}
+    for part in ("requests", "limits"):
+        if resource in (stated.get(part) or ()) and (
+            part == "requests" or "/" in resource or not _asks(stated, resource)
+        ):
+            yield f"Pod/{pod.key}:spec.containers[{container}].resources.{part}{field(resource)}={BLANK}"
+
+
+def _asks(stated: Mapping[str, Mapping[str, object]], resource: str) -> bool:
+    return resource in (stated.get("requests") or ())
+
+
+def _tolerated(situation: Situation) -> Iterator[Lever]:
+    """Taints that an administrator set, one lever each."""
+    taints: dict[tuple[str, str, str], int] = {}
+    for node in situation.snapshot.of("Node"):
+        for taint in (node.get("spec") or {}).get("taints") or ():
+            key, effect = taint.get("key") or "", taint.get("effect") or ""
+            if key and not key.startswith(UNSAFE_TAINTS) and effect != "PreferNoSchedule":
+                entry = (key, str(taint.get("value") or ""), effect)
+                taints[entry] = taints.get(entry, 0) + 1
+    for (key, value, effect), nodes in taints.items():
+        match = f'operator: Equal, value: "{value}"' if value else "operator: Exists"
+        change = f"spec.tolerations[+]={{key: {key}, {match}, effect: {effect}}}"
+        shown = f"{key}={value}:{effect}" if value else f"{key}:{effect}"
+        words = f"tolerate taint {shown} of {plural(nodes, 'node')}"
+        yield Lever(words, pod_edits(situation.waiting, change), Harm.JOB, _NODES)
+
+
+def _ports(situation: Situation) -> Iterator[Lever]:
+    """Another host port, one that no pod of the snapshot takes."""
+    taken = {port for pod in map(Pod, situation.snapshot.of("Pod")) for *_, port in _host_ports(pod)}
+    wanted = [(pod, *place) for pod in situation.waiting for place in _host_ports(pod)]
+    for port in dict.fromkeys(place[-1] for place in wanted):
+        other = next(number for number in range(port + 1, port + len(taken) + 2) if number not in taken)
+        edits = tuple(
+            f"Pod/{pod.key}:spec.containers[{container}].ports[{at}].{name}={other}"
+            for pod, container, at, number in wanted
+            if number == port
+            for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
+        )
+        yield Lever(f"use another host port than {port}, say {other}", edits, Harm.JOB, _NODES)
+
+
+def _host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
+    """(container, place, host port)."""
+    for at, container in enumerate(pod.spec.get("containers") or ()):
+        for place, port in enumerate(container.get("ports") or ()):
+            if port.get("hostPort"):
+                yield at, place, int(port["hostPort"])

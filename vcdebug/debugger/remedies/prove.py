@@ -1,0 +1,51 @@
+"""Remedies of one job, from its recording."""
+
+from __future__ import annotations
+
+from vcdebug.debugger.remedies.lever import Situation
+from vcdebug.debugger.remedies.proposals import levers
+from vcdebug.debugger.remedies.search import MOST_CHANGES, Remedy, Search
+from vcdebug.debugger.remedies.trial import Trials
+from vcdebug.explain.amounts import plural
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.effects import effects
+from vcdebug.trace.recording import Recording
+
+
+def search_for(recording: Recording, explanation: Explanation) -> Search:
+    """A search that has not begun."""
+    situation = Situation(recording, explanation)
+    proposed = levers(situation)
+    relevant = len([lever for lever in proposed if any(lever.is_for(cause) for cause in situation.causes)])
+    done = effects(recording)
+    places = len([one for one in (*done.bound, *done.pipelined) if one.job == explanation.job])
+    return Search(explanation.cause, places, proposed, relevant)
+
+
+def trials_of(recording: Recording, explanation: Explanation) -> Trials:
+    """What runs its trials."""
+    return Trials(recording.snapshot, explanation.pod or explanation.job, recording)
+
+
+def conclusion(search: Search) -> str:
+    """What cannot be had, in one sentence; empty where single changes do."""
+    tried = plural(search.trials, "cycle")
+    best = search.remedies[:1]
+    if not search.finished and not (best and best[0].proven):
+        return f"Nothing found yet: stopped after {tried}."
+    if not best or not best[0].proven:
+        return f"Nothing that was tried places it, not even {MOST_CHANGES} changes together ({tried})."
+    fewest = min(len(remedy.plan.levers) for remedy in search.remedies)
+    return f"No single change that was tried places it ({tried})." if fewest > 1 else ""
+
+
+def result(remedy: Remedy) -> str:
+    """What came of it, in a few words."""
+    outcome = remedy.outcome
+    where = f" ({', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''})" if outcome.nodes else ""
+    places = f"places {plural(outcome.places, 'pod')}{where}" if outcome.places else ""
+    if outcome.scheduled:
+        return places or "the job has what it needs"
+    if remedy.proven:
+        return "the job is admitted; its pods can be made then"
+    return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"

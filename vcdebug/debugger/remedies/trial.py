@@ -1,0 +1,126 @@
+"""One trial: edits made, the cycle run again, and what became of the job and of everybody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from vcdebug.debugger.remedies.lever import Lever, Situation
+from vcdebug.debugger.remedies.proposals import levers
+from vcdebug.debugger.what_if import edited
+from vcdebug.explain.amounts import plural
+from vcdebug.explain.effects import Effects, effects
+from vcdebug.explain.gates.validity import NOT_ENOUGH
+from vcdebug.explain.pending import PANIC, explain
+from vcdebug.model.names import JobId, NodeName, TaskKey
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.cut import whole
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+Edits = tuple[str, ...]
+
+
+class Outcome(NamedTuple):
+    """What came of one trial; plain values, so that it travels between processes."""
+
+    reached: bool
+    """Whether the job gets what it waits for: its places, or admission where it has no pods yet."""
+    scheduled: bool
+    """Whether the job then counts as scheduled."""
+    places: int
+    """Pods of the job that get a place in this cycle."""
+    nodes: tuple[NodeName, ...]
+    cause: str
+    """What the job then waits for; how it is placed, where it is."""
+    sentence: str
+    costs: tuple[str, ...]
+    """Who else fares otherwise, and how."""
+    levers: tuple[Lever, ...]
+    """What could be tried on top, where the job waits for something else now."""
+
+
+class Trials:
+    """A function of edits that travels between processes: each runs the base once, then a cycle per trial."""
+
+    def __init__(self, snapshot: Snapshot, word: str, base: Recording | None = None) -> None:
+        self._snapshot = snapshot
+        self._word = word
+        self._base = base
+        self._fates: _Fates | None = None
+        self._cause = ""
+
+    def __reduce__(self) -> tuple[type[Trials], tuple[Snapshot, str]]:
+        """A recording is made again by whoever needs it."""
+        return Trials, (self._snapshot, self._word)
+
+    def __call__(self, edits: Edits) -> Outcome | None:
+        """None for edits that cannot be made here, or that make the scheduler panic."""
+        before = self._before()
+        try:
+            changed = edited(self._snapshot, [parse_edit(text) for text in edits])
+        except EditError:
+            return None
+        recording = whole(replay(changed))
+        explanation = explain(recording, self._word)
+        if explanation.cause == PANIC:
+            return None
+        after = _Fates(recording)
+        placed = after.placed_of(explanation.job)
+        situation = Situation(recording, explanation)
+        admitted = explanation.cause == NOT_ENOUGH and not situation.has_pods
+        reached = explanation.scheduled or (admitted and self._cause != NOT_ENOUGH)
+        further = not reached and explanation.cause != self._cause
+        return Outcome(
+            reached,
+            explanation.scheduled,
+            len(placed),
+            tuple(dict.fromkeys(placed.values())),
+            explanation.cause,
+            explanation.sentence,
+            tuple(_costs(explanation.job, before, after)),
+            tuple(levers(situation)) if further else (),
+        )
+
+    def _before(self) -> _Fates:
+        if self._fates is None:
+            base = self._base or whole(replay(self._snapshot))
+            self._fates = _Fates(base)
+            self._cause = explain(base, self._word).cause
+            self._base = None
+        return self._fates
+
+
+class _Fates:
+    """Who is where after a cycle."""
+
+    def __init__(self, recording: Recording) -> None:
+        done: Effects = effects(recording)
+        self.evicted: Mapping[TaskKey, JobId] = {effect.task: effect.job for effect in done.evicted}
+        self.waiting = dict.fromkeys(one.job for one in done.jobs if one.ready + one.waiting < one.min_available)
+        self.tasks: Mapping[TaskKey, JobId] = {
+            task.key: uid for uid, job in recording.session.jobs.items() for task in job.tasks.values()
+        }
+        self._moved = (*done.bound, *done.pipelined)
+
+    def placed_of(self, job: JobId) -> dict[TaskKey, NodeName]:
+        """Pods of the job that this cycle bound or pipelined, and where."""
+        return {effect.task: effect.node for effect in self._moved if effect.job == job}
+
+
+def _costs(job: JobId, before: _Fates, after: _Fates) -> Iterator[str]:
+    """What others pay, by job."""
+    for verb, lost in (
+        ("evicts", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
+        ("ends", {task: owner for task, owner in before.tasks.items() if task not in after.tasks}),
+    ):
+        owners: dict[JobId, int] = {}
+        for owner in lost.values():
+            owners[owner] = owners.get(owner, 0) + 1
+        yield from (f"{verb} {plural(count, 'pod')} of {owner}" for owner, count in owners.items() if owner != job)
+    there_before, there_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
+    for one in after.waiting:
+        if one not in before.waiting and one != job and one in there_before and one in there_after:
+            yield f"delays {one}"

@@ -46,7 +46,9 @@ def test_a_repeat_is_data_too() -> None:
     [
         (["--every", "5"], "give --cycles N"),
         (["--recreate"], "give --cycles N"),
-        (["--cycles", "2", "--trace", "-"], "--trace writes one cycle"),
+        (["--finish", "thirds"], "give --cycles N"),
+        (["--cycles", "2", "--trace", "-", "--json"], "cannot both go to standard output"),
+        (["--cycles", "2", "--every", "soon"], "no time that passes"),
         (["--cycles", "2", "--every", "0"], "no time that passes"),
     ],
 )

@@ -9,7 +9,8 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.debugger.cycles import Cycles, advance
+from vcdebug.debugger.between import Between, advance
+from vcdebug.debugger.cycles import Cycles
 from vcdebug.explain.effects import effects
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.replay import replay
@@ -69,7 +70,7 @@ def test_a_leaving_pod_is_not_evicted_again() -> None:
 
 
 def test_with_a_controller_a_pod_that_left_comes_back() -> None:
-    cycles = Cycles(replay(contested()), recreate=True)
+    cycles = Cycles(replay(contested()), Between(recreate=True))
     victim = effects(cycles.recordings[0]).evicted[0].task.removeprefix("default/")
     for _ in range(2):
         cycles.next()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.builders import cluster, hyper_node, node, open_session, pod, pod_group
+from tests.builders import cluster, conf_of, hyper_node, node, open_session, pod, pod_group
 from vcdebug.model.job import JobInfo
+from vcdebug.snapshot.process import Process
 
 HARD = {"mode": "hard", "highestTierAllowed": 1}
 BY_GROUP = [{"name": "g", "subGroupSize": 1, "matchLabelKeys": ["group"], "networkTopology": HARD}]
@@ -16,15 +17,18 @@ TREE = [
 ]
 
 
-def job_with(placed: Mapping[str, str]) -> JobInfo:
-    """One job whose task of each group is on the named node ("" for none)."""
+def job_with(placed: Mapping[str, str], **kept: str) -> JobInfo:
+    """One job whose task of each group is on the named node ("" for none), and what the cache kept by group."""
     pods = []
     for label, on in placed.items():
         pods.append(pod(f"p{label}", "j", on=on))
         pods[-1]["metadata"]["labels"] = {"group": label}
     group = pod_group("j", networkTopology=HARD, subGroupPolicy=BY_GROUP)
     nodes = [node(name) for name in ("n0", "n1", "n2", "n3")]
-    return open_session(cluster(nodes, TREE, group, pods), "gang").jobs["default/j"]
+    snapshot = cluster(nodes, TREE, group, pods, conf=conf_of("gang"))
+    names = {f"default/j/g-{label}" if label != "job" else "": name for label, name in kept.items()}
+    snapshot.process = Process(hyper_nodes={"default/j": names})
+    return open_session(snapshot).jobs["default/j"]
 
 
 def test_sub_jobs_without_a_placed_task_do_not_hide_where_the_others_are() -> None:
@@ -37,3 +41,14 @@ def test_a_job_placed_in_two_hypernodes_belongs_to_the_one_above_both() -> None:
 
 def test_a_task_on_a_node_that_the_cluster_lost_belongs_to_no_hypernode() -> None:
     assert "" == job_with({"a": "gone"}).allocated_hyper_node
+
+
+def test_what_the_cache_kept_wins_over_where_tasks_are() -> None:
+    job = job_with({"a": "n0", "b": ""}, job="top", a="top")
+    assert ("top", "top") == (job.allocated_hyper_node, job.sub_jobs["default/j/g-a"].allocated_hyper_node)
+
+
+def test_what_the_cache_kept_is_gone_with_the_last_task_or_with_the_hypernode() -> None:
+    job = job_with({"a": "", "b": "n2"}, job="lost", a="s0", b="s1")
+    kept = {uid: sub_job.allocated_hyper_node for uid, sub_job in job.sub_jobs.items()}
+    assert ("s1", {"default/j/g-a": "", "default/j/g-b": "s1"}) == (job.allocated_hyper_node, kept)

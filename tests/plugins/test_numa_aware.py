@@ -8,8 +8,9 @@ from tests.builders import cluster, conf_of, metadata, node, open_session, pod, 
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, PREDICATE
 from vcdebug.framework.plugin import Event
 from vcdebug.framework.session import Session
-from vcdebug.model.numa import CpuPlace, CpuTopology, bit_set, members, parse_cpu_list
+from vcdebug.model.numa import CpuPlace, CpuTopology, bit_set, cpu_list, members, parse_cpu_list
 from vcdebug.plugins.numa_aware.accumulator import take
+from vcdebug.snapshot.process import CpuReservation, Process
 from vcdebug.snapshot.snapshot import Manifest
 
 TWO_BY_FOUR = CpuTopology({cpu: CpuPlace(cpu // 4, cpu // 4, cpu // 2) for cpu in range(8)})
@@ -189,3 +190,53 @@ def test_taking_more_than_there_is_fails() -> None:
 def test_lists_of_cpus_are_read_as_the_kubelet_writes_them(text: str, expected: list[int] | None) -> None:
     bits = parse_cpu_list(text)
     assert expected == (None if bits is None else list(members(bits)))
+
+
+# From cycle to cycle
+
+
+@pytest.mark.parametrize("text", ["", "0", "0-3", "0-1,3,6-7", "5,7,9-65"])
+def test_a_list_of_cpus_is_written_as_it_is_read(text: str) -> None:
+    assert text == cpu_list(parse_cpu_list(text) or 0)
+
+
+def reserving(*pods: str, shown: list[dict[str, str]] | None = None) -> Session:
+    """A session in which earlier cycles gave CPUs 0-2, 3-5 ... of node n to pods."""
+    object_ = numa("n", "single-numa-node")
+    object_["spec"]["podAllocations"] = shown or []
+    snapshot = cluster(pod_group("j"), node("n"), object_, guaranteed("4"), conf=conf_of("numa-aware"))
+    given = (
+        CpuReservation("n", f"default/{name}", f"uid-{name}", f"{3 * index}-{3 * index + 2}")
+        for index, name in enumerate(pods)
+    )
+    snapshot.process = Process(sessions=1, reserved_cpus=tuple(given))
+    return open_session(snapshot)
+
+
+def test_cpus_that_an_earlier_cycle_gave_are_not_free() -> None:
+    """Four of eight fit beside three, not beside six."""
+    assert ([], []) == (refusal(reserving()), refusal(reserving("a")))
+    assert ["container c0 cannot be assigned by numa"] == refusal(reserving("a", "b"))
+
+
+@pytest.mark.parametrize("field", [{"uid": "uid-{}"}, {"name": "{}", "namespace": "default"}])
+def test_reservations_of_a_node_end_once_it_shows_all_of_their_pods(field: dict[str, str]) -> None:
+    shown = [{key: text.format(name) for key, text in field.items()} for name in ("a", "b")]
+    assert refusal(reserving("a", "b", shown=shown[:1]))
+    ssn = reserving("a", "b", shown=shown)
+    assert ([], ()) == (refusal(ssn), ssn.process.reserved_cpus)
+
+
+def test_at_close_the_cache_is_told_of_every_task_that_holds_cpus() -> None:
+    ssn = opened(numa("n", "best-effort"), guaranteed("4"))
+    placed = task(ssn, "j-0")
+    assert [] == refusal(ssn)
+    plugin = ssn.plugins["numa-aware"]
+    placed.node_name = "n"
+    ssn.allocated(placed)
+    plugin.on_session_close(ssn)
+    assert (CpuReservation("n", "default/j-0", "uid-j-0", "0-3"),) == ssn.process.reserved_cpus
+    ssn.process = Process()
+    ssn.deallocated(placed)
+    plugin.on_session_close(ssn)
+    assert () == ssn.process.reserved_cpus

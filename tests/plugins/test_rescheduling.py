@@ -108,6 +108,13 @@ def test_the_last_run_counts_rather_than_the_start() -> None:
     assert [] == victims(open_session(ssn.snapshot))
 
 
+def test_a_run_is_remembered_also_when_it_finds_nobody() -> None:
+    ssn = opened(NODES, running("j-0", "b"), a=(10, 10), b=(20, 20))
+    assert ([], ssn.snapshot.now) == (victims(ssn), ssn.process.last_rescheduling)
+    early = opened(NODES, running("j-0", "b"), minutes=4, a=(10, 10), b=(20, 20))
+    assert early.process.last_rescheduling is None
+
+
 @pytest.mark.parametrize(
     "arguments", ["      strategies:\n      - name: other\n", "      strategies: [5, {name: 7}]\n"]
 )

@@ -1,7 +1,7 @@
 """Revocable nodes inside and outside their time windows."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from vcdebug.framework.hooks import (
 from vcdebug.framework.record import PanicEvent
 from vcdebug.framework.session import Session
 from vcdebug.plugins.tdm import Tdm, amount
+from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.replay import replay
 
@@ -199,9 +200,14 @@ def test_a_malformed_window_counts_as_shut_and_a_zone_that_is_not_configured_is_
 def test_the_period_starts_also_when_nobody_is_found() -> None:
     ssn = session(clock="22:00:00")
     assert [] == cleared(ssn)
-    plugin = ssn.plugins["tdm"]
-    assert isinstance(plugin, Tdm)
-    assert plugin.last_evict_at is not None
+    assert ssn.snapshot.now == ssn.process.last_eviction
+
+
+@pytest.mark.parametrize(("passed", "victims"), [(59, []), (60, ["a-0"])])
+def test_the_period_runs_on_from_cycle_to_cycle(passed: int, victims: list[str]) -> None:
+    ssn = session(job("a", 1, "r"), clock="22:00:00")
+    ssn.process = Process(last_eviction=ssn.snapshot.now - timedelta(seconds=passed))
+    assert victims == cleared(ssn)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.scenarios.questions import asked
+from vcdebug.debugger.between import Between
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.explain.deserving import dealt
 from vcdebug.explain.effects import effects
@@ -152,7 +153,7 @@ def test_3003_the_second_job_is_tried_after_the_first_one_may_not_reclaim() -> N
 
 
 def test_4949_the_two_queues_take_turns_for_ever() -> None:
-    cycles = Cycles(asked(4949).recording(), recreate=True)
+    cycles = Cycles(asked(4949).recording(), Between(recreate=True))
     for _ in range(CYCLES - 1):
         cycles.next()
     assert [["team/a-0"], [], ["team/a-0"], [], ["team/a-0"]] == [gone(one) for one in cycles.recordings]

@@ -3,12 +3,21 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.builders import node, pod_group
 from vcdebug.snapshot.load import load, snapshot_from_objects
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.save import save
 
-PAST = {"started": "2026-10-31T00:00:00Z", "lastRescheduling": "2026-10-31T23:50:00Z"}
+PAST = {
+    "started": "2026-10-31T00:00:00Z",
+    "lastRescheduling": "2026-10-31T23:50:00Z",
+    "lastEviction": "2026-10-31T23:55:00Z",
+    "sessions": 7,
+    "hyperNodes": {"default/j": {"": "rack", "default/j/a-0": "rack"}},
+    "reservedCpus": [{"node": "n1", "pod": "default/a", "uid": "u", "cpus": "0-3"}],
+}
 ANSWERS = {"predicate": {"*": {"status": "no"}}}
 
 
@@ -18,6 +27,7 @@ def test_a_saved_snapshot_keeps_the_past_the_setting_and_the_answers(tmp_path: P
     again = load(tmp_path / "s.tar.gz")
     assert (snapshot.process, "off", ANSWERS) == (again.process, again.persistence, again.extender)
     assert datetime(2026, 10, 31, tzinfo=UTC) == again.process.started
+    assert (7, "0-3") == (again.process.sessions, again.process.reserved_cpus[0].cpus)
 
 
 def test_without_a_start_it_is_the_first_cycle() -> None:
@@ -31,6 +41,24 @@ def test_a_time_that_cannot_be_read_is_a_problem() -> None:
     snapshot = snapshot_from_objects([pod_group("j")], scheduler={"started": "yesterday"})
     assert Process() == snapshot.process
     assert ["scheduler.started"] == [p.field for p in snapshot.problems if p.field.startswith("scheduler")]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("sessions", -1),
+        ("sessions", "many"),
+        ("hyperNodes", {"j": "rack"}),
+        ("hyperNodes", {"j": {"": 5}}),
+        ("reservedCpus", [{"node": "n1"}]),
+        ("reservedCpus", [{"node": "n1", "pod": "a", "uid": "u", "cpus": 3}]),
+        ("reservedCpus", {}),
+    ],
+)
+def test_what_is_no_memory_of_a_process_is_a_problem(key: str, value: object) -> None:
+    snapshot = snapshot_from_objects([pod_group("j")], scheduler={key: value})
+    assert Process() == snapshot.process
+    assert [f"scheduler.{key}"] == [p.field for p in snapshot.problems if p.field.startswith("scheduler")]
 
 
 def test_answers_of_the_wrong_type_are_left_out() -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from vcdebug.explain.effects import deciding, effects
 from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import Seq
+from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.podgroup import Condition, PodGroup
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
@@ -34,6 +35,15 @@ class Write:
     verb: str
     """bind, evict, status, condition, annotations or event."""
     text: str
+
+
+class PodStatus(NamedTuple):
+    """The condition PodScheduled, which becomes False, and a nominated node where it is a new one."""
+
+    pod: TaskKey
+    reason: str
+    message: str
+    nominated: NodeName
 
 
 def writes(recording: Recording) -> tuple[Write, ...]:
@@ -75,13 +85,17 @@ def _admission_events(recording: Recording) -> Iterator[Write]:
 
 def _at_close(recording: Recording, close: CloseEvent, seq: Seq) -> Iterator[Write]:
     for uid, job in recording.session.jobs.items():
-        before = PodGroup(job.pod_group.manifest)
-        changes = list(_status_changes(before, job.pod_group))
+        changes = pod_group_changes(job)
         if changes:
             yield Write(seq, "PodGroup", uid, "status", "; ".join(changes))
         yield from _job_events(job, seq, changed=bool(changes))
         yield from _pod_conditions(job, seq)
     yield from _queue_statuses(recording, close.queues, seq)
+
+
+def pod_group_changes(job: JobInfo) -> tuple[str, ...]:
+    """What the job updater writes to the job's PodGroup; empty where it writes nothing."""
+    return tuple(_status_changes(PodGroup(job.pod_group.manifest), job.pod_group))
 
 
 def _status_changes(before: PodGroup, after: PodGroup) -> Iterator[str]:
@@ -112,7 +126,8 @@ def _job_events(job: JobInfo, seq: Seq, *, changed: bool) -> Iterator[Write]:
         yield Write(seq, "PodGroup", job.uid, "event", "Normal Scheduled: pod group is ready")
 
 
-def _pod_conditions(job: JobInfo, seq: Seq) -> Iterator[Write]:
+def pod_statuses(job: JobInfo) -> Iterator[PodStatus]:
+    """The statuses that the job updater writes to pods that wait."""
     for uid in sorted(job.tasks):
         task = job.tasks[uid]
         if task.status not in WAITING or task.sch_gated:
@@ -120,8 +135,14 @@ def _pod_conditions(job: JobInfo, seq: Seq) -> Iterator[Write]:
         reason, message, nominated = job.pod_message(uid)
         renominated = bool(nominated) and nominated != str(task.pod.status.get("nominatedNodeName") or "")
         if renominated or not _already_says(task, reason, message):
-            extra = f"; nominatedNodeName {nominated}" if renominated else ""
-            yield Write(seq, "Pod", task.key, "condition", f"{POD_SCHEDULED}=False {reason}: {message}{extra}")
+            yield PodStatus(task.key, reason, message, nominated if renominated else "")
+
+
+def _pod_conditions(job: JobInfo, seq: Seq) -> Iterator[Write]:
+    for status in pod_statuses(job):
+        extra = f"; nominatedNodeName {status.nominated}" if status.nominated else ""
+        text = f"{POD_SCHEDULED}=False {status.reason}: {status.message}{extra}"
+        yield Write(seq, "Pod", status.pod, "condition", text)
 
 
 def _already_says(task: TaskInfo, reason: str, message: str) -> bool:

@@ -33,6 +33,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 
 P = ParamSpec("P")
@@ -40,6 +41,7 @@ R = TypeVar("R")
 Handler = Callable[[Event], None]
 
 SESSION_UID = "replay"
+"""Of a process's first session; each further one carries its number."""
 _ATOI = re.compile(r"[+-]?[0-9]+")
 
 
@@ -48,8 +50,10 @@ class Session:
 
     def __init__(self, snapshot: Snapshot, conf: SchedulerConf, record: Record) -> None:
         cluster = ClusterInfo(snapshot)
-        self.uid = SESSION_UID
         self.snapshot = snapshot
+        self.process: Process = snapshot.process
+        """What the process remembers; plugins replace what is theirs."""
+        self.uid = f"{SESSION_UID}-{self.process.sessions + 1}" if self.process.sessions else SESSION_UID
         self.conf = conf
         self.record = record
         self.reasons = record.reasons

@@ -5,10 +5,11 @@ Upstream: framework/session (openSession).
 
 from __future__ import annotations
 
+from vcdebug.framework.remembered import recall_hyper_nodes
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.podgroup import NetworkTopology
-from vcdebug.model.status import allocated_status
+from vcdebug.model.status import ALLOCATED_CLASS, allocated_status
 from vcdebug.model.subjob import SubJobInfo
 
 
@@ -21,8 +22,11 @@ def open_topology(ssn: Session) -> None:
             _name_to_tier(ssn, sub_job.network_topology)
     for job in ssn.jobs.values():
         _soft_to_hard(job, root_tier)
+    for job in ssn.jobs.values():
+        recall_hyper_nodes(job, ssn.process)
     if ssn.hyper_nodes.ready:
         for job in ssn.jobs.values():
+            _remove_invalid(ssn, job)
             if job.contains_network_topology():
                 _recover(ssn, job)
 
@@ -45,6 +49,16 @@ def _soft_to_hard(job: JobInfo, root_tier: int) -> None:
             sub_job.network_topology.convert_to_hard(root_tier if inherited is None else inherited)
 
 
+def _remove_invalid(ssn: Session, job: JobInfo) -> None:
+    """Hypernodes that are gone, or that nothing of the job or sub job stands on any more."""
+    holders: list[JobInfo | SubJobInfo] = [job, *job.sub_jobs_in_order()]
+    for one in holders:
+        name = one.allocated_hyper_node
+        if name and (name not in ssn.hyper_nodes.by_name or not one.count(*ALLOCATED_CLASS)):
+            one.allocated_hyper_node = ""
+            ssn.mark_job_dirty(job)
+
+
 def _recover(ssn: Session, job: JobInfo) -> None:
     changed = False
     for sub_job in job.sub_jobs_in_order():
@@ -52,10 +66,10 @@ def _recover(ssn: Session, job: JobInfo) -> None:
             found = _lowest_common(ssn, sub_job)
             changed = changed or bool(found)
             sub_job.allocated_hyper_node = found
-    if changed or not job.allocated_hyper_node:
-        job.allocated_hyper_node = _lca_of_sub_jobs(ssn, job)
-    if changed:
+    common = _lca_of_sub_jobs(ssn, job) if changed or not job.allocated_hyper_node else job.allocated_hyper_node
+    if changed or common != job.allocated_hyper_node:
         ssn.mark_job_dirty(job)
+    job.allocated_hyper_node = common
 
 
 def _lowest_common(ssn: Session, sub_job: SubJobInfo) -> str:

@@ -63,6 +63,18 @@ def parse_cpu_list(text: str) -> BitSet | None:
     return bits
 
 
+def cpu_list(bits: BitSet) -> str:
+    """The set as a list such as `0-3,8`."""
+    parts: list[str] = []
+    while bits:
+        first = (bits & -bits).bit_length() - 1
+        run = bits >> first
+        length = (~run & (run + 1)).bit_length() - 1
+        parts.append(str(first) if length == 1 else f"{first}-{first + length - 1}")
+        bits &= ~(((1 << length) - 1) << first)
+    return ",".join(parts)
+
+
 class CpuTopology:
     """The CPUs of a node by place; core numbers count as given, even if two sockets share them."""
 
@@ -103,7 +115,15 @@ class CpuTopology:
 class NumaInfo:
     """What the scheduler knows of one node's NUMA layout."""
 
-    __slots__ = ("cpu_manager_policy", "free_cpus", "name", "reserved_cpus", "topology", "topology_policy")
+    __slots__ = (
+        "cpu_manager_policy",
+        "free_cpus",
+        "name",
+        "reserved_cpus",
+        "shown_pods",
+        "topology",
+        "topology_policy",
+    )
 
     def __init__(self, manifest: Mapping[str, Any], known: dict[tuple[Any, ...], CpuTopology]) -> None:
         spec = manifest.get("spec") or {}
@@ -114,6 +134,11 @@ class NumaInfo:
         self.free_cpus: BitSet | None = _free_cpus(spec.get("numares") or {})
         """None when the object does not name the resource cpu at all."""
         self.reserved_cpus = _reserved(spec.get("resReserved") or {})
+        self.shown_pods = tuple(
+            (str(pod.get("uid") or ""), f"{pod.get('namespace') or ''}/{pod.get('name') or ''}")
+            for pod in spec.get("podAllocations") or ()
+        )
+        """UID and namespace/name of the pods whose CPUs the kubelet has reported."""
         self.topology = _topology(spec.get("cpuDetail") or {}, known)
 
 

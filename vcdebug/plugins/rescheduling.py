@@ -7,6 +7,7 @@ Differs: what the process remembers is an input: meta.json's `scheduler` (starte
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from vcdebug.framework.plugin import Plugin
@@ -76,7 +77,10 @@ class Rescheduling(Plugin):
         self._ssn = ssn
         self._settings = Settings.read(_last_arguments(ssn))
         self.problems = tuple(_missing(ssn.snapshot, self._settings.period))
-        if not _due(ssn.snapshot, self._settings.interval) or STRATEGY not in self._settings.strategies:
+        due = _due(ssn, self._settings.interval)
+        if due:
+            ssn.process = replace(ssn.process, last_rescheduling=ssn.snapshot.now)
+        if not due or STRATEGY not in self._settings.strategies:
             ssn.withdraw(self, "victim_tasks")
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
@@ -131,10 +135,11 @@ def _last_arguments(ssn: Session) -> Mapping[object, object]:
     return next((options[0].arguments for options in reversed(named) if options), {})
 
 
-def _due(snapshot: Snapshot, interval: int) -> bool:
-    past = snapshot.process
-    last = past.last_rescheduling or past.started or snapshot.now
-    return nanoseconds(last) + interval < nanoseconds(snapshot.now)
+def _due(ssn: Session, interval: int) -> bool:
+    """Looking at the time counts as a run, whatever comes of it."""
+    past, now = ssn.process, ssn.snapshot.now
+    last = past.last_rescheduling or past.started or now
+    return nanoseconds(last) + interval < nanoseconds(now)
 
 
 def _missing(snapshot: Snapshot, period: str) -> Iterator[Problem]:

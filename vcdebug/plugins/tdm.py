@@ -6,6 +6,7 @@ Upstream: plugins/tdm.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -77,8 +78,6 @@ class Tdm(Plugin):
         self.windows = {key.replace(ZONE_KEY, "", 1): text(arguments, key) for key in keys if ZONE_KEY in key}
         period = parse_duration(text(arguments, PERIOD_KEY)) if PERIOD_KEY in arguments.raw else None
         self.evict_period = MINUTE if period is None else period
-        self.last_evict_at: int | None = None
-        """Upstream keeps it for the life of the process; a replay starts without."""
 
     def on_session_open(self, ssn: Session) -> None:
         self.ssn = ssn
@@ -133,14 +132,14 @@ class Tdm(Plugin):
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Preemptable tasks on nodes of shut zones, at most once per period."""
-        now = nanoseconds(self.zones.now)
-        if self.last_evict_at is not None and self.last_evict_at + self.evict_period > now:
+        now, last = self.zones.now, self.ssn.process.last_eviction
+        if last is not None and nanoseconds(last) + self.evict_period > nanoseconds(now):
             return []
         victims = []
         for zone in sorted(self.windows):
             if self.zones.error(zone) is not None:
                 victims += self.within_budgets(self.evictable_in(zone))
-        self.last_evict_at = now
+        self.ssn.process = replace(self.ssn.process, last_eviction=now)
         return victims
 
     def evictable_in(self, zone: str) -> dict[JobId, list[TaskInfo]]:

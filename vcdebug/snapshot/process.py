@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Persistence = Literal["auto", "on", "off"]
 PERSISTENCE: tuple[Persistence, ...] = ("auto", "on", "off")
+
+
+class CpuReservation(NamedTuple):
+    """CPUs of a node that an earlier cycle gave to a pod: taken until the node's Numatopology shows the pod."""
+
+    node: str
+    pod: str
+    """namespace/name."""
+    uid: str
+    cpus: str
+    """A list such as `0-3,8`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +30,14 @@ class Process:
     """When the process started; None says that this is its first cycle."""
     last_rescheduling: datetime | None = None
     """When the plugin rescheduling last chose victims; None says not since the start."""
+    last_eviction: datetime | None = None
+    """When the plugin tdm last looked for victims; None says not since the start."""
+    sessions: int = 0
+    """How many sessions it has run: each has a UID of its own."""
+    hyper_nodes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Job → the hypernode allocated to each of its sub jobs, and under the empty name to the job itself."""
+    reserved_cpus: tuple[CpuReservation, ...] = ()
+    """By node and pod."""
 
     def first_cycle(self, now: datetime) -> bool:
         """Whether nothing of an earlier cycle is there: no device ledgers, no last run."""

@@ -93,8 +93,18 @@ def _meta(snapshot: Snapshot) -> Manifest:
 
 
 def _process(process: Process) -> Manifest:
-    times = {"started": process.started, "lastRescheduling": process.last_rescheduling}
-    return {key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None}
+    times = {
+        "started": process.started,
+        "lastRescheduling": process.last_rescheduling,
+        "lastEviction": process.last_eviction,
+    }
+    kept = {
+        "sessions": process.sessions,
+        "hyperNodes": {job: dict(names) for job, names in process.hyper_nodes.items()},
+        "reservedCpus": [one._asdict() for one in process.reserved_cpus],
+    }
+    said = {key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None}
+    return {**said, **{key: value for key, value in kept.items() if value}}
 
 
 def _changed_flags(flags: Flags) -> dict[str, Any]:

@@ -241,6 +241,7 @@ _NUMATOPOLOGY = _kind(
         resReserved=TEXT_MAP,
         numares=MapOf(struct(allocatable=TEXT, capacity=INT)),
         cpuDetail=MapOf(struct(numa=INT, socket=INT, core=INT)),
+        podAllocations=structs(uid=TEXT, name=TEXT, namespace=TEXT),
     )
 )
 _DISRUPTION_BUDGET = _kind(

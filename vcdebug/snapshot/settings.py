@@ -11,7 +11,7 @@ from typing import Any
 
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.process import PERSISTENCE, Persistence, Process
+from vcdebug.snapshot.process import PERSISTENCE, CpuReservation, Persistence, Process
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest
@@ -96,14 +96,18 @@ def read_chance(values: Mapping[str, Any], file: str, report: Report) -> Chance:
 
 
 def read_process(values: Mapping[str, Any], file: str, report: Report) -> Process:
-    """What the scheduler process remembers, each time checked; unknown names are passed over."""
-    times: dict[str, datetime | None] = {}
-    for key in ("started", "lastRescheduling"):
-        times[key] = None if values.get(key) is None else _time(values[key])
-        if times[key] is None and values.get(key) is not None:
+    """What the scheduler process remembers, each value checked; unknown names are passed over."""
+    changes: dict[str, Any] = {}
+    for key, (name, read) in _PROCESS_READERS.items():
+        if values.get(key) is None:
+            continue
+        value = read(values[key])
+        if value is None:
             what = f"{shown_value(values[key])} is not valid"
             report.add(what, _DEFAULT_STANDS, file=file, field=f"scheduler.{key}")
-    return Process(times["started"], times["lastRescheduling"])
+        else:
+            changes[name] = value
+    return replace(Process(), **changes)
 
 
 def read_answers(file: str, document: Manifest, report: Report) -> dict[str, Any]:
@@ -235,6 +239,38 @@ def _time(value: Any) -> datetime | None:
     except (ValueError, OverflowError):
         return None
 
+
+def _count(value: Any) -> int | None:
+    number = _number(value)
+    return number if number is not None and number >= 0 else None
+
+
+def _hyper_nodes(value: Any) -> dict[str, dict[str, str]] | None:
+    """Job → names by sub job."""
+    if not isinstance(value, dict) or not all(isinstance(names, dict) for names in value.values()):
+        return None
+    texts = (item for names in value.values() for pair in names.items() for item in pair)
+    known = all(isinstance(text, str) for text in (*value, *texts))
+    return {job: dict(names) for job, names in value.items()} if known else None
+
+
+def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        return None
+    if not all({*row} == {*CpuReservation._fields} for row in value):
+        return None
+    known = all(isinstance(text, str) for row in value for text in row.values())
+    return tuple(CpuReservation(**row) for row in value) if known else None
+
+
+_PROCESS_READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "started": ("started", _time),
+    "lastRescheduling": ("last_rescheduling", _time),
+    "lastEviction": ("last_eviction", _time),
+    "sessions": ("sessions", _count),
+    "hyperNodes": ("hyper_nodes", _hyper_nodes),
+    "reservedCpus": ("reserved_cpus", _reserved_cpus),
+}
 
 _FLAG_READERS: dict[str, Callable[[Any], Any]] = {
     "default_queue": _text,

@@ -41,12 +41,33 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=
 
 def write_jsonl(recording: Recording, file: TextIO) -> None:
     """One event per line, in order."""
+    _write_events(recording, file, 0)
+
+
+def write_cycles(recordings: Iterable[Recording], file: TextIO) -> None:
+    """Several cycles of one process, each behind an event that says which; the numbers of events run on."""
+    written = 0
+    for number, recording in enumerate(recordings, start=1):
+        written += 1
+        now = recording.snapshot.now.isoformat().replace("+00:00", "Z")
+        _write_line({"ev": "cycle", "n": number, "now": now, "seq": written}, file)
+        written = _write_events(recording, file, written)
+
+
+def _write_events(recording: Recording, file: TextIO, written: int) -> int:
+    """The number of the last event, where so many were written before."""
     encoder = EventEncoder(recording)
-    for seq, event in enumerate(recording.events, start=1):
+    for event in recording.events:
+        written += 1
         body = encoder.encode(event)
-        body["seq"] = seq
-        file.write(_encode(body))
-        file.write("\n")
+        body["seq"] = written
+        _write_line(body, file)
+    return written
+
+
+def _write_line(body: Json, file: TextIO) -> None:
+    file.write(_encode(body))
+    file.write("\n")
 
 
 def event_json(recording: Recording, seq: Seq) -> Json:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,9 +26,11 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
+    from vcdebug.debugger.between import Between
     from vcdebug.trace.recording import Recording
 
 STDOUT = "-"
+FINISH = ("none", "thirds")
 
 
 class Run(Command):
@@ -55,6 +60,7 @@ class Run(Command):
         from vcdebug.cli.render import show
         from vcdebug.cli.reports import cycle
         from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.trace.codec import write_jsonl
         from vcdebug.trace.cut import whole
 
         if args.json and args.trace == STDOUT:
@@ -72,10 +78,10 @@ class Run(Command):
         )
         if args.extender_answers is not None:
             _write_answers(recording, args.extender_answers)
-        if args.trace is not None:
-            _write_trace(recording, args.trace, output)
         if args.cycles > 1:
             return _several(recording, seconds, args, output)
+        if args.trace is not None:
+            _write_trace(partial(write_jsonl, recording), args.trace, output)
         if args.json:
             output.json(cycle.document(recording, seconds))
         elif args.trace != STDOUT:
@@ -86,48 +92,91 @@ class Run(Command):
 
 def _add_cycles(parser: ArgumentParser) -> None:
     """Further cycles, each from what the one before left."""
-    parser.add_argument("--cycles", metavar="N", type=positive, default=1, help="run so many cycles, one after another")
-    parser.add_argument("--every", metavar="SECONDS", type=float, help="seconds between two cycles; 1 by default")
+    parser.add_argument(
+        "--cycles",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="run so many cycles of one scheduler process, one after another; --trace writes all of them",
+    )
+    parser.add_argument(
+        "--every",
+        metavar="TIME",
+        type=_time_between,
+        help="time between two cycles, such as 31s or 1m30s; 1s by default",
+    )
     parser.add_argument(
         "--recreate", action="store_true", help="between cycles a controller makes a new pod for each that has left"
     )
+    parser.add_argument(
+        "--finish",
+        metavar="RULE",
+        choices=FINISH,
+        help="which running pods succeed between cycles: none, the default, or thirds, every third by name in turn",
+    )
+    parser.add_argument(
+        "--arrivals",
+        metavar="FILE",
+        help='objects that arrive between cycles: {"2": [manifest, ...]} before cycle 2, and so on',
+    )
+
+
+def _time_between(text: str) -> timedelta:
+    """Seconds, or a duration as Go writes it."""
+    from vcdebug.debugger.between.actors import passing
+
+    found = passing(text)
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is no time that passes, such as 31s or 1m30s")
+    return found
 
 
 def _check_cycles(args: Namespace) -> None:
-    if args.cycles > 1 and args.trace is not None:
-        raise VcdebugError("--trace writes one cycle", "leave --cycles out")
-    if args.cycles == 1 and (args.every is not None or args.recreate):
-        raise VcdebugError("--every and --recreate are about what happens between cycles", "give --cycles N")
-    if args.every is not None and not 0 < args.every < float("inf"):
-        raise VcdebugError(f"--every {args.every:g} is no time that passes")
+    between = ("every", "recreate", "finish", "arrivals")
+    given = [f"--{name}" for name in between if getattr(args, name) not in (None, False)]
+    if args.cycles == 1 and given:
+        raise VcdebugError(f"{given[0]} is about what happens between cycles", "give --cycles N")
+
+
+def _between(args: Namespace) -> Between:
+    from vcdebug.debugger.between import ONE_SECOND, Between
+    from vcdebug.snapshot.arrivals import read_arrivals
+
+    return Between(
+        every=args.every or ONE_SECOND,
+        recreate=args.recreate,
+        finish=args.finish or "none",
+        arrivals={} if args.arrivals is None else read_arrivals(Path(args.arrivals)),
+    )
 
 
 def _several(first: Recording, seconds: dict[str, float], args: Namespace, output: Output) -> Outcome:
     """The first cycle in full, then what each of them did and what repeats."""
     from vcdebug.cli.render import show
     from vcdebug.cli.reports import cycles
-    from vcdebug.debugger.cycles import PERIOD, following
+    from vcdebug.debugger.cycles import Cycles
+    from vcdebug.trace.codec import write_cycles
     from vcdebug.trace.cut import whole
 
-    line = [whole(first)]
-    while len(line) < args.cycles:
-        every = PERIOD if args.every is None else args.every
-        line.append(whole(following(line[-1], seconds=every, recreate=args.recreate, bound=bound_of(args))))
+    chain = Cycles(whole(first), _between(args), bound=bound_of(args))
+    while len(chain.recordings) < args.cycles and not chain.panicked:
+        whole(chain.next())
+    line = chain.recordings
+    if args.trace is not None:
+        _write_trace(partial(write_cycles, line), args.trace, output)
     if args.json:
         output.json(cycles.document(line, seconds))
-    else:
+    elif args.trace != STDOUT:
         show(cycles.blocks(line, seconds), output)
     return Outcome.DONE
 
 
-def _write_trace(recording: Recording, target: str, output: Output) -> None:
-    from vcdebug.trace.codec import write_jsonl
-
+def _write_trace(write: Callable[[TextIO], None], target: str, output: Output) -> None:
     if target == STDOUT:
-        write_jsonl(recording, output.out)
+        write(output.out)
         return
     with _open_text(Path(target)) as file:
-        write_jsonl(recording, file)
+        write(file)
 
 
 def _write_answers(recording: Recording, target: str) -> None:

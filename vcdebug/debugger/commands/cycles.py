@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from vcdebug.debugger.between import ONE_SECOND, Between
+from vcdebug.debugger.between.actors import passing
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
-from vcdebug.debugger.cycles import PERIOD, Repeat, advanced, repeat
+from vcdebug.debugger.cycles import Repeat, advanced, repeat
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import Recordings
 from vcdebug.explain.effects import effects
@@ -13,16 +15,16 @@ from vcdebug.explain.effects import effects
 MOST: Final = 100
 """Cycles that one command runs at most: each keeps its recording."""
 RECREATE: Final = "recreate"
-HINT: Final = "advance [N] [SECONDS] [recreate]"
+HINT: Final = "advance [N] [TIME] [recreate]"
 
 
 def advance(driver: Driver, argument: str) -> Reply:
     """Run the next cycle, or several."""
-    count, seconds, recreate = _numbers(argument)
+    count, between = _numbers(argument)
     before = driver.recordings
 
     def work() -> Reply:
-        after = advanced(before, count, seconds=seconds, recreate=recreate)
+        after = advanced(before, count, between)
         text = _done(after)
         return Reply(then=lambda: Reply(driver.take(after, f"cycle {after.cycle}"), text))
 
@@ -30,19 +32,21 @@ def advance(driver: Driver, argument: str) -> Reply:
     return Reply(text=f"running {cycles}", work=work)
 
 
-def _numbers(argument: str) -> tuple[int, float, bool]:
-    """(how many, seconds between two, whether pods that left come back)."""
+def _numbers(argument: str) -> tuple[int, Between]:
+    """(how many, what happens between two)."""
     words = argument.split()
     recreate = RECREATE in words
     numbers = [word for word in words if word != RECREATE]
     try:
         count = int(numbers[0]) if numbers else 1
-        seconds = float(numbers[1]) if len(numbers) > 1 else PERIOD
     except ValueError as error:
-        raise CommandError(f"{argument!r} is no number of cycles and seconds", HINT) from error
-    if len(numbers) > 2 or not 1 <= count <= MOST or not 0 < seconds < float("inf"):
-        raise CommandError(f"{argument!r} does not say how far", f"{HINT}, N from 1 to {MOST}, SECONDS above 0")
-    return count, seconds, recreate
+        raise CommandError(f"{argument!r} is no number of cycles and a time", HINT) from error
+    every = passing(numbers[1]) if len(numbers) > 1 else ONE_SECOND
+    if len(numbers) > 2 or not 1 <= count <= MOST or every is None:
+        raise CommandError(
+            f"{argument!r} does not say how far", f"{HINT}, N from 1 to {MOST}, TIME such as 31s or 1m30s"
+        )
+    return count, Between(every=every, recreate=recreate)
 
 
 def _done(after: Recordings) -> str:
@@ -88,7 +92,7 @@ def _previous(driver: Driver, _: str) -> Reply:
 VERBS: Final = (
     Verb(
         ("advance",),
-        "[N] [SECONDS] [recreate]",
+        "[N] [TIME] [recreate]",
         "run further cycles: bound pods run, evicted ones leave after their grace period, and come back with recreate",
         advance,
     ),

@@ -1,12 +1,11 @@
 """numa-aware: gives Guaranteed pods whole CPUs on as few NUMA nodes as the node's policy asks for.
 
 Upstream: plugins/numaaware.
-Differs: CPUs of pods that were bound in earlier cycles and are not yet in the Numatopology object count as free, since
-a snapshot does not know them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -16,12 +15,14 @@ from vcdebug.framework.plugin import Event, NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.kube.qos import GUARANTEED, pod_qos
 from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
-from vcdebug.model.names import Codes, NodeName, TaskId
+from vcdebug.model.names import Codes, NodeName, TaskId, TaskKey
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, read_numa
+from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, cpu_list, read_numa
 from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.numa_aware.assignment import NONE, Assignment, assign, cpu_request, normalized
+from vcdebug.plugins.numa_aware.reserved import reserve, with_reserved
+from vcdebug.snapshot.process import CpuReservation
 
 POLICY_ANNOTATION = "volcano.sh/numa-topology-policy"
 STATIC = "static"
@@ -56,9 +57,20 @@ class NumaAware(Plugin):
         self._info: dict[NodeName, NumaInfo] = {
             name: info for name, info in read_numa(manifests).items() if name in ssn.nodes
         }
+        ssn.process = replace(ssn.process, reserved_cpus=reserve(self._info, ssn.process.reserved_cpus))
         self._free: dict[NodeName, BitSet | None] = {name: info.free_cpus for name, info in self._info.items()}
         self._assigned: dict[TaskId, dict[NodeName, BitSet]] = {}
         self._known: dict[Question, Assignment] = {}
+        self._charged: dict[TaskId, tuple[NodeName, TaskKey]] = {}
+        """Tasks that an allocate event placed and nothing has taken back."""
+
+    def on_session_close(self, ssn: Session) -> None:
+        """Hand the assignments to the cache, also those of tasks that are only pipelined."""
+        given = [
+            CpuReservation(node, key, uid, cpu_list(self._assigned[uid][node]))
+            for uid, (node, key) in self._charged.items()
+        ]
+        ssn.process = replace(ssn.process, reserved_cpus=with_reserved(ssn.process.reserved_cpus, given))
 
     # Filtering
 
@@ -120,13 +132,20 @@ class NumaAware(Plugin):
     def allocate_func(self, event: Event) -> None:
         """Take what the last predicate call assigned; without one, nothing."""
         cpus, free = self._planned(event.task)
-        if cpus is not None and free is not None:
-            self._free[event.task.node_name] = free & ~cpus
+        if cpus is None:
+            return
+        task = event.task
+        self._charged[task.uid] = (task.node_name, task.key)
+        if free is not None:
+            self._free[task.node_name] = free & ~cpus
 
     def deallocate_func(self, event: Event) -> None:
         """Give it back."""
         cpus, free = self._planned(event.task)
-        if cpus is not None and free is not None:
+        if cpus is None:
+            return
+        self._charged.pop(event.task.uid, None)
+        if free is not None:
             self._free[event.task.node_name] = free | cpus
 
     def _planned(self, task: TaskInfo) -> tuple[BitSet | None, BitSet | None]:

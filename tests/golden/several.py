@@ -1,0 +1,36 @@
+"""Recordings of several cycles of one process, replayed in one process."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+
+from tests.golden.compare import Event
+from vcdebug.debugger.between import Between
+from vcdebug.debugger.cycles import Cycles
+from vcdebug.snapshot.arrivals import read_arrivals
+from vcdebug.snapshot.load import load
+from vcdebug.trace.codec import write_cycles
+from vcdebug.trace.replay import replay
+
+NUMBER = 3
+
+
+def between_of(recorded: Path) -> Between:
+    """The rule between cycles: with arrivals it is the one of the churn recordings."""
+    arrivals = recorded / "arrivals.json"
+    if not arrivals.is_file():
+        return Between()
+    return Between(every=timedelta(seconds=31), finish="thirds", arrivals=read_arrivals(arrivals))
+
+
+def replayed_cycles(snapshot: Path, recorded: Path) -> list[Event]:
+    """The events of three cycles, each cycle behind an event of its own."""
+    cycles = Cycles(replay(load(snapshot)), between_of(recorded))
+    while len(cycles.recordings) < NUMBER and not cycles.panicked:
+        cycles.next()
+    lines = io.StringIO()
+    write_cycles(cycles.recordings, lines)
+    return [json.loads(line) for line in lines.getvalue().splitlines()]

@@ -1,0 +1,59 @@
+"""What happens between two cycles: each rule in a part of its own, and `advance`, which applies them in order.
+
+Differs: of the cluster's other actors only those act that a cycle itself sets going, or that `Between` names. No volume
+is provisioned, no claim is allocated, binds and evictions always succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from vcdebug.debugger.between.actors import ONE_SECOND, Between
+from vcdebug.debugger.between.pod_groups import next_pod_groups
+from vcdebug.debugger.between.pods import next_pods
+from vcdebug.debugger.between.queues import next_queues
+from vcdebug.framework.record import CloseEvent
+from vcdebug.framework.remembered import remembered
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.arrivals import with_arrivals
+from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.recording import Recording
+
+__all__ = ["ONE_SECOND", "Between", "advance"]
+
+
+def advance(recording: Recording, between: Between = Between(), number: int = 2) -> Snapshot:  # noqa: B008
+    """The snapshot from which cycle `number` starts, with what the process remembers of the cycles before it.
+
+    After a panic another process starts: it finds what was bound and evicted before, and nothing of the close.
+    """
+    snapshot = recording.snapshot
+    closed = len(recording) > 0 and isinstance(recording.event(len(recording)), CloseEvent)
+    objects = dict(snapshot.objects)
+    if closed:
+        objects["PodGroup"] = next_pod_groups(recording)
+        objects["Queue"] = next_queues(recording)
+    objects["Pod"] = next_pods(recording, between, number, closed=closed)
+    for kind, manifests in between.arriving(number):
+        objects[kind] = with_arrivals(objects.get(kind, []), manifests)
+    return replace(
+        snapshot,
+        objects=objects,
+        now=snapshot.now + between.every,
+        answers=(),
+        chance=replace(snapshot.chance, search_start=recording.session.node_search_start if closed else 0),
+        process=_process(recording, objects["Pod"]) if closed else Process(),
+    )
+
+
+def _process(recording: Recording, pods: Iterable[Manifest]) -> Process:
+    """A pod that is gone leaves its CPUs on the node where it was bound, and there alone."""
+    process = remembered(recording.session)
+    if not process.reserved_cpus:
+        return process
+    there = dict.fromkeys(Pod(manifest).uid for manifest in pods)
+    bound = {pod.uid: pod.node_name for pod in map(Pod, recording.snapshot.of("Pod")) if pod.uid not in there}
+    kept = tuple(one for one in process.reserved_cpus if bound.get(one.uid) != one.node)
+    return replace(process, reserved_cpus=kept)

@@ -1,0 +1,48 @@
+"""What becomes of PodGroups: the job updater writes those whose status it changed, and then all of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from vcdebug.debugger.between.pods import time_text
+from vcdebug.explain.writes import pod_group_changes
+from vcdebug.framework.session import Session
+from vcdebug.model.gofields import condition_fields
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
+from vcdebug.model.podgroup import Condition, PodGroup
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.recording import Recording
+
+
+def next_pod_groups(recording: Recording) -> list[Manifest]:
+    """All PodGroups of the next cycle, in their order."""
+    return [_written(manifest, recording.session) for manifest in recording.snapshot.of("PodGroup")]
+
+
+def _written(manifest: Manifest, ssn: Session) -> Manifest:
+    group = PodGroup(manifest)
+    job = ssn.jobs.get(JobId(f"{group.namespace}/{group.name}"))
+    return manifest if job is None or not pod_group_changes(job) else {**manifest, "status": _status(job, ssn)}
+
+
+def _status(job: JobInfo, ssn: Session) -> Manifest:
+    manifest, after = job.pod_group.manifest, job.pod_group
+    times = {
+        (raw.get("type"), raw.get("transitionID") or ""): raw.get("lastTransitionTime")
+        for raw in (manifest.get("status") or {}).get("conditions") or ()
+    }
+    now = ssn.snapshot.now
+    return {
+        **(manifest.get("status") or {}),
+        "phase": after.phase,
+        "running": after.running,
+        "succeeded": after.succeeded,
+        "failed": after.failed,
+        "conditions": [_condition(one, times.get((one.type, one.transition_id)), now) for one in after.conditions],
+    }
+
+
+def _condition(condition: Condition, time: str | None, now: datetime) -> Manifest:
+    """A condition of this session is as old as the session."""
+    return {**condition_fields(condition), "lastTransitionTime": time or time_text(now)}

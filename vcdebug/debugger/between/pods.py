@@ -1,0 +1,145 @@
+"""What becomes of pods: bound, evicted, told why they wait, finished, gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from vcdebug.debugger.between.actors import RUNNING, Between
+from vcdebug.explain.effects import effects
+from vcdebug.explain.writes import POD_SCHEDULED, PodStatus, pod_statuses
+from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
+from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.persistence import ANNOTATIONS as OF_TASKS
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.recording import Recording
+
+GRACE: Final = 30
+"""Kubernetes' default grace period in seconds."""
+LONGEST_GRACE: Final = 10**9
+NOMINATED: Final = "nominatedNodeName"
+
+
+def next_pods(recording: Recording, between: Between, number: int, *, closed: bool) -> list[Manifest]:
+    """All pods of the next cycle, in their order."""
+    changes = PodChanges(recording, closed=closed)
+    before = recording.snapshot.of("Pod")
+    after = [changes.applied(manifest) for manifest in before]
+    leaving = [pod.key for pod in map(Pod, after) if pod.deleting]
+    finishing = between.finishing(before, leaving, number)
+    now = recording.snapshot.now + between.every
+    finished = (_finished(one) if Pod(one).key in finishing else one for one in after)
+    return [one for manifest in finished for one in _present(manifest, now, recreate=between.recreate)]
+
+
+class PodChanges:
+    """What a cycle did to pods."""
+
+    def __init__(self, recording: Recording, *, closed: bool) -> None:
+        done = effects(recording)
+        jobs = recording.session.jobs.values() if closed else ()
+        self.now = recording.snapshot.now
+        self.bound: Mapping[TaskKey, NodeName] = {effect.task: effect.node for effect in done.bound}
+        self.evicted = dict.fromkeys(effect.task for effect in done.evicted)
+        self.statuses = {status.pod: status for job in jobs for status in pod_statuses(job)}
+        self.patches = {patch.pod: patch for patch in annotation_patches(recording.session)}
+
+    def applied(self, manifest: Manifest) -> Manifest:
+        """The pod as the cycle leaves it; the very same one where nothing was done to it."""
+        pod = Pod(manifest)
+        if pod.key in self.bound:
+            manifest = _bound(manifest, self.bound[pod.key], self.now)
+        elif pod.key in self.evicted and not pod.deleting:
+            manifest = _leaving(manifest, self.now)
+        elif pod.key in self.statuses:
+            manifest = _waiting(manifest, self.statuses[pod.key], self.now)
+        patch = self.patches.get(pod.key)
+        return manifest if patch is None else _patched(manifest, patch)
+
+
+def _bound(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
+    """On its node, where it runs at once."""
+    status = {key: value for key, value in (manifest.get("status") or {}).items() if key != NOMINATED}
+    scheduled = {"type": POD_SCHEDULED, "status": "True"}
+    return {
+        **manifest,
+        "spec": {**(manifest.get("spec") or {}), "nodeName": node},
+        "status": {**status, "phase": RUNNING, "conditions": with_condition(status, scheduled, now)},
+    }
+
+
+def _waiting(manifest: Manifest, said: PodStatus, now: datetime) -> Manifest:
+    """A nominated node is never removed, only replaced."""
+    status = dict(manifest.get("status") or {})
+    told = {"type": POD_SCHEDULED, "status": "False", "reason": said.reason, "message": said.message}
+    status["conditions"] = with_condition(status, told, now)
+    if said.nominated:
+        status[NOMINATED] = said.nominated
+    return {**manifest, "status": status}
+
+
+def with_condition(status: Mapping[str, Any], condition: Mapping[str, Any], now: datetime) -> list[Mapping[str, Any]]:
+    """The conditions with this one in its type's place, or at the end; a time stays while the status does."""
+    present: list[Mapping[str, Any]] = list(status.get("conditions") or ())
+    types = [one.get("type") for one in present]
+    if condition["type"] not in types:
+        return [*present, {**condition, "lastTransitionTime": time_text(now)}]
+    place = types.index(condition["type"])
+    old = present[place]
+    same = old.get("status") == condition["status"]
+    time = old.get("lastTransitionTime") if same else time_text(now)
+    return [*present[:place], {**condition, "lastTransitionTime": time}, *present[place + 1 :]]
+
+
+def _leaving(manifest: Manifest, now: datetime) -> Manifest:
+    """Deleted, as the API server marks it: the time at which the grace period ends."""
+    grace = (manifest.get("spec") or {}).get("terminationGracePeriodSeconds")
+    grace = GRACE if grace is None else max(int(grace), 0)
+    gone = time_text(now + timedelta(seconds=min(grace, LONGEST_GRACE)))
+    return {
+        **manifest,
+        "metadata": {**manifest["metadata"], "deletionTimestamp": gone, "deletionGracePeriodSeconds": grace},
+    }
+
+
+def _patched(manifest: Manifest, patch: AnnotationPatch) -> Manifest:
+    metadata = manifest.get("metadata") or {}
+    kept = {key: text for key, text in (metadata.get("annotations") or {}).items() if key not in patch.remove}
+    return {**manifest, "metadata": {**metadata, "annotations": {**kept, **patch.set}}}
+
+
+def _finished(manifest: Manifest) -> Manifest:
+    return {**manifest, "status": {**(manifest.get("status") or {}), "phase": "Succeeded"}}
+
+
+def _present(manifest: Manifest, now: datetime, *, recreate: bool) -> Iterator[Manifest]:
+    """The pod, its successor, or nothing once its time is over."""
+    gone = _time((manifest.get("metadata") or {}).get("deletionTimestamp"))
+    if gone is None or gone > now:
+        yield manifest
+    elif recreate:
+        yield _successor(manifest, now)
+
+
+def _successor(manifest: Manifest, now: datetime) -> Manifest:
+    left_out = ("deletionTimestamp", "deletionGracePeriodSeconds")
+    metadata = {key: value for key, value in manifest["metadata"].items() if key not in left_out}
+    metadata |= {"uid": f"{metadata.get('uid', '')}+", "creationTimestamp": time_text(now)}
+    if metadata.get("annotations"):
+        metadata["annotations"] = {key: text for key, text in metadata["annotations"].items() if key not in OF_TASKS}
+    spec = {key: value for key, value in (manifest.get("spec") or {}).items() if key != "nodeName"}
+    return {**manifest, "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
+
+
+def time_text(time: datetime) -> str:
+    """As the API server writes it, in whole seconds."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _time(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    time = datetime.fromisoformat(text.upper())
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -1,0 +1,21 @@
+"""What becomes of queues: the session's close writes what they have allocated."""
+
+from __future__ import annotations
+
+from vcdebug.framework.record import CloseEvent
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.recording import Recording
+
+
+def next_queues(recording: Recording) -> list[Manifest]:
+    """All queues of the next cycle, in their order."""
+    close = recording.event(len(recording))
+    assert isinstance(close, CloseEvent)
+    return [_written(manifest, close) for manifest in recording.snapshot.of("Queue")]
+
+
+def _written(manifest: Manifest, close: CloseEvent) -> Manifest:
+    allocated = close.queues.get(manifest["metadata"]["name"])
+    if allocated is None:
+        return manifest
+    return {**manifest, "status": {**(manifest.get("status") or {}), "allocated": dict(allocated)}}

@@ -1,0 +1,38 @@
+"""CPUs that earlier cycles gave to pods and that no Numatopology shows yet.
+
+Upstream: api/node_info (RefreshNumaSchedulerInfoByCrd), cache (AddUnassignedNumaPods).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from vcdebug.model.names import NodeName
+from vcdebug.model.numa import NumaInfo, parse_cpu_list
+from vcdebug.snapshot.process import CpuReservation
+
+Reserved = tuple[CpuReservation, ...]
+
+
+def reserve(info: Mapping[NodeName, NumaInfo], reserved: Reserved) -> Reserved:
+    """Take them from the nodes' free CPUs; what is still reserved.
+
+    A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
+    """
+    missing = dict.fromkeys(one.node for one in reserved if one.node in info and not _shown(info[one.node], one))
+    kept = tuple(one for one in reserved if one.node in missing or one.node not in info)
+    for one in kept:
+        node = info.get(one.node)
+        if node is not None and node.free_cpus is not None:
+            node.free_cpus &= ~(parse_cpu_list(one.cpus) or 0)
+    return kept
+
+
+def _shown(node: NumaInfo, one: CpuReservation) -> bool:
+    return any(uid == one.uid or pod == one.pod for uid, pod in node.shown_pods)
+
+
+def with_reserved(reserved: Reserved, given: Iterable[CpuReservation]) -> Reserved:
+    """With those of a session, by node and pod; a pod has one reservation per node, and keeps those on other nodes."""
+    by_place = {(one.node, one.pod, one.uid): one for one in (*reserved, *given)}
+    return tuple(by_place[place] for place in sorted(by_place))

@@ -21,6 +21,7 @@ from vcdebug.framework.record import (
     StateEvent,
     StatementEvent,
 )
+from vcdebug.framework.subject import name_in
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
@@ -68,8 +69,7 @@ def _around(recording: Recording, seq: Seq, level: Level) -> str | None:
 def _stated(event: Event, field: str) -> str | None:
     """What the event itself says."""
     if isinstance(event, HookEvent):
-        value = dict(event.subject).get(field)
-        return value if isinstance(value, str) else None
+        return name_in(event.subject, field) or None
     if isinstance(event, PopEvent):
         return event.name if event.kind == field else None
     value = getattr(event, field, None)
@@ -162,15 +162,13 @@ def _result(recording: Recording, seq: Seq, event: Event) -> Value:
 def _vote(recording: Recording, seq: Seq, event: Event) -> Value:
     if not isinstance(event, HookEvent):
         return None
-    stated = dict(event.subject).get("vote")
-    if isinstance(stated, int):
-        return stated
+    if event.vote is not None:
+        return event.vote
     return event.result if isinstance(event.result, int) else None
 
 
 def _candidates(recording: Recording, seq: Seq, event: Event) -> Value:
-    stated = dict(event.subject).get("candidates") if isinstance(event, HookEvent) else None
-    return stated if isinstance(stated, tuple) else None
+    return event.candidates if isinstance(event, HookEvent) and event.offers else None
 
 
 def _victims(recording: Recording, seq: Seq, event: Event) -> Value:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from vcdebug.explain.visits import TaskTry, Visit, visits
 from vcdebug.framework.record import ActionEvent, HookEvent
+from vcdebug.framework.subject import name_in
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
@@ -109,9 +110,10 @@ class Case:
 
     def hooks(self, point: str, field: str = "job", name: str | None = None) -> list[tuple[Seq, HookEvent]]:
         """Calls of one hook about the job (or another subject), in order."""
-        wanted = (field, self.job.uid if name is None else name)
+        wanted = self.job.uid if name is None else name
         found = ((seq, self.recording.event(seq)) for seq in self.recording.index.at_point(point))
-        return [(seq, event) for seq, event in found if isinstance(event, HookEvent) and wanted in event.subject]
+        hooks = ((seq, event) for seq, event in found if isinstance(event, HookEvent))
+        return [(seq, event) for seq, event in hooks if name_in(event.subject, field) == wanted]
 
 
 def _group(manifest: dict[str, object]) -> object:

@@ -72,7 +72,7 @@ def _admissions(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]
     for at in recording.index.at_point("JobEnqueued"):
         event = recording.event(at)
         assert isinstance(event, HookEvent)
-        job = str(dict(event.subject)["job"])
+        job = event.job
         last[job] = at
         if event.plugin == plugin:
             told[job] = None

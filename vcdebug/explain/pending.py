@@ -147,7 +147,7 @@ def _base(case: Case, task: TaskInfo, room: Room) -> list[Finding]:
     """What allocate said, the deciding gate first."""
     said = (discarded(case, "allocate"), overused(case, "allocate"), no_hyper_node(case))
     found = [finding for finding in said if finding is not None]
-    refused = [(seq, event) for seq, event in refusals(case) if ("task", task.key) in event.subject] or refusals(case)
+    refused = [(seq, event) for seq, event in refusals(case) if event.task == task.key] or refusals(case)
     if refused:
         found.append(_refused(case, task, room, *refused[0]))
     if not room.free:
@@ -164,7 +164,7 @@ def _base(case: Case, task: TaskInfo, room: Room) -> list[Finding]:
 
 def _refused(case: Case, task: TaskInfo, room: Room, seq: Seq, event: HookEvent) -> Finding:
     """Allocatable's refusal, for the task that it was about."""
-    about = case.tasks.get(dict(event.subject)["task"], task)
+    about = case.tasks.get(event.task, task)
     return not_allocatable(case, about, room if about is task else Room(case, about, room.seq), seq, event)
 
 

@@ -64,10 +64,8 @@ def queue_refusals(recording: Recording, queue: QueueName) -> tuple[Refusal, ...
 
 def _about(recording: Recording, event: HookEvent) -> tuple[JobId, tuple[TaskKey, ...]]:
     """(job, its tasks) that a queue was asked about."""
-    subject = dict(event.subject)
-    tasks = tuple(subject.get("candidates") or ((subject["task"],) if "task" in subject else ()))
-    job = subject.get("job") or (recording.owners.jobs.get(tasks[0], "") if tasks else "")
-    return str(job), tasks
+    tasks = event.candidates or ((event.task,) if event.task else ())
+    return event.job or (recording.owners.jobs.get(tasks[0], "") if tasks else ""), tasks
 
 
 def _predicates(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:

@@ -39,7 +39,7 @@ def _kept(recording: Recording, seq: Seq) -> Kept:
     for number in range(1, seq):
         event = recording.event(number)
         if isinstance(event, HookEvent) and (event.plugin, event.point) == (CAPACITY, "Allocatable") and event.result:
-            _keep(recording, kept, str(dict(event.subject)["queue"]), str(dict(event.subject)["task"]))
+            _keep(recording, kept, event.queue, event.task)
         elif isinstance(event, OpEvent) and event.op in TAKES:
             for tasks in kept.values():
                 tasks.pop(event.task, None)

@@ -178,7 +178,7 @@ def _entitled(case: Case, visit: Visit) -> Step | None:
 def _victim_steps(visit: Visit) -> Iterator[Step]:
     nodes = [node for attempt in visit.tries for node in attempt.nodes]
     votes = [hook for node in nodes for hook in node.hooks(*VOTES)]
-    offered = [hook for hook in votes if dict(hook[1].subject)["candidates"]]
+    offered = [hook for hook in votes if hook[1].candidates]
     name = f"candidates of {visit.action}"
     if not nodes:
         yield Step(name, "not reached", "no node passed the predicates")
@@ -201,7 +201,7 @@ def _victim_steps(visit: Visit) -> Iterator[Step]:
 def _vote_step(visit: Visit, offered: Sequence[Numbered]) -> Step:
     empty: dict[str, list[Seq]] = {}
     for seq, event in offered:
-        if not event.result and dict(event.subject).get("vote") != 0:
+        if not event.result and event.vote != 0:
             empty.setdefault(event.plugin, []).append(seq)
     name = f"victims of {visit.action}"
     placed = len(visit.planned) == len(visit.tries)

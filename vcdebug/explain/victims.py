@@ -88,8 +88,7 @@ def victim_choice(recording: Recording, seq: Seq) -> VictimChoice | None:
     asked = question(recording, seq)
     if asked is None or asked.point not in POINTS:
         return None
-    subject = dict(asked.subject)
-    preemptor: TaskKey | None = subject.get("task")
+    preemptor = asked.task or None
     victims = tuple(asked.outcome or ())
     tiers = tuple(_tier(asked, number) for number in asked.tiers)
     span = recording.tree.around(seq, Level.NODE)
@@ -99,7 +98,7 @@ def victim_choice(recording: Recording, seq: Seq) -> VictimChoice | None:
     if preemptor is not None and node is not None:
         room = room_on(recording, asked.first, preemptor, node, victims)
     decided = asked.deciding_tier
-    return VictimChoice(asked, preemptor, node, subject["candidates"], tiers, victims, decided, fates, room)
+    return VictimChoice(asked, preemptor, node, asked.candidates, tiers, victims, decided, fates, room)
 
 
 def next_choice(recording: Recording, seq: Seq) -> VictimChoice | None:
@@ -138,10 +137,9 @@ def _offers(seats: Sequence[Seat]) -> Iterator[Offer]:
 
 
 def _fates(recording: Recording, asked: Question, victims: tuple[TaskKey, ...]) -> Iterator[Fate]:
-    candidates: tuple[TaskKey, ...] = dict(asked.subject)["candidates"]
     answered = [seat for seat in asked.seats if seat.state == "answered" and seat.seq is not None]
     reasons = {seat.seq: _reasons(recording, seat.seq) for seat in answered if seat.seq is not None}
-    for task in candidates:
+    for task in asked.candidates:
         objections = tuple(
             Objection(seat.tier, seat.plugin, reasons[seat.seq].get(task, ""), seat.seq)
             for seat in answered

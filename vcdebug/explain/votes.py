@@ -11,12 +11,12 @@ from vcdebug.framework.combine import Ballot, Tiers
 from vcdebug.framework.hooks import HOOKS, PREDICATE, Hook
 from vcdebug.framework.plugin import ValidateResult
 from vcdebug.framework.record import HookEvent
+from vcdebug.framework.subject import TASK, VOTE, Subject, candidates_in, name_in
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
 
 Rule = Callable[[Tiers, tuple[Any, ...]], Any]
 SeatState = Literal["answered", "abstained", "not asked", "switched off"]
-Subject = tuple[tuple[str, Any], ...]
 
 HOOK_AT: Final[dict[str, Hook[Any, Any]]] = {hook.upstream: hook for hook in HOOKS}
 """The hook of a point's name in a trace."""
@@ -53,6 +53,16 @@ class Question:
     deciding_plugin: str | None
     """The plugin whose answer ended the question, where one did."""
 
+    @property
+    def task(self) -> TaskKey:
+        """The task for which it is asked; empty where there is none."""
+        return name_in(self.subject, TASK)
+
+    @property
+    def candidates(self) -> tuple[TaskKey, ...]:
+        """The tasks among which the plugins may choose."""
+        return candidates_in(self.subject)
+
     def tier(self, number: int) -> tuple[Seat, ...]:
         """The seats of one tier."""
         return tuple(seat for seat in self.seats if seat.tier == number)
@@ -83,12 +93,12 @@ class _Call:
     plugin: str
     seq: Seq
     result: Any
-    vote: Any
+    vote: int | None
 
 
-def subject_of(event: HookEvent) -> Subject:
+def _asked_about(event: HookEvent) -> Subject:
     """What is asked about: without the plugin's own vote."""
-    return tuple(pair for pair in event.subject if pair[0] != "vote")
+    return tuple(pair for pair in event.subject if pair[0] != VOTE)
 
 
 def question(recording: Recording, seq: Seq) -> Question | None:
@@ -115,7 +125,7 @@ def _same(one: object, other: object) -> bool:
         isinstance(one, HookEvent)
         and isinstance(other, HookEvent)
         and one.point == other.point
-        and subject_of(one) == subject_of(other)
+        and _asked_about(one) == _asked_about(other)
     )
 
 
@@ -154,7 +164,7 @@ class _Replay:
             self._call(0, 0, self.event.plugin)
         tier, plugin = _decided(self.hook, self.calls, outcome) if finished else (None, None)
         seats = tuple(_seats(self.recording, self.hook, self.calls))
-        subject = subject_of(self.event)
+        subject = _asked_about(self.event)
         return Question(self.event.point, subject, self.first, self.next - 1, seats, _named(outcome), tier, plugin)
 
     def _tiers(self) -> Tiers:
@@ -171,12 +181,11 @@ class _Replay:
         event = self.recording.event(self.next) if self.next <= len(self.recording) else None
         if not isinstance(event, HookEvent) or event.plugin != plugin or not _same(event, self.event):
             raise _CutShortError
-        vote = dict(event.subject).get("vote")
-        self.calls.append(_Call(tier, place, plugin, self.next, event.result, vote))
+        self.calls.append(_Call(tier, place, plugin, self.next, event.result, event.vote))
         self.next += 1
-        return self._native(event.result, vote)
+        return self._native(event.result, event.vote)
 
-    def _native(self, result: Any, vote: Any) -> Any:
+    def _native(self, result: Any, vote: int | None) -> Any:
         """The answer in the form in which the rule takes it."""
         if self.hook.rule is combine.tier_intersection:
             return [self._task(key) for key in result], vote

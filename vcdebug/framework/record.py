@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from vcdebug.framework import subject
 from vcdebug.framework.columns import OPERATION, ChangeLog, NoteLog, SpanLog
 from vcdebug.framework.columns import Level as Level
 from vcdebug.framework.columns import Note as Note
 from vcdebug.framework.columns import Span as Span
 from vcdebug.framework.figures import Books as Books
 from vcdebug.framework.figures import FigureLog, Place
+from vcdebug.framework.subject import Subject, candidates_in, name_in, vote_in
 from vcdebug.model.fiterror import ReasonTable
-from vcdebug.model.names import Codes, FloatArray, IntArray, JobId, NodeName, Seq, TaskKey
+from vcdebug.model.names import Codes, FloatArray, IntArray, JobId, NodeName, QueueName, Seq, SubJobId, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
 from vcdebug.model.podgroup import Condition
 from vcdebug.model.status import TaskStatus
@@ -39,9 +41,64 @@ class HookEvent(NamedTuple):
 
     point: str
     plugin: str
-    subject: tuple[tuple[str, Any], ...]
-    """(field, value) pairs: job, task, queue, node, candidates, vote ... as names."""
+    subject: Subject
+    """What the call is about; the properties below give it by name, empty where the call names none."""
     result: Any
+
+    @property
+    def task(self) -> TaskKey:
+        """The task that is asked about: to be placed, or for which victims are sought."""
+        return name_in(self.subject, subject.TASK)
+
+    @property
+    def other(self) -> TaskKey:
+        """The second task of a simulation: the one that enters or leaves the node."""
+        return name_in(self.subject, subject.OTHER)
+
+    @property
+    def job(self) -> JobId:
+        """The job that is asked about."""
+        return name_in(self.subject, subject.JOB)
+
+    @property
+    def sub_job(self) -> SubJobId:
+        """The sub job that is asked about."""
+        return name_in(self.subject, subject.SUB_JOB)
+
+    @property
+    def queue(self) -> QueueName:
+        """The queue that is asked about."""
+        return name_in(self.subject, subject.QUEUE)
+
+    @property
+    def node(self) -> NodeName:
+        """The one node that is asked about."""
+        return name_in(self.subject, subject.NODE)
+
+    @property
+    def hyper_node(self) -> str:
+        """The hypernode below which a place is sought."""
+        return name_in(self.subject, subject.HYPER_NODE)
+
+    @property
+    def candidates(self) -> tuple[TaskKey, ...]:
+        """The tasks that the plugin was offered, to choose victims from or to reclaim for."""
+        return candidates_in(self.subject)
+
+    @property
+    def offers(self) -> bool:
+        """Whether the plugin was offered candidates, be it none."""
+        return any(field == subject.CANDIDATES for field, _ in self.subject)
+
+    @property
+    def vote(self) -> int | None:
+        """The plugin's vote beside its victims, 0 to abstain; None for calls without one."""
+        return vote_in(self.subject)
+
+    @property
+    def victims(self) -> tuple[TaskKey, ...]:
+        """The tasks that the plugin would let go; empty for calls about something else."""
+        return self.result if isinstance(self.result, tuple) else ()
 
 
 class PopEvent(NamedTuple):

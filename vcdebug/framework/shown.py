@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vcdebug.framework.plugin import PluginError, ValidateResult
+from vcdebug.framework.subject import CANDIDATES, HYPER_NODE, JOB, NODE, OTHER, QUEUE, SUB_JOB, TASK, VOTE, Subject
 from vcdebug.model.fiterror import Status
 from vcdebug.model.task import TaskInfo
 
-Subject = tuple[tuple[str, Any], ...]
 Show = Callable[[tuple[Any, ...], Any], tuple[Subject, Any]]
 """(arguments, answer) → (subject, result)."""
 
 
-_VOTES = {vote: ("vote", vote) for vote in (-1, 0, 1)}
+_VOTES = {vote: (VOTE, vote) for vote in (-1, 0, 1)}
 
 
 def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def job_valid(args: tuple[Any, ...], answer: ValidateResult | None) -> tuple[Sub
 
 def sub_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """A question about a sub job."""
-    return (("subjob", args[1].uid),), answer
+    return ((SUB_JOB, args[1].uid),), answer
 
 
 def queue(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
@@ -53,12 +53,12 @@ def queue_task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
 
 def state_queue_task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """As queue_task, on a simulated state."""
-    return (("queue", args[1].name), ("task", args[2].key)), answer
+    return ((QUEUE, args[1].name), (TASK, args[2].key)), answer
 
 
 def queue_candidates(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """May the queue reclaim for these tasks?"""
-    return (("queue", args[0].name), ("candidates", task_keys(args[1]))), answer
+    return ((QUEUE, args[0].name), (CANDIDATES, task_keys(args[1]))), answer
 
 
 def task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
@@ -69,7 +69,7 @@ def task(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
 def victims(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Who may go for this task?"""
     offered, vote = answer
-    return (args[0].pod.subject[0], ("candidates", task_keys(args[1])), _VOTES.get(vote, ("vote", vote))), task_keys(
+    return (args[0].pod.subject[0], (CANDIDATES, task_keys(args[1])), _VOTES.get(vote, (VOTE, vote))), task_keys(
         offered
     )
 
@@ -77,7 +77,7 @@ def victims(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
 def unified_victims(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Who may go, asked by a gang action."""
     offered, vote = answer
-    return (("candidates", task_keys(args[1])), ("vote", vote)), task_keys(offered)
+    return ((CANDIDATES, task_keys(args[1])), (VOTE, vote)), task_keys(offered)
 
 
 def victim_tasks(_args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
@@ -100,27 +100,27 @@ def pre_predicate(args: tuple[Any, ...], answer: PluginError | None) -> tuple[Su
 
 def hyper_node_order(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Scores of hypernodes for a sub job."""
-    return (("subjob", args[0].uid),), answer
+    return ((SUB_JOB, args[0].uid),), answer
 
 
 def gradient_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Where to try a job: rows of hypernodes, best row first."""
-    return (("job", args[0].uid), ("hypernode", args[1]), ("purpose", str(args[2]))), answer
+    return ((JOB, args[0].uid), (HYPER_NODE, args[1]), ("purpose", str(args[2]))), answer
 
 
 def gradient_sub_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Where to try a sub job: rows of hypernodes, best row first."""
-    return (("subjob", args[0].uid), ("hypernode", args[1]), ("purpose", str(args[2]))), answer
+    return ((SUB_JOB, args[0].uid), (HYPER_NODE, args[1]), ("purpose", str(args[2]))), answer
 
 
 def state_task_node(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Would the task pass on the simulated node?"""
-    return (("task", args[1].key), ("node", args[2].name)), _error(answer)
+    return ((TASK, args[1].key), (NODE, args[2].name)), _error(answer)
 
 
 def state_task_other_node(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Another task enters or leaves the simulated node."""
-    return (("task", args[1].key), ("other", args[2].key), ("node", args[3].name)), _error(answer)
+    return ((TASK, args[1].key), (OTHER, args[2].key), (NODE, args[3].name)), _error(answer)
 
 
 def _error(text: str | None) -> dict[str, str] | None:

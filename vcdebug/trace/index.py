@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from vcdebug.framework.record import Event, Level, Record, Span
+from vcdebug.framework.subject import JOB as JOB
+from vcdebug.framework.subject import NODE as NODE
+from vcdebug.framework.subject import QUEUE as QUEUE
+from vcdebug.framework.subject import TASK as TASK
 from vcdebug.model.names import Seq
-from vcdebug.trace.mentions import JOB as JOB
-from vcdebug.trace.mentions import NODE as NODE
 from vcdebug.trace.mentions import PLUGIN as PLUGIN
 from vcdebug.trace.mentions import POINT, EventColumns, gather, of_hooks
-from vcdebug.trace.mentions import QUEUE as QUEUE
-from vcdebug.trace.mentions import TASK as TASK
 from vcdebug.trace.mentions import Owners as Owners
 from vcdebug.trace.postings import EMPTY, Mentions, Postings, as_seqs
 from vcdebug.trace.postings import Seqs as Seqs

@@ -21,13 +21,12 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.framework.session import Session
+from vcdebug.framework.subject import CANDIDATES, JOB, NODE, OTHER, QUEUE, SUB_JOB, TASK
 from vcdebug.model.names import IntArray, JobId, QueueName, SubJobId, TaskKey
 from vcdebug.trace.postings import Mentions, Numbers
 
-TASK, JOB, NODE, QUEUE, PLUGIN = "task", "job", "node", "queue", "plugin"
-SUB_JOB, POINT = "subjob", "point"
-CANDIDATES = "candidates"
-FIELDS = {TASK: TASK, "other": TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, SUB_JOB: SUB_JOB}
+PLUGIN, POINT = "plugin", "point"
+FIELDS = {TASK: TASK, OTHER: TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, SUB_JOB: SUB_JOB}
 """Field of a hook call's subject → what it names."""
 
 

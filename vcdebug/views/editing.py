@@ -65,8 +65,7 @@ def answer_words(here: Here) -> Iterator[str]:
     event = here.recording.event(here.seq)
     if not isinstance(event, HookEvent):
         return
-    candidates = dict(event.subject).get("candidates")
-    if isinstance(candidates, tuple):
+    if event.offers:
         yield from ("offer", "nobody", "abstain")
     elif isinstance(event.result, bool):
         yield from ("yes", "no")
@@ -80,9 +79,8 @@ def _other_answer(event: HookEvent) -> str:
     """The answer that the plugin did not give, where there is only one."""
     if isinstance(event.result, bool):
         return "no" if event.result else "yes"
-    candidates = dict(event.subject).get("candidates")
-    if isinstance(candidates, tuple) and isinstance(event.result, tuple):
-        return f"offer {' '.join(map(str, candidates))}" if candidates != event.result else "nobody"
+    if event.offers and isinstance(event.result, tuple):
+        return f"offer {' '.join(event.candidates)}" if event.candidates != event.result else "nobody"
     return ""
 
 

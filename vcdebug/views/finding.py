@@ -71,8 +71,8 @@ def _reason(recording: Recording, event: PredicateEvent) -> str:
 def _outcome_words(event: Event) -> str:
     """The outcome without names that would make each one its own."""
     told = headline(event)
-    if isinstance(event, HookEvent) and event.point in VICTIM_POINTS and event.result:
-        return f"{event.point} {event.plugin} {YES} offers {count(len(event.result), 'victim')}"
+    if isinstance(event, HookEvent) and event.point in VICTIM_POINTS and event.victims:
+        return f"{event.point} {event.plugin} {YES} offers {count(len(event.victims), 'victim')}"
     if isinstance(event, HookEvent):
         return f"{event.point} {told.outcome.text}"
     return f"{told.what} {told.outcome.text}" if isinstance(event, StatementEvent) else told.outcome.text

@@ -136,7 +136,7 @@ def _run_words(recording: Recording, run: Run) -> tuple[str, Piece]:
         asked = question(recording, run.first)
         chosen = asked.outcome if asked is not None else ()
         return what, Piece(list_or(chosen or (), f"{NO} no victims"), "good" if chosen else "bad")
-    jobs = {str(dict(event.subject).get("job", "")): None for event in hooks}
+    jobs = {event.job: None for event in hooks}
     if len(jobs) > 1:
         return what, muted(count(len(jobs), "job"))
     answers = list(dict.fromkeys(answer(event) for event in hooks))

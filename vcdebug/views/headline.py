@@ -39,11 +39,6 @@ class Headline(NamedTuple):
     outcome: Piece
 
 
-def subject_of(event: HookEvent) -> dict[str, object]:
-    """The call's subject by field."""
-    return dict(event.subject)
-
-
 def answer(event: HookEvent) -> Piece:
     """A plugin's answer in words."""
     if event.point in VICTIM_POINTS:
@@ -84,11 +79,11 @@ def _objects(point: str) -> bool:
 
 
 def _victims(event: HookEvent) -> Piece:
-    if subject_of(event).get("vote") == 0:
+    if event.vote == 0:
         return muted("– abstains")
-    if not event.result:
+    if not event.victims:
         return Piece(f"{NO} nobody", "bad")
-    return Piece(f"{YES} " + list_or(event.result, ""), "good")
+    return Piece(f"{YES} " + list_or(event.victims, ""), "good")
 
 
 def _truth(point: str, result: bool) -> Piece:

@@ -53,7 +53,7 @@ def _action(span: Span, events: Sequence[Event]) -> Piece:
 def _rejections(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     for event in events:
         if isinstance(event, HookEvent) and event.point == "JobEnqueueable" and event.result == -1:
-            yield str(dict(event.subject)["job"]), event.plugin
+            yield event.job, event.plugin
 
 
 def _queue(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
@@ -112,7 +112,7 @@ def _node(events: Sequence[Event]) -> Piece:
     if any(isinstance(event, OpEvent) and event.op in _PLACED for event in events):
         return Piece(f"▲ {list_or(evicted, 'nobody')}", "good")
     asked = [event for event in events if isinstance(event, HookEvent) and event.point in VICTIM_POINTS]
-    if asked and not any(dict(event.subject)["candidates"] for event in asked):
+    if asked and not any(event.candidates for event in asked):
         return muted("no candidates")
     if asked and not asked[-1].result:
         return Piece(f"{NO} {asked[-1].plugin}", "bad")

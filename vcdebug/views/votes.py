@@ -46,12 +46,11 @@ def rule_words(point: str) -> str:
 
 def asked_about(event: HookEvent) -> str:
     """The question's subject in words."""
-    subject = dict(event.subject)
-    parts = [bare(str(subject[key])) for key in ("job", "subjob", "task", "queue") if key in subject]
-    if "other" in subject:
-        parts.append(f"other {bare(str(subject['other']))}")
-    if "node" in subject:
-        parts.append(f"on {subject['node']}")
+    parts = [bare(name) for name in (event.job, event.sub_job, event.task, event.queue) if name]
+    if event.other:
+        parts.append(f"other {bare(event.other)}")
+    if event.node:
+        parts.append(f"on {event.node}")
     return " ".join(parts)
 
 
@@ -123,7 +122,7 @@ def outcome_words(asked: Question) -> tuple[bool, str]:
 def victims(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     """Whom each plugin offers and spares, what is left of each tier, and the tier that decides."""
     asked = question(recording, seq)
-    candidates = tuple(dict(event.subject).get("candidates") or ())
+    candidates = event.candidates
     title = f"Victims: {event.point} {_for_whom(recording, seq, event)}"
     if asked is None:
         return Table(title)
@@ -135,10 +134,11 @@ def victims(recording: Recording, seq: Seq, event: HookEvent) -> Table:
 
 
 def _for_whom(recording: Recording, seq: Seq, event: HookEvent) -> str:
-    task = dict(event.subject).get("task")
     path = recording.tree.path(seq)
     node = path[-1].name if path and path[-1].level.name == "NODE" else ""
-    return " ".join(part for part in (f"for {bare(str(task))}" if task else "", f"on {node}" if node else "") if part)
+    return " ".join(
+        part for part in (f"for {bare(event.task)}" if event.task else "", f"on {node}" if node else "") if part
+    )
 
 
 def _tier_rows(recording: Recording, asked: Question, tier: int, candidates: Sequence[TaskKey]) -> Iterator[Row]:

@@ -1,0 +1,47 @@
+"""What a hook call is about: (field, value) pairs in the order of the trace, and their values by field.
+
+Upstream: none; the fields are those of the trace schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from vcdebug.model.names import TaskKey
+
+Subject = tuple[tuple[str, Any], ...]
+"""Names, the tasks that are offered, or a vote: Any, as the field decides which."""
+
+TASK: Final = "task"
+OTHER: Final = "other"
+JOB: Final = "job"
+SUB_JOB: Final = "subjob"
+QUEUE: Final = "queue"
+NODE: Final = "node"
+HYPER_NODE: Final = "hypernode"
+CANDIDATES: Final = "candidates"
+VOTE: Final = "vote"
+
+
+def name_in(subject: Subject, field: str) -> str:
+    """The name in a field; empty where the call has no such field."""
+    for known, value in subject:
+        if known == field and isinstance(value, str):
+            return value
+    return ""
+
+
+def candidates_in(subject: Subject) -> tuple[TaskKey, ...]:
+    """The tasks that the plugin may choose from; empty for calls that offer none."""
+    for known, value in subject:
+        if known == CANDIDATES and isinstance(value, tuple):
+            return value
+    return ()
+
+
+def vote_in(subject: Subject) -> int | None:
+    """What the plugin voted beside its victims, 0 to abstain; None for other calls."""
+    for known, value in subject:
+        if known == VOTE and isinstance(value, int):
+            return value
+    return None

@@ -4,6 +4,7 @@ from vcdebug.cli.commands.base import Command
 from vcdebug.cli.commands.capture import Capture
 from vcdebug.cli.commands.check import Check
 from vcdebug.cli.commands.diff import Diff
+from vcdebug.cli.commands.expect import Expect
 from vcdebug.cli.commands.explain import Explain
 from vcdebug.cli.commands.inspect import Inspect
 from vcdebug.cli.commands.odds import Odds
@@ -19,6 +20,7 @@ COMMANDS: tuple[type[Command], ...] = (
     Run,
     Explain,
     Diff,
+    Expect,
     Odds,
     Inspect,
     Check,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vcdebug.explain.survey import Survey
     from vcdebug.trace.recording import Recording
 
-BUDGET = 25
+BUDGET = 20
 """Seconds after which no further remedies are tried."""
 
 

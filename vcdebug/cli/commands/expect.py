@@ -1,0 +1,86 @@
+"""`vcdebug expect`: a platform team's regression test for its scheduler configuration."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_json
+from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
+
+if TYPE_CHECKING:
+    from vcdebug.cli.reports.expectations import Checked
+    from vcdebug.debugger.expectations import Expectation
+
+
+class Expect(Command):
+    """Replays snapshots and compares what they come to with what a file expects."""
+
+    NAME = "expect"
+    HELP = "check expectations over snapshots: jobs placed or waiting for a cause, pods not evicted; for CI"
+    EXITS = "exit status: 0 all expectations are met, 2 some are not, 1 error"
+
+    def configure(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "file", metavar="FILE", help="YAML: a list of snapshots, each with what is expected (docs/expect.md)"
+        )
+        parser.add_argument("--junit", metavar="XML", help="write the outcome as JUnit XML to this file too")
+        add_complete(parser)
+        add_json(parser)
+
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.render import show
+        from vcdebug.cli.reports import expectations
+        from vcdebug.cli.textfile import check_target, read_text, write_text
+        from vcdebug.debugger.expectations import read_expectations
+
+        text, folder = read_text(args.file), Path(args.file).parent
+        cases = [case for one in read_expectations(text, args.file) for case in _each(one, folder)]
+        checked = [_checked(case, folder, complete=args.complete) for case in cases]
+        if args.junit is not None:
+            write_text(check_target(args.junit, force=True), expectations.junit(checked))
+        if args.json:
+            output.json(expectations.document(checked))
+        else:
+            show(expectations.blocks(checked), output)
+        if any(one.error for one in checked):
+            return Outcome.FAILED
+        return Outcome.DONE if all(one.met for one in checked) else Outcome.DIFFERENT
+
+
+def _each(case: Expectation, folder: Path) -> Iterator[Expectation]:
+    """One expectation per snapshot of a folder; paths are seen from the file's folder."""
+    from vcdebug.snapshot.collection import snapshots_in
+
+    beside = folder / case.snapshot
+    where = beside if beside.exists() else Path(case.snapshot)
+    found = snapshots_in(where) if where.is_dir() else []
+    if not found:
+        yield replace(case, snapshot=str(where) if where.exists() else case.snapshot)
+    for one in found:
+        yield replace(case, snapshot=str(one), name=f"{case.name}: {one.relative_to(where)}")
+
+
+def _checked(case: Expectation, folder: Path, *, complete: bool | None) -> Checked:
+    """One that cannot be replayed does not keep the others from it."""
+    from vcdebug.cli.reports.expectations import Checked
+    from vcdebug.cli.snapshots import edited_snapshot, load_snapshot, with_conf
+    from vcdebug.debugger.expectations import verdicts
+    from vcdebug.trace.cut import whole
+    from vcdebug.trace.replay import replay
+
+    start = time.perf_counter()
+    try:
+        snapshot = load_snapshot(case.snapshot, complete).snapshot
+        if case.conf is not None:
+            beside = folder / case.conf
+            snapshot = with_conf(snapshot, str(beside if beside.exists() else case.conf))
+        found = tuple(verdicts(case, whole(replay(edited_snapshot(snapshot, case.all_edits)))))
+    except (VcdebugError, OSError) as error:
+        return Checked(case.name, (), time.perf_counter() - start, str(error))
+    return Checked(case.name, found, time.perf_counter() - start)

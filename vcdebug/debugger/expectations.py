@@ -1,0 +1,207 @@
+"""Expectations of a cycle's outcome, written down by a platform team and checked against replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from vcdebug.errors import VcdebugError
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.effects import Effect, Effects, effects
+from vcdebug.explain.pending import explain
+from vcdebug.explain.subject import NotFoundError
+from vcdebug.explain.survey import survey
+from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
+from vcdebug.trace.recording import Recording
+
+TOTALS: Final = ("evictions", "nodes", "waiting")
+"""Numbers of the whole cycle: pods evicted, nodes that get pods, jobs that stay unscheduled."""
+Kinds = Mapping[str, tuple[type, ...]]
+_CASE_KINDS: Final[Kinds] = {
+    "snapshot": (str,),
+    "name": (str,),
+    "release": (str,),
+    "conf": (str,),
+    "set": (list, str),
+    "jobs": (dict,),
+    "pods": (dict,),
+    "evictions": (int,),
+    "nodes": (int,),
+    "waiting": (int,),
+}
+_JOB_KINDS: Final[Kinds] = {"placed": (bool,), "cause": (str, list), "pods": (int,), "nodes": (int, list)}
+_POD_KINDS: Final[Kinds] = {"placed": (bool,), "evicted": (bool,), "node": (str, list)}
+_WORDS: Final = {bool: "true or false", int: "a whole number", str: "a text", list: "a list", dict: "a mapping"}
+
+
+class Verdict(NamedTuple):
+    """One expectation and what the replay says."""
+
+    about: str
+    """`job team/train`, `pod team/train-0`, or `cycle`."""
+    field: str
+    expected: object
+    actual: object
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What one snapshot's cycle should come to."""
+
+    name: str
+    snapshot: str
+    release: str | None
+    conf: str | None
+    edits: tuple[str, ...]
+    jobs: Mapping[str, Mapping[str, object]]
+    pods: Mapping[str, Mapping[str, object]]
+    totals: Mapping[str, int]
+    """evictions, nodes and waiting, where they are stated."""
+
+    @property
+    def all_edits(self) -> tuple[str, ...]:
+        """Edits to make before the replay, the release's first."""
+        return (*((f"flag:release={self.release}",) if self.release else ()), *self.edits)
+
+
+def read_expectations(text: str, where: str) -> list[Expectation]:
+    """The expectations of a YAML file: a list of cases, or `expectations:` with one; raises VcdebugError."""
+    try:
+        document = next(yaml_documents(text), None)
+    except DocumentError as error:
+        raise VcdebugError(f"not YAML: {error}", where=where) from error
+    cases = document.get("expectations") if isinstance(document, Mapping) else document
+    if not isinstance(cases, list) or not cases:
+        raise VcdebugError("holds no list of expectations", "each names a snapshot and what it should come to", where)
+    return [_expectation(case, f"{where}: [{at}]") for at, case in enumerate(cases)]
+
+
+def _expectation(raw: object, where: str) -> Expectation:
+    case = _checked(raw, _CASE_KINDS, where)
+    snapshot = case.get("snapshot")
+    if not isinstance(snapshot, str):
+        raise VcdebugError("names no snapshot", "snapshot: PATH or the name of a bundled one", where)
+    jobs = {job: _checked(said, _JOB_KINDS, f"{where}.jobs.{job}") for job, said in _mapping(case.get("jobs"))}
+    pods = {pod: _checked(said, _POD_KINDS, f"{where}.pods.{pod}") for pod, said in _mapping(case.get("pods"))}
+    totals = {field: count for field in TOTALS if isinstance(count := case.get(field), int)}
+    if not (jobs or pods or totals):
+        raise VcdebugError("expects nothing", f"say one of jobs, pods, {', '.join(TOTALS)}", where)
+    return Expectation(
+        _text(case.get("name")) or snapshot,
+        snapshot,
+        _text(case.get("release")) or None,
+        _text(case.get("conf")) or None,
+        _texts(case.get("set")),
+        jobs,
+        pods,
+        totals,
+    )
+
+
+def _text(raw: object) -> str:
+    return raw if isinstance(raw, str) else ""
+
+
+def _texts(raw: object) -> tuple[str, ...]:
+    """One text or a list of them."""
+    return (raw,) if isinstance(raw, str) else tuple(str(one) for one in raw) if isinstance(raw, list) else ()
+
+
+def _mapping(raw: object) -> Iterator[tuple[str, object]]:
+    if isinstance(raw, Mapping):
+        yield from ((str(name), said) for name, said in raw.items())
+
+
+def _checked(raw: object, kinds: Kinds, where: str) -> dict[str, object]:
+    """The mapping, if every field is known and of its type."""
+    if not isinstance(raw, Mapping):
+        raise VcdebugError(f"is {raw!r}", f"write a mapping of {', '.join(kinds)}", where)
+    for field, value in raw.items():
+        if field not in kinds:
+            close = get_close_matches(str(field), list(kinds), 1)
+            raise VcdebugError(f"no field {field}", f"did you mean {close[0]}?" if close else ", ".join(kinds), where)
+        wanted = kinds[field]
+        if type(value) not in wanted:
+            raise VcdebugError(f"{field} is {value!r}", f"write {' or '.join(_WORDS[one] for one in wanted)}", where)
+    return {str(field): value for field, value in raw.items()}
+
+
+def verdicts(expectation: Expectation, recording: Recording) -> list[Verdict]:
+    """What was expected of the cycle beside what it did."""
+    cycle = _Cycle(recording)
+    return [
+        *(verdict for job, said in expectation.jobs.items() for verdict in _of_job(cycle, job, said)),
+        *(verdict for pod, said in expectation.pods.items() for verdict in _of_pod(cycle, pod, said)),
+        *(_compared("cycle", field, count, cycle.totals[field]()) for field, count in expectation.totals.items()),
+    ]
+
+
+class _Cycle:
+    """What a cycle did, asked for by name."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.done: Effects = effects(recording)
+        self.placed: Sequence[Effect] = (*self.done.bound, *self.done.pipelined)
+        self.evicted = dict.fromkeys(effect.task for effect in self.done.evicted)
+        self.totals: Mapping[str, Callable[[], int]] = {
+            "evictions": lambda: len(self.evicted),
+            "nodes": lambda: len(dict.fromkeys(effect.node for effect in self.placed)),
+            "waiting": lambda: len(survey(recording).unscheduled),
+        }
+
+    @cached_property
+    def where(self) -> Mapping[str, str]:
+        """Node of each pod that has or gets one, by its key."""
+        jobs = self.recording.session.jobs.values()
+        return {task.key: task.node_name for job in jobs for task in job.tasks.values()}
+
+    def explanation(self, name: str) -> Explanation | None:
+        """None for a name that nothing has."""
+        try:
+            return explain(self.recording, name)
+        except NotFoundError:
+            return None
+
+
+def _of_job(cycle: _Cycle, name: str, said: Mapping[str, object]) -> Iterator[Verdict]:
+    explanation = cycle.explanation(name)
+    if explanation is None:
+        yield from (Verdict(f"job {name}", field, value, "no such job", False) for field, value in said.items())
+        return
+    placed = [effect for effect in cycle.placed if effect.job == explanation.job]
+    nodes = sorted(dict.fromkeys(effect.node for effect in placed))
+    actual: dict[str, object] = {
+        "placed": explanation.scheduled,
+        "cause": explanation.cause,
+        "pods": len(placed),
+        "nodes": nodes if isinstance(said.get("nodes"), list) else len(nodes),
+    }
+    yield from (_compared(f"job {explanation.job}", field, value, actual[field]) for field, value in said.items())
+
+
+def _of_pod(cycle: _Cycle, name: str, said: Mapping[str, object]) -> Iterator[Verdict]:
+    keys = [key for key in cycle.where if key == name or key.rpartition("/")[2] == name]
+    if len(keys) != 1:
+        missing = "no such pod in the session" if not keys else f"several: {', '.join(keys[:3])}"
+        yield from (Verdict(f"pod {name}", field, value, missing, False) for field, value in said.items())
+        return
+    key = keys[0]
+    actual: dict[str, object] = {
+        "placed": bool(cycle.where[key]) and key not in cycle.evicted,
+        "evicted": key in cycle.evicted,
+        "node": cycle.where[key] or "none",
+    }
+    yield from (_compared(f"pod {key}", field, value, actual[field]) for field, value in said.items())
+
+
+def _compared(about: str, field: str, expected: object, actual: object) -> Verdict:
+    """A list of causes or nodes of a pod means one of them; nodes of a job means just these."""
+    if isinstance(expected, list) and isinstance(actual, list):
+        return Verdict(about, field, expected, actual, sorted(map(str, expected)) == actual)
+    met = actual in expected if isinstance(expected, list) else expected == actual
+    return Verdict(about, field, expected, actual, met)

@@ -23,6 +23,8 @@ class Request(NamedTuple):
     query: dict[str, str]
     headers: dict[str, str]
     body: Body | None
+    groups: tuple[str, ...] = ()
+    """Every Impersonate-Group."""
 
 
 class Reply(NamedTuple):
@@ -151,7 +153,8 @@ def _handler(api: Any) -> type[BaseHTTPRequestHandler]:
             query = {name: values[-1] for name, values in parse_qs(address.query).items()}
             content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             body = json.loads(content) if content else None
-            reply = api.reply(Request(self.command, address.path, query, dict(self.headers), body))
+            groups = tuple(self.headers.get_all("Impersonate-Group") or ())
+            reply = api.reply(Request(self.command, address.path, query, dict(self.headers), body, groups))
             self.send_response_only(reply.status)
             for name, value in ({"Content-Type": "application/json"} | reply.headers).items():
                 self.send_header(name, value)

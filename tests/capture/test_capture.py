@@ -132,7 +132,7 @@ def test_a_redacted_capture_tells_neither_secrets_nor_the_cluster(
     api: FakeApi, options: CaptureOptions, tmp_path: Path
 ) -> None:
     api.forbidden = {"poddisruptionbudgets.policy", "configmaps"}
-    api.scripted[HYPERNODES] = [Reply(400, "ask prod.example.com instead")]
+    api.scripted[HYPERNODES] = [Reply(400, "ask prod.example.com instead")] * 2
     snapshot = capture(replace(options, redact=True))
     text = b"".join(data for _, data in saved_files(snapshot)).decode()
     told = ("hunter2", "TOKEN", "127.0.0.1", "prod.example.com", "dev ", "managedFields")

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.capture.fake_server import FakeApi
+from vcdebug import __version__
 from vcdebug.capture import CaptureOptions, capture
+from vcdebug.capture.transport import REVIEWS
 from vcdebug.errors import CaptureError
+from vcdebug.snapshot.provenance import Provenance
 
 
 def error_of(options: CaptureOptions) -> CaptureError:
@@ -52,7 +56,7 @@ def test_nothing_to_connect_to_is_one_clear_error(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert error_of(CaptureOptions()).line().startswith("~/.kube/config: the kubeconfig cannot be used: ")
+    assert "~/.kube/config: the kubeconfig cannot be used: no such file" == error_of(CaptureOptions()).line()
 
 
 def test_inside_a_pod_the_service_account_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,3 +94,68 @@ def test_the_kubeconfig_is_never_written(options: CaptureOptions) -> None:
     before = Path(options.kubeconfig).read_bytes()
     capture(options)
     assert before == Path(options.kubeconfig).read_bytes()
+
+
+def two_files(options: CaptureOptions, folder: Path, monkeypatch: pytest.MonkeyPatch, **second: Any) -> CaptureOptions:
+    """KUBECONFIG=a:b, where b has another current context."""
+    other = json.loads(Path(options.kubeconfig).read_text(encoding="utf-8")) | {"current-context": "other"} | second
+    (folder / "b").write_text(json.dumps(other), encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", f"{folder / 'nope'}:{options.kubeconfig}:{folder / 'b'}")
+    return replace(options, kubeconfig="")
+
+
+def test_of_several_files_the_first_current_context_counts(
+    options: CaptureOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "dev" == capture(two_files(options, tmp_path, monkeypatch)).name
+
+
+def test_a_file_without_a_current_context_leaves_it_to_the_next(
+    options: CaptureOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited(options, **{"current-context": ""})
+    assert "context 'other' (http://127.0.0.1:1)" == error_of(two_files(options, tmp_path, monkeypatch)).where
+
+
+def sent(api: FakeApi, header: str) -> set[str | None]:
+    return {request.headers.get(header) for request in api.requests}
+
+
+def test_whom_the_kubeconfig_impersonates_is_impersonated(api: FakeApi, options: CaptureOptions) -> None:
+    user = {"token": "secret", "as": "viewer", "as-groups": ["ops"], "as-uid": "7", "as-user-extra": {"why": ["look"]}}
+    snapshot = capture(edited(options, users=[{"name": "me", "user": user}]))
+    headers = ("Impersonate-User", "Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-why")
+    assert [{"viewer"}, {"ops"}, {"7"}, {"look"}] == [sent(api, header) for header in headers]
+    assert snapshot.provenance is not None
+    assert "viewer in ops, impersonated by me" == snapshot.provenance.user
+
+
+def test_the_command_line_wins_over_the_kubeconfig(api: FakeApi, options: CaptureOptions) -> None:
+    edited(options, users=[{"name": "me", "user": {"token": "secret", "as": "viewer", "as-uid": "7"}}])
+    capture(replace(options, as_user="auditor", as_groups=("a", "b")))
+    assert [{"auditor"}, {None}] == [sent(api, header) for header in ("Impersonate-User", "Impersonate-Uid")]
+    assert {("a", "b")} == {request.groups for request in api.requests}
+
+
+def test_groups_alone_cannot_be_impersonated(options: CaptureOptions) -> None:
+    assert "name the user with --as" == error_of(replace(options, as_groups=("a",))).hint
+
+
+def test_the_cluster_is_named_before_it_is_read_and_in_the_file(api: FakeApi, options: CaptureOptions) -> None:
+    told: list[tuple[Provenance, list[str]]] = []
+    snapshot = capture(options, announce=lambda who: told.append((who, [request.path for request in api.requests])))
+    ((who, asked),) = told
+    assert ("dev", "me", "all namespaces") == (who.context, who.user, who.access)
+    assert who.server.startswith("context 'dev' (http://127.0.0.1:")
+    assert ["/version", REVIEWS] == asked
+    assert snapshot.provenance is not None
+    assert (who.context, who.server, who.user) == (
+        snapshot.provenance.context,
+        snapshot.provenance.server,
+        snapshot.provenance.user,
+    )
+
+
+def test_requests_say_who_asks(api: FakeApi, options: CaptureOptions) -> None:
+    capture(options)
+    assert {f"vcdebug/{__version__}"} == sent(api, "User-Agent")

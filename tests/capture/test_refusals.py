@@ -22,6 +22,7 @@ from vcdebug.capture.transport import Answer, ConnectionFailed, Query
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.snapshot import Manifest
 
+SHARDS = "/apis/shard.volcano.sh/v1alpha1/nodeshards"
 INTERNAL = status(500, "InternalError", "etcdserver: leader changed")
 
 
@@ -86,13 +87,23 @@ def test_a_forbidden_optional_kind_is_skipped_and_noted(api: FakeApi, options: C
 
 
 def test_a_missing_optional_api_group_is_noted(api: FakeApi, options: CaptureOptions) -> None:
-    del api.objects[HYPERNODES], api.groups["topology.volcano.sh"]
+    del api.objects[SHARDS], api.groups["shard.volcano.sh"]
     assert [
         (
-            "capture: hypernodes.topology.volcano.sh: the server has no API group topology.volcano.sh; "
+            "capture: nodeshards.shard.volcano.sh: the server has no API group shard.volcano.sh; "
             "the scheduler of this cluster works without it, and so does the replay"
         )
     ] == [problem.line() for problem in capture(options).problems]
+
+
+@pytest.mark.parametrize("group", ["topology.volcano.sh", "nodeinfo.volcano.sh"])
+def test_without_a_kind_that_the_scheduler_waits_for_there_is_no_cycle_to_replay(
+    group: str, api: FakeApi, options: CaptureOptions
+) -> None:
+    path = next(path for path in api.objects if path.startswith(f"/apis/{group}/"))
+    del api.objects[path], api.groups[group]
+    (problem,) = capture(options).problems
+    assert problem.effect.startswith("Volcano's scheduler waits for it and begins no cycle")
 
 
 def test_an_optional_api_group_in_another_version_is_noted(api: FakeApi, options: CaptureOptions) -> None:
@@ -155,7 +166,7 @@ def test_a_server_that_stays_busy_is_given_up(api: FakeApi, options: CaptureOpti
 
 @pytest.mark.parametrize("text", ["<html>log in here</html>", "{", "", '{"items": [1', "\x00"])
 def test_an_answer_that_is_no_json_is_quoted(text: str, api: FakeApi, options: CaptureOptions) -> None:
-    api.scripted[PODS] = [Reply(200, text)]
+    api.scripted[PODS] = [Reply(200, text)] * options.attempts
     assert f"cannot list pods: the server answered 200: not JSON: {text!r}" == error_of(options).message
 
 
@@ -214,7 +225,7 @@ def test_a_connection_that_stays_broken_is_one_clear_error(options: CaptureOptio
 class BreakingTransport:
     """A connection on which the lists of nodes break off some times."""
 
-    context, server = "dev", "context 'dev'"
+    context, server, user = "dev", "context 'dev'", "me"
 
     def __init__(self, breaks: int) -> None:
         self.breaks = breaks

@@ -59,7 +59,8 @@ def test_a_missing_permission_is_one_line_that_names_it(api: FakeApi, kubeconfig
     target = tmp_path / "cluster.tar.gz"
     code, out, err = call(["capture", "--kubeconfig", kubeconfig, "-o", str(target)])
     assert (1, "") == (code, out)
-    assert 1 == err.count("\n")
+    assert err.splitlines()[0].startswith("vcdebug: reading context 'dev' (http://127.0.0.1:")
+    assert 2 == err.count("\n")
     assert 'missing permission: verb "list", resource "podgroups", API group "scheduling.volcano.sh"' in err
     assert not target.exists()
 

@@ -8,21 +8,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from vcdebug.capture.listing import Listing
+from vcdebug.capture.moment import Reading, read_at_one_moment
 from vcdebug.capture.options import CaptureOptions, Progress
-from vcdebug.capture.permission import FILE, NOT_FOUND, optional_skipped, required_failed, resource, served_groups
-from vcdebug.capture.scheduler import read_settings
-from vcdebug.capture.transport import Api, ApiRefusal, Transport
-from vcdebug.snapshot.kinds import KINDS, Kind
+from vcdebug.capture.permission import FILE
+from vcdebug.capture.scheduler import SchedulerSettings, read_settings
+from vcdebug.capture.schedulers import moment
+from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
+from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.redact import redact
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest, Snapshot
 
 QUOTED = re.compile(r"(the server answered \d+): .*", re.DOTALL)
 IN_CLUSTER = "in-cluster"
-SCHEDULER_APP = "volcano-scheduler"
-LATER_STATE = "the list expired twice while it was read: its later pages show a later state"
+ACCESS = "all namespaces"
+MOST_NAMED = 50
+"""How many changed objects the file names."""
 
 
 def capture(
@@ -31,29 +34,62 @@ def capture(
     *,
     transport: Transport | None = None,
     sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+    announce: Callable[[Provenance], None] | None = None,
 ) -> Snapshot:
-    """Read a cluster, without writing anything to it; raises CaptureError when it cannot be replayed."""
-    api = Api(transport or _connect(options), options, sleep)
+    """Read a cluster, without writing anything to it; raises CaptureError when it cannot be replayed.
+
+    `announce` is told which cluster it is, and as whom it is read, before it is.
+    """
+    api = Api(transport or connected(options), options, sleep, clock)
     problems: list[Problem] = []
     version = _server_version(api, problems)
-    objects = _read_objects(api, options, progress, problems)
-    settings = read_settings(api, options)
+    if announce is not None:
+        announce(identity(api))
+    reading = read_at_one_moment(api, options, progress)
+    problems.extend(reading.problems)
+    settings = read_settings(api, options, reading.objects)
     problems.extend(settings.problems)
     snapshot = Snapshot(
         name=api.context or IN_CLUSTER,
-        objects=objects,
+        objects=reading.objects,
         scheduler_conf=settings.conf,
-        now=_clock(api, objects, problems),
+        now=_clock(api, reading.objects, problems),
         flags=replace(settings.flags, server_version=version),
         problems=problems,
         description=_description(version, settings.image),
         origin=api.server,
-        process=Process(started=_scheduler_start(objects)),
+        process=Process(started=settings.started),
+        provenance=_provenance(api, reading, settings),
     )
     return _redacted(snapshot) if options.redact else snapshot
 
 
-def _connect(options: CaptureOptions) -> Transport:
+def identity(api: Api) -> Provenance:
+    """Which cluster is about to be read, as whom, and whether all of it may be read."""
+    everywhere = api.may_list(KIND_BY_NAME["Pod"])
+    access = {True: "all namespaces", False: "not all namespaces: pods may not be listed", None: ""}[everywhere]
+    return Provenance(context=api.context, server=api.server, user=api.user, access=access)
+
+
+def _provenance(api: Api, reading: Reading, settings: SchedulerSettings) -> Provenance:
+    """Where, when and as of which state the snapshot was read."""
+    return Provenance(
+        context=api.context,
+        server=api.server,
+        user=api.user,
+        access=ACCESS,
+        started=api.started,
+        finished=api.clock,
+        resource_versions=reading.resource_versions,
+        consistent=reading.one_moment,
+        changed=() if reading.one_moment else reading.changed[:MOST_NAMED],
+        schedulers=settings.schedulers,
+        missing=(*reading.missing, *settings.missing),
+    )
+
+
+def connected(options: CaptureOptions) -> Transport:
     """The real transport; its module imports the Kubernetes client, which only this command needs."""
     from vcdebug.capture.connection import connect
 
@@ -71,22 +107,13 @@ def _server_version(api: Api, problems: list[Problem]) -> tuple[int, int]:
     try:
         version = api.get("/version")
         return _digits(version.get("major")), _digits(version.get("minor"))
-    except (ApiRefusal, ValueError) as failure:
+    except (ApiRefusal, ValueError, NoAnswer) as failure:
+        if isinstance(failure, NoAnswer) and not api.answered:
+            raise
         major, minor = Flags().server_version
         effect = f"{major}.{minor} is assumed; feature gates that follow the version may differ"
         problems.append(Problem(FILE, "/version", "", f"the server's version is not known: {failure}", effect))
         return major, minor
-
-
-def _scheduler_start(objects: dict[str, list[Manifest]]) -> datetime | None:
-    """When the scheduler's pod started: from then on it has had cycles before this one."""
-    starts = [_moment((pod.get("status") or {}).get("startTime")) for pod in objects["Pod"] if _is_scheduler(pod)]
-    return min((start for start in starts if start is not None), default=None)
-
-
-def _is_scheduler(pod: Manifest) -> bool:
-    labels = (pod.get("metadata") or {}).get("labels")
-    return isinstance(labels, dict) and labels.get("app") == SCHEDULER_APP
 
 
 def _digits(text: object) -> int:
@@ -94,32 +121,6 @@ def _digits(text: object) -> int:
     if match is None:
         raise ValueError(f"{text!r} is no version number")
     return int(match[0])
-
-
-def _read_objects(
-    api: Api, options: CaptureOptions, progress: Progress | None, problems: list[Problem]
-) -> dict[str, list[Manifest]]:
-    """Every kind's objects; required kinds first, so that a missing permission shows at once."""
-    wanted = sorted((kind for kind in KINDS if not kind.settings), key=lambda kind: not kind.required)
-    objects: dict[str, list[Manifest]] = {}
-    groups: dict[str, list[str]] | None = None
-    for kind in wanted:
-        listing = Listing(api, kind, options.page_size, progress)
-        try:
-            objects[kind.name] = listing.read()
-        except ApiRefusal as refusal:
-            if kind.required:
-                raise required_failed(api, kind, refusal) from refusal
-            groups = served_groups(api) if groups is None and refusal.status == NOT_FOUND else groups
-            problems.append(optional_skipped(kind, refusal, groups or {}))
-        if listing.inconsistent:
-            problems.append(_inconsistent(kind))
-    return objects
-
-
-def _inconsistent(kind: Kind) -> Problem:
-    effect = "objects that changed meanwhile may be missing or of another moment than the rest; capture again"
-    return Problem(FILE, resource(kind), "", LATER_STATE, effect)
 
 
 def _clock(api: Api, objects: dict[str, list[Manifest]], problems: list[Problem]) -> datetime:
@@ -135,15 +136,7 @@ def _clock(api: Api, objects: dict[str, list[Manifest]], problems: list[Problem]
 
 def _created(manifest: Manifest) -> datetime | None:
     metadata = manifest.get("metadata")
-    return _moment(metadata.get("creationTimestamp") if isinstance(metadata, dict) else None)
-
-
-def _moment(text: object) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return time if time is not None and time.tzinfo is not None else None
+    return moment(metadata.get("creationTimestamp") if isinstance(metadata, dict) else None)
 
 
 def _description(version: tuple[int, int], image: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import urllib3
@@ -17,11 +17,14 @@ from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import ApiException
 
+from vcdebug import __version__
+from vcdebug.capture.kubeconfig import Choice, choose, default_file, impersonation, shown
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.capture.transport import Answer, ConnectionFailed
 from vcdebug.errors import CaptureError
 
-ACCEPT = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "vcdebug-capture"}
+ACCEPT = {"Accept": "application/json", "Accept-Encoding": "gzip"}
+PIECE = 1 << 20
 OBJECT_NAME = re.compile(r"^<?\w+\(.*?\)(?: object at \w+>)?: ")
 BAD_CONFIG = (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, KeyError, TypeError, AttributeError)
 
@@ -29,79 +32,101 @@ BAD_CONFIG = (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, 
 class ClientTransport:
     """Sends requests through the official client and hands back the raw answer, whatever its status."""
 
-    def __init__(self, client: ApiClient, context: str, timeout: float) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        options: CaptureOptions,
+        choice: Choice | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._client = client
-        self._timeout = timeout
-        self.context = context
-        place = f"context {context!r}" if context else "this pod's cluster"
+        self._timeout = options.timeout
+        self._clock = clock
+        self._end = clock() + options.deadline
+        self._headers = tuple(choice.impersonation.headers()) if choice is not None else ()
+        client.user_agent = f"vcdebug/{__version__}"
+        self.context = choice.context if choice is not None else ""
+        self.user = choice.who if choice is not None else "this pod's service account"
+        place = f"context {self.context!r}" if self.context else "this pod's cluster"
         self.server = f"{place} ({client.configuration.host})"
 
     def send(
         self, method: str, path: str, query: Sequence[tuple[str, str]], body: Mapping[str, Any] | None = None
     ) -> Answer:
-        headers = dict(ACCEPT)
-        if body is not None:
-            headers["Content-Type"] = "application/json"
         try:
             request = self._client.param_serialize(
-                method, path, query_params=list(query), header_params=headers, body=body, auth_settings=["BearerToken"]
+                method, path, query_params=list(query), header_params=dict(ACCEPT), auth_settings=["BearerToken"]
             )
-            response = self._client.call_api(*request, _request_timeout=self._timeout)
-            content = response.read()  # type: ignore[no-untyped-call]  # the client leaves it untyped
+            verb, url, headers = request[:3]
+            response = self._client.rest_client.request(  # type: ignore[no-untyped-call]  # the client leaves it so
+                verb, url, headers=self._all_headers(headers, body), body=body, _request_timeout=self._timeout
+            )
+            content = self._content(response.response)
         except (urllib3.exceptions.HTTPError, ApiException, OSError) as failure:
-            raise ConnectionFailed(reason_text(failure)) from failure
+            raise ConnectionFailed(reason_text(failure), broken_off=_broke_off(failure)) from failure
         return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, content)
 
     def close(self) -> None:
         self._client.rest_client.close()
 
+    def _all_headers(self, headers: Mapping[str, str], body: object) -> urllib3.HTTPHeaderDict:
+        """One header may come several times, as the impersonated groups do."""
+        combined = urllib3.HTTPHeaderDict(headers)
+        if body is not None:
+            combined["Content-Type"] = "application/json"
+        for name, value in self._headers:
+            combined.add(name, value)
+        return combined
 
-def connect(options: CaptureOptions) -> ClientTransport:
+    def _content(self, response: urllib3.BaseHTTPResponse) -> bytes:
+        """The whole answer, unless it comes so slowly that the time is over before it is there."""
+        parts = []
+        while part := response.read1(PIECE):
+            parts.append(part)
+            if self._clock() >= self._end:
+                response.close()
+                raise ConnectionFailed("the answer comes too slowly")
+        response.release_conn()
+        return b"".join(parts)
+
+
+def _broke_off(failure: BaseException) -> bool:
+    """Whether there was a connection, and somebody ended it."""
+    inner = getattr(failure, "reason", None) or failure
+    return isinstance(inner, urllib3.exceptions.ProtocolError | ConnectionResetError)
+
+
+def connect(options: CaptureOptions, clock: Callable[[], float] = time.monotonic) -> ClientTransport:
     """The transport for the kubeconfig context that the options name, or for the pod's own cluster."""
     settings = Configuration()
     settings.host = ""
+    choice = None
     if _use_service_account(options):
-        context = ""
         with _as_capture_error("the service account of this pod cannot be used"):
-            kube_config.load_incluster_config(settings)  # type: ignore[no-untyped-call]  # as above
+            kube_config.load_incluster_config(settings)  # type: ignore[no-untyped-call]  # the client leaves it so
+        if options.as_user:
+            choice = Choice("", "", "this pod's service account", impersonation({}, options))
     else:
-        context = _load_kubeconfig(options, settings)
+        choice = _load_kubeconfig(options, settings)
     if not settings.host:
-        raise CaptureError(f"the cluster of context {context!r} has no server address", where=_shown(options))
+        context = choice.context if choice is not None else ""
+        raise CaptureError(f"the cluster of context {context!r} has no server address", where=shown(options))
     settings.retries = urllib3.Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False)
-    return ClientTransport(ApiClient(configuration=settings), context, options.timeout)
+    return ClientTransport(ApiClient(configuration=settings), options, choice, clock)
 
 
 def _use_service_account(options: CaptureOptions) -> bool:
     if options.kubeconfig or options.context or os.environ.get("KUBECONFIG"):
         return False
-    return "KUBERNETES_SERVICE_HOST" in os.environ and not _default_file().exists()
+    return "KUBERNETES_SERVICE_HOST" in os.environ and not default_file().exists()
 
 
-def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> str:
+def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> Choice:
     """Fill the client's settings; the kubeconfig file itself is never written, not even with a refreshed token."""
-    if options.kubeconfig and not Path(options.kubeconfig).expanduser().is_file():
-        raise CaptureError("no such kubeconfig file", where=options.kubeconfig)
-    file = options.kubeconfig or os.environ.get("KUBECONFIG") or str(_default_file())
-    with _as_capture_error("the kubeconfig cannot be used", where=_shown(options)):
-        contexts, current = kube_config.list_kube_config_contexts(file)  # type: ignore[no-untyped-call]  # as above
-        names = [str(context["name"]) for context in contexts]
-        chosen = options.context or str(current["name"])
-    if chosen not in names:
-        raise CaptureError(
-            f"the kubeconfig has no context {chosen!r}", hint=f"it has: {', '.join(names)}", where=_shown(options)
-        )
-    with _as_capture_error(f"context {chosen!r} cannot be used", where=_shown(options)):
-        kube_config.load_kube_config(file, chosen, settings, persist_config=False)  # type: ignore[no-untyped-call]
-    return chosen
-
-
-def _default_file() -> Path:
-    return Path("~/.kube/config").expanduser()
-
-
-def _shown(options: CaptureOptions) -> str:
-    return options.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+    choice = choose(options)
+    with _as_capture_error(f"context {choice.context!r} cannot be used", where=shown(options)):
+        kube_config.load_kube_config(choice.files, choice.context, settings, persist_config=False)  # type: ignore[no-untyped-call]
+    return choice
 
 
 @contextmanager

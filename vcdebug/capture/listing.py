@@ -8,32 +8,52 @@ from vcdebug.snapshot.kinds import Kind
 from vcdebug.snapshot.snapshot import Manifest
 
 EXPIRED = 410
+NOT_EXACT = frozenset({400, EXPIRED, 422, 504})
+"""How a server declines to show an earlier state: it does not know how, has forgotten it, or never had it."""
 
 
 class Listing:
-    """One list being read.
+    """One list being read, where the server allows it as of a state that another list has shown.
 
-    A list that expires between two pages is started anew once, so that all pages are of one state. When it expires
-    again, it is continued with the token that the server offers: the later pages are then of a later state.
+    A list that expires between two pages is started anew once, as of the present state, so that all pages are of one
+    state. When it expires again, it is continued with the token that the server offers: the later pages are then of a
+    later state.
     """
 
-    def __init__(self, api: Api, kind: Kind, page_size: int, progress: Progress | None) -> None:
+    def __init__(
+        self, api: Api, kind: Kind, page_size: int, progress: Progress | None, resource_version: str = ""
+    ) -> None:
         self.kind = kind
         self.items: list[Manifest] = []
+        self.resource_version = ""
+        """The state that the first page shows."""
         self.inconsistent = False
         """Whether later pages show a later state than earlier ones."""
         self._api = api
         self._page_size = page_size
         self._progress = progress
+        self._asked = resource_version
         self._restarted = False
         self._used_tokens: dict[str, None] = {}
 
     def read(self) -> list[Manifest]:
         """Every object of the kind, in the server's order."""
-        token = self._next_page("")
+        token = self._first_page()
         while token:
             token = self._next_page(token)
         return self.items
+
+    def _first_page(self) -> str:
+        """The first page, as of the state that is asked for, or else of the present one."""
+        if not self._asked:
+            return self._next_page("")
+        exact = [("resourceVersion", self._asked), ("resourceVersionMatch", "Exact")]
+        try:
+            return self._take(self._api.get(self.kind.path, [("limit", str(self._page_size)), *exact]))
+        except ApiRefusal as refusal:
+            if refusal.status not in NOT_EXACT:
+                raise
+            return self._next_page("")
 
     def _next_page(self, token: str) -> str:
         """Read the page at a token; the answer is the token of the page after it."""
@@ -53,6 +73,7 @@ class Listing:
         if not self._restarted:
             self._restarted = True
             self.items.clear()
+            self.resource_version = ""
             self._used_tokens.clear()
             return self._next_page("")
         if not refusal.continue_token or refusal.continue_token in self._used_tokens:
@@ -63,6 +84,7 @@ class Listing:
     def _take(self, page: Manifest) -> str:
         metadata = page.get("metadata")
         metadata = metadata if isinstance(metadata, dict) else {}
+        self.resource_version = self.resource_version or str(metadata.get("resourceVersion") or "")
         api_version = page.get("apiVersion") or self.kind.api_version
         self.items.extend(complete(item, self.kind.name, api_version) for item in items_of(page, self.kind))
         self._report(metadata.get("remainingItemCount"))

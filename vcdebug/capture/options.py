@@ -17,6 +17,12 @@ class CaptureOptions:
     """The kubeconfig context; empty means the current one."""
     kubeconfig: str = ""
     """The kubeconfig file; empty means $KUBECONFIG, ~/.kube/config, or the pod's service account."""
+    as_user: str = ""
+    """Whom to impersonate; empty means whom the kubeconfig says, usually nobody."""
+    as_groups: tuple[str, ...] = ()
+    """The groups of the one who is impersonated."""
+    scheduler: str = ""
+    """`namespace/name` of the scheduler to replay, where there are several; empty means: choose."""
     scheduler_configmap: str = ""
     """`namespace/name` of the scheduler's ConfigMap; empty means: look for it."""
     redact: bool = False
@@ -24,7 +30,9 @@ class CaptureOptions:
     page_size: int = 500
     """Objects per request."""
     timeout: float = 60.0
-    """Seconds that one request may take."""
+    """Seconds without a word from the server after which one request has failed."""
+    deadline: float = 600.0
+    """Seconds that the whole capture may take."""
     attempts: int = 5
     """How often a request is sent when the server is busy or failing."""
     first_wait: float = 0.5

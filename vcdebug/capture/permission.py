@@ -11,11 +11,11 @@ FORBIDDEN = 403
 NOT_FOUND = 404
 FILE = "capture"
 """What the problems of a capture name as their file."""
-
-
-def resource(kind: Kind) -> str:
-    """The resource as kubectl names it, `podgroups.scheduling.volcano.sh`."""
-    return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+AWAITED = (
+    "Volcano's scheduler waits for it and begins no cycle, unless a feature gate turns it off: "
+    "the replay shows a cycle that this cluster may never run; apply Volcano's CRDs"
+)
+UNUSED = "the scheduler of this cluster works without it, and so does the replay"
 
 
 def can_i(kind: Kind, context_flag: str = "") -> str:
@@ -30,8 +30,8 @@ def required_failed(api: Api, kind: Kind, refusal: ApiRefusal) -> CaptureError:
         return _forbidden(api, kind, refusal)
     if refusal.status == NOT_FOUND:
         hint = "is Volcano installed in this cluster?" if kind.group else "is this a Kubernetes API server?"
-        return CaptureError(f"the server has no {resource(kind)} {kind.version}", hint=hint, where=api.server)
-    return CaptureError(f"cannot list {resource(kind)}: {refusal}", where=api.server)
+        return CaptureError(f"the server has no {kind.resource} {kind.version}", hint=hint, where=api.server)
+    return CaptureError(f"cannot list {kind.resource}: {refusal}", where=api.server)
 
 
 def _forbidden(api: Api, kind: Kind, refusal: ApiRefusal) -> CaptureError:
@@ -50,7 +50,7 @@ def _also_missing(api: Api, known: Kind) -> list[Kind]:
     for kind in KINDS:
         if kind is known:
             continue
-        allowed = api.may_list(kind)
+        allowed = api.may(kind.permission.partition(" ")[0], kind)
         if allowed is None:
             break
         if not allowed:
@@ -65,22 +65,27 @@ def optional_skipped(kind: Kind, refusal: ApiRefusal, groups: dict[str, list[str
     effect = f"the replay may be wrong about {kind.falsifies}"
     if refusal.status == FORBIDDEN:
         what = f'missing permission "{kind.permission}" (check with: {can_i(kind)})'
-        return Problem(FILE, resource(kind), "", what, effect)
-    return Problem(FILE, resource(kind), "", f"cannot be listed: {refusal}", effect)
+        return Problem(FILE, kind.resource, "", what, effect)
+    return Problem(FILE, kind.resource, "", f"cannot be listed: {refusal}", effect)
+
+
+def optional_failed(kind: Kind, failure: CaptureError) -> Problem:
+    """What it means that the connection broke whenever an optional kind was read."""
+    return Problem(FILE, kind.resource, "", failure.message, f"the replay may be wrong about {kind.falsifies}")
 
 
 def _absent(kind: Kind, groups: dict[str, list[str]]) -> Problem:
     versions = groups.get(kind.group, [])
     if versions and kind.version not in versions:
         what = f"the server has API group {kind.group} only in version {', '.join(versions)}, not {kind.version}"
-        return Problem(FILE, resource(kind), "", what, f"the replay may be wrong about {kind.falsifies}")
+        return Problem(FILE, kind.resource, "", what, f"the replay may be wrong about {kind.falsifies}")
     if not versions and kind.group:
         what = f"the server has no API group {kind.group}"
     else:
         what = "the server has no such resource"
-    return Problem(
-        FILE, resource(kind), "", what, "the scheduler of this cluster works without it, and so does the replay"
-    )
+    if kind.awaited:
+        return Problem(FILE, kind.resource, "", what, AWAITED)
+    return Problem(FILE, kind.resource, "", what, UNUSED)
 
 
 def served_groups(api: Api) -> dict[str, list[str]]:

@@ -1,29 +1,35 @@
-"""The scheduler's own settings: its Deployment's flags, and the ConfigMap that holds volcano-scheduler.conf."""
+"""The scheduler's own settings: its flags, and the ConfigMap that holds volcano-scheduler.conf."""
 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
-from vcdebug.capture.listing import items_of
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
+from vcdebug.capture.schedulers import NAMESPACE, Objects, chosen, find_schedulers, started
 from vcdebug.capture.transport import Api, ApiRefusal
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.command_line import conf_path, environment, flag_values, scheduler_container
-from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.command_line import command_line, conf_path, environment, flag_values, scheduler_container
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.settings import CONF_KEY, with_flags
 from vcdebug.snapshot.snapshot import Flags, Manifest
 
-NAMESPACE = "volcano-system"
-SELECTOR = [("labelSelector", "app=volcano-scheduler")]
 CONFIG_MAP = "volcano-scheduler-configmap"
 SHARED = "MULTI_SCHEDULER_ENABLE"
 NO_CONF = "the replay uses upstream's built-in configuration; name the right one with --scheduler-configmap"
-NO_FLAGS = "upstream's default flags are used"
+CONF_MISSING = "the scheduler's configuration"
+FLAGS_MISSING = "the scheduler's flags"
+UNREAD_FLAGS = {
+    "plugins-dir": "plugins that the scheduler loads from there vote in the cluster and not in the replay",
+    "disable-default-scheduler-config": (
+        "without a valid configuration the scheduler stops, where the replay goes on with the built-in one"
+    ),
+}
 
 
 class ConfSource(NamedTuple):
@@ -41,19 +47,33 @@ class SchedulerSettings:
     conf: str | None = None
     flags: Flags = field(default_factory=Flags)
     image: str = ""
+    started: datetime | None = None
+    """Since when it runs."""
+    schedulers: tuple[str, ...] = ()
+    """This one first, then every other that was found."""
+    missing: list[str] = field(default_factory=list)
+    """What decides and could not be read."""
     problems: list[Problem] = field(default_factory=list)
 
 
-def read_settings(api: Api, options: CaptureOptions) -> SchedulerSettings:
+def read_settings(api: Api, options: CaptureOptions, objects: Objects) -> SchedulerSettings:
     """Flags and configuration, with a problem for what could not be found."""
     settings = SchedulerSettings()
-    deployment = _find_deployment(api, settings.problems)
-    container = scheduler_container(deployment) if deployment is not None else {}
-    if deployment is not None:
-        settings.flags = _flags(container, f"Deployment {_key(deployment)}", settings.problems)
+    found = find_schedulers(api, objects, settings.problems)
+    scheduler = chosen(found, options.scheduler, api.server, settings.problems)
+    workload = scheduler.workload if scheduler is not None else None
+    container = scheduler_container(workload) if workload is not None else {}
+    if scheduler is not None:
+        settings.flags = _flags(container, scheduler.where, settings.problems)
         settings.image = str(container.get("image") or "")
-    source = _named_source(options, api) or _mounted_source(deployment, container)
+        settings.started = started(scheduler, objects)
+        settings.schedulers = tuple(one.key for one in [scheduler, *(one for one in found if one is not scheduler)])
+    else:
+        settings.missing.append(FLAGS_MISSING)
+    source = _named_source(options, api) or _mounted_source(workload, container)
     settings.conf = _read_conf(api, source, bool(options.scheduler_configmap), settings.problems)
+    if settings.conf is None:
+        settings.missing.append(CONF_MISSING)
     return settings
 
 
@@ -62,35 +82,19 @@ def _flags(container: Manifest, where: str, problems: list[Problem]) -> Flags:
     report = Report()
     flags = with_flags(Flags(), flag_values(container), where, report, "scheduler flag ")
     problems.extend(report.problems())
+    problems.extend(_unread_flags(container, where))
     if environment(container).get(SHARED) == "true":
         effect = "the real scheduler sees only its part of the pods and nodes, the replay sees all"
         problems.append(Problem(where, SHARED, "", "the cluster is shared among several schedulers", effect))
     return flags
 
 
-def _find_deployment(api: Api, problems: list[Problem]) -> Manifest | None:
-    """The scheduler's Deployment, in the usual namespace, or anywhere."""
-    kind = KIND_BY_NAME["Deployment"]
-    found: list[Manifest] = []
-    try:
-        for path in (f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments", kind.path):
-            found = found or items_of(api.get(path, SELECTOR), kind)
-    except ApiRefusal as refusal:
-        what = f'missing permission "{kind.permission}"' if refusal.status == FORBIDDEN else f"not found: {refusal}"
-        problems.append(Problem(FILE, "scheduler Deployment", "", what, NO_FLAGS))
-        return None
-    if not found:
-        problems.append(Problem(FILE, "scheduler Deployment", "", "none has the label app=volcano-scheduler", NO_FLAGS))
-        return None
-    if len(found) > 1:
-        what = f"there are {len(found)}: {', '.join(_key(deployment) for deployment in found)}"
-        problems.append(Problem(FILE, "scheduler Deployment", "", what, f"{_key(found[0])} is used"))
-    return found[0]
-
-
-def _key(manifest: Manifest) -> str:
-    metadata = _object(manifest.get("metadata"))
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+def _unread_flags(container: Manifest, where: str) -> Iterator[Problem]:
+    """Flags with an effect on decisions that no replay can have."""
+    given = command_line(container)
+    for flag, effect in UNREAD_FLAGS.items():
+        if given.get(flag, ["false"])[-1] != "false":
+            yield Problem(where, f"--{flag}", "", f"is {given[flag][-1]}", effect)
 
 
 def _object(value: object) -> Manifest:

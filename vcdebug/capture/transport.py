@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,6 +19,7 @@ Query = Sequence[tuple[str, str]]
 RETRIED = frozenset({429, 500, 502, 503, 504})
 LONGEST_WAIT = 30.0
 SHOWN_TEXT = 120
+FUTURE = b"Too large resource version"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -32,12 +34,27 @@ class Answer(NamedTuple):
 class ConnectionFailed(Exception):
     """No answer: refused, timed out, broken off, or not to be trusted."""
 
+    def __init__(self, message: str, *, broken_off: bool = False) -> None:
+        super().__init__(message)
+        self.broken_off = broken_off
+        """Whether there was a connection, and somebody ended it."""
+
+
+class NoAnswer(CaptureError):
+    """The server does not answer, however often it is asked."""
+
+
+class TooSlow(CaptureError):
+    """The time for the whole capture is over."""
+
 
 class Transport(Protocol):
     """Sends one request and returns the answer, whatever its status."""
 
     context: str
     server: str
+    user: str
+    """As whom it speaks, in words."""
 
     def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> Answer:
         """One request; raises ConnectionFailed when there is no answer."""
@@ -60,11 +77,21 @@ class ApiRefusal(Exception):
 class Api:
     """One API server, read-only: GET, and access reviews, which create nothing."""
 
-    def __init__(self, transport: Transport, options: CaptureOptions, sleep: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        options: CaptureOptions,
+        sleep: Callable[[float], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.context = transport.context
         self.server = transport.server
+        self.user = transport.user
+        self.started: datetime | None = None
         self.clock: datetime | None = None
-        """The latest time the server has named in a Date header."""
+        """The first and the latest time the server has named in a Date header."""
+        self._now = clock
+        self._end = clock() + options.deadline
         self._transport = transport
         self._options = options
         self._sleep = sleep
@@ -83,9 +110,19 @@ class Api:
             raise refusal_of(answer)
         return json_object(answer)
 
+    @property
+    def answered(self) -> bool:
+        """Whether the server has ever answered."""
+        return self._answered
+
     def may_list(self, kind: Kind) -> bool | None:
         """Whether the user may list a kind in all namespaces; None when the server does not say."""
-        attributes = {"verb": "list", "resource": kind.plural} | ({"group": kind.group} if kind.group else {})
+        return self.may("list", kind)
+
+    def may(self, verb: str, kind: Kind, namespace: str = "", name: str = "") -> bool | None:
+        """Whether the user may do something; None when the server does not say."""
+        asked = {"verb": verb, "resource": kind.plural, "group": kind.group, "namespace": namespace, "name": name}
+        attributes = {key: text for key, text in asked.items() if text}
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
@@ -108,20 +145,32 @@ class Api:
         for attempt in range(1, self._options.attempts + 1):
             last = attempt == self._options.attempts
             answer = self._send(path, query, last)
-            if answer is not None and (last or answer.status not in RETRIED):
+            if answer is not None and (last or not _worth_repeating(answer)):
                 return answer
-            self._sleep(min(LONGEST_WAIT, asked_wait(answer, wait)))
+            pause = min(LONGEST_WAIT, asked_wait(answer, wait))
+            self._check_time(pause)
+            self._sleep(pause)
             wait *= 2
         raise CaptureError("a capture needs at least one attempt per request")
 
+    def _check_time(self, pause: float = 0.0) -> None:
+        if self._now() + pause >= self._end:
+            raise TooSlow(
+                f"the cluster could not be read within {self._options.deadline:g} seconds",
+                hint="give it more with --timeout",
+                where=self.server,
+            )
+
     def _send(self, path: str, query: Query, last: bool) -> Answer | None:
-        """One attempt; a connection that has worked before may break off and is tried again."""
+        """One attempt; a connection that has worked may break off and is tried again."""
+        self._check_time()
         try:
             answer = self._transport.send("GET", path, query)
         except ConnectionFailed as failure:
-            if self._answered and not last:
+            self._check_time()
+            if (self._answered or failure.broken_off) and not last:
                 return None
-            raise CaptureError(
+            raise NoAnswer(
                 f"no answer from the API server: {failure}",
                 hint="check that it is reachable from here, and that the context is the right one",
                 where=self.server,
@@ -135,7 +184,21 @@ class Api:
             date = parsedate_to_datetime(answer.headers.get("date", "")).astimezone(UTC)
         except (ValueError, OverflowError):
             return
+        self.started = date if self.started is None else min(self.started, date)
         self.clock = date if self.clock is None else max(self.clock, date)
+
+
+def _worth_repeating(answer: Answer) -> bool:
+    """A busy server, or JSON that breaks off; a state that is yet to come for this server does not come by asking."""
+    if answer.status == 504 and FUTURE in answer.content:
+        return False
+    return answer.status in RETRIED or (answer.status == 200 and _breaks_off(answer.content))
+
+
+def _breaks_off(content: bytes) -> bool:
+    """Whether a JSON object has a beginning and no end, as when a proxy gives up on the way."""
+    text = content.strip()
+    return not text or (text.startswith(b"{") and not text.endswith(b"}"))
 
 
 def asked_wait(answer: Answer | None, otherwise: float) -> float:

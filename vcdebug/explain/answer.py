@@ -60,6 +60,8 @@ class Explanation:
     contributing: tuple[Finding, ...]
     advice: tuple[str, ...]
     steps: tuple[Step, ...]
+    doubt: str = ""
+    """Why the answer may be wrong: the input does not show one moment."""
 
     @property
     def cause(self) -> str:

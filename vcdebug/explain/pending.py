@@ -42,7 +42,13 @@ def explain(recording: Recording, word: str) -> Explanation:
 
 
 def explain_subject(recording: Recording, subject: Subject) -> Explanation:
-    """The answer for a job or pod that is there."""
+    """The answer for a job or pod that is there, and whether the input is to be trusted."""
+    answer = _explained(recording, subject)
+    provenance = recording.snapshot.provenance
+    return answer if provenance is None else replace(answer, doubt=provenance.torn())
+
+
+def _explained(recording: Recording, subject: Subject) -> Explanation:
     if subject.job not in recording.session.jobs:
         finding = unseen(recording, subject)
         name = subject.job or subject.pod or ""

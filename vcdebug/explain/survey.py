@@ -37,6 +37,8 @@ class Survey:
     """Problems of the input, which may falsify it all."""
     named: bool = False
     """Whether somebody asked about one job or pod: the only one that counts, and explained whatever came of it."""
+    doubt: str = ""
+    """Why every answer may be wrong: the input does not show one moment."""
 
     @property
     def unscheduled(self) -> list[Surveyed]:
@@ -49,7 +51,7 @@ def survey(recording: Recording) -> Survey:
     subjects, homeless = sorted(_subjects(recording)), _homeless(recording)
     explained = [_surveyed(recording, one, homeless) for one in subjects if _may_wait(recording, one.job)]
     waiting = tuple(one for one in explained if not one.explanation.scheduled)
-    return Survey(len(subjects), waiting, len(recording.problems))
+    return Survey(len(subjects), waiting, len(recording.problems), doubt=_doubt(recording))
 
 
 def survey_one(recording: Recording, word: str) -> Survey:
@@ -57,8 +59,14 @@ def survey_one(recording: Recording, word: str) -> Survey:
     try:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError:
-        return Survey(0, (), len(recording.problems), named=True)
-    return Survey(1, (_surveyed(recording, subject, _homeless(recording)),), len(recording.problems), named=True)
+        return Survey(0, (), len(recording.problems), named=True, doubt=_doubt(recording))
+    surveyed = _surveyed(recording, subject, _homeless(recording))
+    return Survey(1, (surveyed,), len(recording.problems), named=True, doubt=_doubt(recording))
+
+
+def _doubt(recording: Recording) -> str:
+    provenance = recording.snapshot.provenance
+    return "" if provenance is None else provenance.torn()
 
 
 def _subjects(recording: Recording) -> Iterator[Subject]:

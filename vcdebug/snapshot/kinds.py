@@ -20,6 +20,8 @@ class Kind:
     """Without it there is nothing to replay; every other kind may be missing."""
     settings: bool = False
     """Read for the scheduler's own settings, and not kept among the objects."""
+    awaited: bool = False
+    """The scheduler begins no cycle before the server has this kind."""
 
     @property
     def api_version(self) -> str:
@@ -39,14 +41,20 @@ class Kind:
         )
 
     @property
+    def resource(self) -> str:
+        """The resource as kubectl names it, `podgroups.scheduling.volcano.sh`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
     def permission(self) -> str:
         """The permission capture needs, as `kubectl auth can-i` takes it."""
-        return f"list {self.plural}.{self.group}" if self.group else f"list {self.plural}"
+        return f"{'get' if self.name == 'ConfigMap' else 'list'} {self.resource}"
 
 
 _VOLCANO, _STORAGE, _DRA = "scheduling.volcano.sh", "storage.k8s.io", "resource.k8s.io"
 _VOLUMES = "volume checks and CSI counts of pods with claims"
 _DEVICES = "pods that ask for devices through resource claims"
+_TOPOLOGY, _NUMA = "network topology placement", "NUMA-aware placement"
 _SPREAD = "the default topology spread of pods that belong to it"
 
 KINDS: tuple[Kind, ...] = (
@@ -58,8 +66,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("Namespace", "", "v1", "namespaces", False, "namespace selectors in pod affinity; default queues"),
     Kind("ResourceQuota", "", "v1", "resourcequotas", True, "the resourcequota plugin's answers"),
     Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "which victims the pdb plugin protects"),
-    Kind("HyperNode", "topology.volcano.sh", "v1alpha1", "hypernodes", False, "network topology placement"),
-    Kind("Numatopology", "nodeinfo.volcano.sh", "v1alpha1", "numatopologies", False, "NUMA-aware placement"),
+    Kind(*("HyperNode", "topology.volcano.sh", "v1alpha1", "hypernodes", False, _TOPOLOGY), awaited=True),
+    Kind(*("Numatopology", "nodeinfo.volcano.sh", "v1alpha1", "numatopologies", False, _NUMA), awaited=True),
     Kind("NodeShard", "shard.volcano.sh", "v1alpha1", "nodeshards", False, "sharded scheduling"),
     Kind("CSINode", _STORAGE, "v1", "csinodes", False, _VOLUMES),
     Kind("PersistentVolume", "", "v1", "persistentvolumes", False, _VOLUMES),

@@ -122,6 +122,7 @@ def _build(found: Gathered, complete: bool | None) -> Snapshot:
         persistence=meta.persistence,
         problems=_with_saved(report.problems(), meta),
         description=meta.description,
+        provenance=meta.capture,
     )
 
 

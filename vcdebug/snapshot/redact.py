@@ -28,7 +28,9 @@ NAME = "redacted"
 def redact(snapshot: Snapshot) -> Snapshot:
     """A new snapshot with every field removed that the replay does not read."""
     objects = {kind: [_redacted(kind, manifest) for manifest in found] for kind, found in snapshot.objects.items()}
-    return replace(snapshot, objects=objects, name=NAME, origin="", description="")
+    past = snapshot.provenance
+    past = past if past is None else replace(past, context="", server="", user="")
+    return replace(snapshot, objects=objects, name=NAME, origin="", description="", provenance=past)
 
 
 def _redacted(kind: str, manifest: Manifest) -> Manifest:

@@ -16,6 +16,7 @@ from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.gather import EXTENDER_FILE, META_FILE, USAGE_FILE
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
 from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.provenance import document
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 
 CONF_FILE = "scheduler.conf"
@@ -23,14 +24,16 @@ ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 
 _LEVEL = 6
 _MODE = 0o644
+PRIVATE = 0o600
+"""For a file that only its owner may read: a cluster's environment variables may be in it."""
 
 
-def save(snapshot: Snapshot, path: str | Path) -> None:
+def save(snapshot: Snapshot, path: str | Path, mode: int = _MODE) -> None:
     """Write a .tar.gz, or a folder where the path has no suffix; an archive is replaced, a folder must be empty."""
     target = Path(path)
     try:
         if target.name.endswith(ARCHIVE_SUFFIXES):
-            _replace(target, archive_bytes(snapshot))
+            _replace(target, archive_bytes(snapshot), mode)
         elif target.suffix:
             raise SnapshotError(f"has the suffix {target.suffix}", "a snapshot is a .tar.gz or a folder", str(target))
         else:
@@ -87,6 +90,8 @@ def _meta(snapshot: Snapshot) -> Manifest:
         meta["scheduler"] = past
     if snapshot.persistence != "auto":
         meta["persistence"] = snapshot.persistence
+    if snapshot.provenance is not None:
+        meta["capture"] = document(snapshot.provenance)
     if snapshot.problems:
         meta["problems"] = [[p.file, p.object, p.field, p.what, p.effect] for p in snapshot.problems]
     return meta
@@ -130,10 +135,15 @@ def _write_folder(snapshot: Snapshot, folder: Path) -> None:
         (folder / name).write_bytes(data)
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, data: bytes, mode: int) -> None:
     """Write beside the target and move into place, so that a failure leaves no half file."""
     if target.is_dir():
         raise SnapshotError("is a folder", "choose another name", str(target))
     part = target.with_name(f".{target.name}.part")
-    part.write_bytes(data)
-    part.replace(target)
+    try:
+        part.touch(mode)
+        part.chmod(mode)
+        part.write_bytes(data)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)

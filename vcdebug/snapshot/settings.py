@@ -12,6 +12,7 @@ from typing import Any
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import PERSISTENCE, CpuReservation, Persistence, Process
+from vcdebug.snapshot.provenance import Provenance, read_provenance
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest
@@ -36,6 +37,7 @@ class Meta:
     chance: Mapping[str, Any] = field(default_factory=dict)
     scheduler: Mapping[str, Any] = field(default_factory=dict)
     persistence: Persistence = "auto"
+    capture: Provenance | None = None
     problems: tuple[Problem, ...] = ()
     """Problems found when the snapshot was made, which it no longer shows by itself."""
 
@@ -52,6 +54,7 @@ def read_meta(file: str, document: Manifest, report: Report) -> Meta:
         "chance": _mapping,
         "scheduler": _mapping,
         "persistence": _persistence,
+        "capture": read_provenance,
         "problems": _problems,
     }
     for key, read in readers.items():

@@ -13,6 +13,7 @@ from vcdebug.snapshot.answers import ForcedAnswer
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Persistence, Process
+from vcdebug.snapshot.provenance import Provenance
 
 Manifest = dict[str, Any]
 
@@ -125,6 +126,8 @@ class Snapshot:
     description: str = ""
     origin: str = ""
     """Where it was read from."""
+    provenance: Provenance | None = None
+    """What the capture that made it knows about itself; None for manifests."""
 
     def of(self, kind: str) -> list[Manifest]:
         """The manifests of one kind, in input order."""

@@ -44,6 +44,8 @@ def _head(found: Explanation) -> Iterator[Line]:
     mark = YES if found.scheduled else NO
     yield line(Piece(f"{mark} {found.cause}", style))
     yield line(found.sentence)
+    if found.doubt:
+        yield line(Piece(f"this answer may be wrong: {found.doubt}", "warn"))
     yield from (line(muted(f"  {text}")) for text in found.dominant.lines)
     for finding in found.contributing:
         yield line(muted("also  "), Piece(f"{finding.cause}  ", "warn"), finding.sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +12,13 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import CaptureError
 
 if TYPE_CHECKING:
+    from vcdebug.capture import CaptureOptions
+    from vcdebug.snapshot.provenance import Provenance
     from vcdebug.snapshot.snapshot import Snapshot
 
-SUFFIXES = (".tar.gz", ".tgz", ".zip")
+SUFFIXES = (".tar.gz", ".tgz")
+UNITS = {"s": 1, "m": 60, "h": 3600}
+TIMEOUT = 600.0
 
 
 class Capture(Command):
@@ -22,44 +26,76 @@ class Capture(Command):
 
     NAME = "capture"
     HELP = "read a cluster through its API, changing nothing, and write one snapshot file"
+    EXITS = "exit status: 0 written, 2 written, but with --strict something that decides is missing, 1 error"
 
     def configure(self, parser: ArgumentParser) -> None:
         parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: CONTEXT-TIME.tar.gz)")
-        parser.add_argument("--context", default="", help="kubeconfig context (default: the current one)")
-        parser.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig file")
+        parser.add_argument("--force", action="store_true", help="replace a file that exists")
+        add_cluster(parser)
         parser.add_argument(
             "--redact", action="store_true", help="remove what a replay does not need: environment, commands, addresses"
         )
         parser.add_argument(
-            "--scheduler-configmap",
-            default="",
-            metavar="NAMESPACE/NAME",
-            help="the scheduler's ConfigMap (default: look for it)",
+            "--strict", action="store_true", help="exit with 2 when something that decides could not be read"
         )
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.capture import CaptureOptions, capture
+        from vcdebug.capture import capture
         from vcdebug.cli.progress import capture_progress
-        from vcdebug.snapshot.save import save
+        from vcdebug.snapshot.save import PRIVATE, save
 
         target = Path(args.output) if args.output else None
         if target is not None:
-            _check_target(target)
-        options = CaptureOptions(
-            context=args.context,
-            kubeconfig=args.kubeconfig,
-            scheduler_configmap=args.scheduler_configmap,
-            redact=args.redact,
-        )
+            check_target(target, force=args.force)
         with capture_progress(output) as progress:
-            snapshot = capture(options, progress)
+            snapshot = capture(cluster_options(args), progress, announce=lambda who: output.narrate(introduction(who)))
         target = target or Path(_file_name(snapshot.name, snapshot.now))
-        save(snapshot, target)
+        check_target(target, force=args.force)
+        save(snapshot, target, PRIVATE)
         _report(snapshot, target, output)
-        return Outcome.DONE
+        return _outcome(snapshot, args, output)
 
 
-def _check_target(target: Path) -> None:
+def add_cluster(parser: ArgumentParser) -> None:
+    """Which cluster is read, as whom and for how long, spelt as kubectl spells it."""
+    parser.add_argument("--context", default="", help="kubeconfig context (default: the current one)")
+    parser.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig file")
+    parser.add_argument("--as", default="", metavar="USER", dest="as_user", help="impersonate this user")
+    parser.add_argument(
+        "--as-group", default=[], metavar="GROUP", dest="as_groups", action="append", help="and this group; repeatable"
+    )
+    parser.add_argument(
+        "--timeout", metavar="TIME", type=_seconds, default=TIMEOUT, help="give up after so long: 90, 90s, 5m (10m)"
+    )
+    parser.add_argument("--scheduler", default="", metavar="NS/NAME", help="which scheduler, where there are several")
+    parser.add_argument(
+        "--scheduler-configmap", default="", metavar="NS/NAME", help="the scheduler's ConfigMap (default: look for it)"
+    )
+
+
+def cluster_options(args: Namespace) -> CaptureOptions:
+    """What add_cluster's arguments ask for."""
+    from vcdebug.capture import CaptureOptions
+
+    return CaptureOptions(
+        context=args.context,
+        kubeconfig=args.kubeconfig,
+        as_user=args.as_user,
+        as_groups=tuple(args.as_groups),
+        deadline=args.timeout,
+        scheduler=args.scheduler,
+        scheduler_configmap=args.scheduler_configmap,
+        redact=args.redact,
+    )
+
+
+def introduction(who: Provenance) -> str:
+    """Which cluster is about to be read, in one line."""
+    reach = f", {who.access}" if who.access else ""
+    return f"reading {who.server} as {who.user or 'nobody in particular'}{reach}"
+
+
+def check_target(target: Path, *, force: bool) -> None:
     """Before the cluster is read, not after."""
     if target.is_dir():
         raise CaptureError("is a folder", f"name a file, such as {target / 'snapshot.tar.gz'}", str(target))
@@ -67,6 +103,17 @@ def _check_target(target: Path) -> None:
         raise CaptureError("unknown kind of archive", "the name must end in .tar.gz", str(target))
     if not target.absolute().parent.is_dir():
         raise CaptureError("no such folder", where=str(target.parent))
+    if target.exists() and not force:
+        raise CaptureError("exists already", "choose another name, or --force", str(target))
+
+
+def _seconds(text: str) -> float:
+    """A duration as kubectl takes it; a bare number is in seconds."""
+    unit = UNITS.get(text[-1:], 0)
+    number = text[:-1] if unit else text
+    if not number.isdecimal() or int(number) < 1:
+        raise ArgumentTypeError(f"{text!r} is no duration: 90, 90s, 5m")
+    return float(int(number) * (unit or 1))
 
 
 def _file_name(context: str, now: datetime) -> str:
@@ -80,3 +127,13 @@ def _report(snapshot: Snapshot, target: Path, output: Output) -> None:
     total = sum(len(manifests) for manifests in snapshot.objects.values())
     output.text(str(target))
     output.narrate(f"{total} objects in {target}; look at them with: vcdebug open {target}")
+
+
+def _outcome(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
+    """With --strict a file that lacks something is no success."""
+    provenance = snapshot.provenance
+    if provenance is None or not args.strict or (provenance.consistent and not provenance.missing):
+        return Outcome.DONE
+    lacks = [*provenance.missing, *([] if provenance.consistent else ["one moment"])]
+    output.narrate(f"what decides is not complete: {', '.join(lacks)}")
+    return Outcome.PROBLEMS

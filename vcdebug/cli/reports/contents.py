@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass
 from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.explain.coverage import uncovered
 from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
+from vcdebug.snapshot import provenance
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import opened
@@ -41,6 +43,7 @@ def document(inspection: Inspection) -> dict[str, object]:
         "snapshot": snapshot.name,
         "description": snapshot.description,
         "now": snapshot.now.isoformat(),
+        **({"capture": provenance.document(snapshot.provenance)} if snapshot.provenance is not None else {}),
         "objects": dict(_counts(snapshot)),
         "missing": [{"kind": name, "falsifies": text} for name, text in _missing(snapshot)],
         "problems": [{**asdict(problem), "line": problem.line()} for problem in inspection.problems],
@@ -69,8 +72,10 @@ def _counts(snapshot: Snapshot) -> Iterator[tuple[str, int]]:
 
 
 def _missing(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Kinds without objects, unless a capture has looked and found none."""
+    looked = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
     for kind in KINDS:
-        if not kind.settings and not snapshot.of(kind.name):
+        if not kind.settings and not snapshot.of(kind.name) and kind.name not in looked:
             yield kind.name, kind.falsifies
 
 
@@ -98,6 +103,8 @@ def blocks(inspection: Inspection) -> Iterator[Block]:
         f"{snapshot.name or 'snapshot'}: {snapshot.description}" if snapshot.description else snapshot.name, "title"
     )
     yield Line(f"clock {snapshot.now.isoformat()}")
+    if snapshot.provenance is not None:
+        yield from _provenance(snapshot.provenance)
     yield Line("")
     yield Grid(("kind", "objects#"), tuple((name, str(number)) for name, number in _counts(snapshot)))
     yield Line("")
@@ -117,6 +124,30 @@ def blocks(inspection: Inspection) -> Iterator[Block]:
         return
     yield Line(f"problems: {len(inspection.problems)}", "bad")
     yield from (Line(problem.line(), indent=2) for problem in inspection.problems)
+
+
+def _provenance(found: Provenance) -> Iterator[Block]:
+    """Which cluster it was, who looked, and whether all of it is of one moment."""
+    place = found.server or "a cluster"
+    who = f" as {found.user}" if found.user else ""
+    reach = f", {found.access}" if found.access else ""
+    yield Line(f"read from {place}{who}{reach}")
+    if found.consistent:
+        version = next(iter(found.resource_versions.values()), "")
+        same = len(dict.fromkeys(found.resource_versions.values())) == 1
+        state = f"resource version {version}" if same else "nothing changed between two readings"
+        yield Line(f"captured as of one moment, {state}{_took(found)}")
+    else:
+        changed = ", ".join(found.changed) or "objects"
+        yield Line(f"read at different moments: {changed} changed meanwhile{_took(found)}", "bad")
+    if len(found.schedulers) > 1:
+        yield Line(f"scheduler {found.schedulers[0]}; others in the cluster: {', '.join(found.schedulers[1:])}")
+
+
+def _took(found: Provenance) -> str:
+    if found.started is None or found.finished is None:
+        return ""
+    return f", in {(found.finished - found.started).total_seconds():.0f} s"
 
 
 def _configuration(conf: SchedulerConf) -> Iterator[Block]:

@@ -20,6 +20,7 @@ def document(explanation: Explanation) -> dict[str, object]:
         **_finding(explanation.dominant),
         "contributing": [_finding(finding) for finding in explanation.contributing],
         "advice": list(explanation.advice),
+        **({"doubt": explanation.doubt} if explanation.doubt else {}),
         "steps": [
             {"step": step.name, "state": step.state, "text": step.text, "events": list(step.seqs)}
             for step in explanation.steps
@@ -50,6 +51,8 @@ def _plain(value: float) -> float | int | str:
 def blocks(explanation: Explanation, *, advice: bool = True) -> Iterator[Block]:
     """For people; without advice where what was tried follows."""
     yield Line(explanation.sentence, "title")
+    if explanation.doubt:
+        yield Line(f"this answer may be wrong: {explanation.doubt}", "bad")
     yield Line(f"cause: {explanation.cause} ({explanation.outcome})", "good" if explanation.scheduled else "bad")
     if explanation.dominant.lines:
         yield Line("")

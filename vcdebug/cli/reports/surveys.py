@@ -66,6 +66,8 @@ def blocks(found: Surveys) -> Iterator[Block]:
 def _section(name: str, one: Survey) -> Iterator[Block]:
     """One line where nothing waits, else a table under it."""
     yield Line(f"{name}: {_headline(one)}", "bad" if one.unscheduled else "good")
+    if one.doubt:
+        yield Line(f"this answer may be wrong: {one.doubt}", "bad", 2)
     if one.explained:
         yield Grid(HEADS, tuple(_row(job) for job in one.explained), 2, prose=True)
     if one.problems:
@@ -125,6 +127,7 @@ def _snapshot(name: str, one: Survey | Failure | None) -> dict[str, object]:
         "jobs": one.jobs,
         "unscheduled": len(one.unscheduled),
         "problems": one.problems,
+        **({"doubt": one.doubt} if one.doubt else {}),
         "explanations": [
             {"queue": job.queue, "pending": job.pending, **pending.document(job.explanation)} for job in one.explained
         ],

@@ -1,0 +1,49 @@
+"""Clusters to serve."""
+
+from __future__ import annotations
+
+from tests.apiserver.server import ApiServer
+from tests.capture.fake_server import FakeApi, Request
+from tests.capture.small_cluster import small_cluster
+from vcdebug.capture.transport import Answer, Query
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.snapshot import Manifest
+
+DEPLOYMENTS = KIND_BY_NAME["Deployment"].path
+CONFIG_MAPS = KIND_BY_NAME["ConfigMap"].path
+
+
+def small_server() -> ApiServer:
+    """The small cluster with revisions."""
+    return served(small_cluster())
+
+
+def served(api: FakeApi) -> ApiServer:
+    """The objects of a fake server, each written once."""
+    server = ApiServer()
+    for path, body in api.objects.items():
+        if path.endswith("/deployments"):
+            for item in body["items"]:
+                server.store.put(DEPLOYMENTS, item)
+        elif "/configmaps/" in path:
+            namespace = path.split("/")[4]
+            server.store.put(CONFIG_MAPS, body | {"metadata": body["metadata"] | {"namespace": namespace}})
+        elif "items" in body:
+            for item in body["items"]:
+                server.store.put(path, item)
+        else:
+            server.singles[path] = body
+    return server
+
+
+class Direct:
+    """Requests without a socket."""
+
+    context, server, user = "dev", "context 'dev'", "me"
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+
+    def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> Answer:
+        reply = self._api.reply(Request(method, path, dict(query), {}, body))
+        return Answer(reply.status, {"date": self._api.date or ""}, reply.content)

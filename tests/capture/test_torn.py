@@ -1,0 +1,182 @@
+"""Writes between two lists: the file shows one moment, or says what changed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.apiserver.clusters import Direct, small_server
+from tests.apiserver.server import ApiServer, Exact
+from tests.apiserver.store import key_of
+from tests.capture.fake_server import Request
+from tests.capture.small_cluster import PODS
+from tests.cli.transcripts import call
+from vcdebug.capture import CaptureOptions, capture
+from vcdebug.capture.listing import complete
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.save import save
+from vcdebug.snapshot.snapshot import Snapshot
+
+GROUPS = KIND_BY_NAME["PodGroup"].path
+OPTIONS = CaptureOptions(page_size=2, first_wait=0.0)
+
+
+def quickly(seconds: float) -> None:
+    """Nobody waits in a test."""
+
+
+def captured(server: ApiServer, options: CaptureOptions = OPTIONS) -> Snapshot:
+    return capture(options, transport=Direct(server), sleep=quickly, clock=lambda: 0.0)
+
+
+def revisions_shown(server: ApiServer, snapshot: Snapshot) -> list[int]:
+    """The revisions at which the cluster was as the snapshot says."""
+    return [revision for revision in range(100, server.store.revision + 1) if shows(server, snapshot, revision)]
+
+
+def shows(server: ApiServer, snapshot: Snapshot, revision: int) -> bool:
+    for name, items in snapshot.objects.items():
+        kind = KIND_BY_NAME[name]
+        then = [complete(item, name, kind.api_version) for item in server.store.at(kind.path, revision)]
+        if sorted(then, key=key_of) != sorted(items, key=key_of):
+            return False
+    return True
+
+
+def writes(server: ApiServer, seed: int, chance: float, compactions: float = 0.0) -> Callable[[Request], None]:
+    """What others do before some of the answers: jobs come and go, pods are bound, history is compacted."""
+    draw = random.Random(seed)
+
+    def before(request: Request) -> None:
+        while draw.random() < chance:
+            number = draw.randrange(6)
+            metadata = {"namespace": "team-b", "name": f"job-{number}", "uid": f"uid-{draw.randrange(9999)}"}
+            path = draw.choice((GROUPS, PODS, "/api/v1/nodes"))
+            if draw.random() < 0.3:
+                server.store.delete(path, f"team-b/job-{number}")
+            else:
+                server.store.put(path, {"metadata": metadata, "spec": {"minMember": 1}, "status": {}})
+        if draw.random() < compactions:
+            server.store.compact()
+
+    return before
+
+
+@pytest.mark.parametrize("exact", ["honoured", "ignored", "refused"])
+@pytest.mark.parametrize("seed", range(67))
+def test_a_capture_shows_one_moment_or_says_that_it_does_not(seed: int, exact: Exact) -> None:
+    server = small_server()
+    server.exact = exact
+    server.before = writes(server, seed, chance=(0.02, 0.1, 0.4)[seed % 3], compactions=0.05 * (seed % 2))
+    snapshot = captured(server)
+    assert snapshot.provenance is not None
+    told = [problem.object for problem in snapshot.problems]
+    assert (["moment"] if not snapshot.provenance.consistent else []) == told
+    if snapshot.provenance.consistent:
+        assert [] != revisions_shown(server, snapshot)
+    else:
+        assert () != snapshot.provenance.changed
+
+
+def test_where_the_server_shows_earlier_states_no_write_tears_a_capture() -> None:
+    server = small_server()
+    server.before = writes(server, 1, chance=0.5)
+    snapshot = captured(server)
+    assert snapshot.provenance is not None
+    assert snapshot.provenance.consistent
+    assert {"108"} >= set(snapshot.provenance.resource_versions.values()) or 1 == len(
+        set(snapshot.provenance.resource_versions.values())
+    )
+
+
+def job_between_lists(server: ApiServer) -> Callable[[Request], None]:
+    """A PodGroup and its pod, created after the pods were listed and before the PodGroups are; something every time."""
+
+    def before(request: Request) -> None:
+        if request.path == GROUPS and "continue" not in request.query:
+            group = {"name": "late", "namespace": "team-a", "uid": f"uid-late-{len(server.requests)}"}
+            spec = {"minMember": 1, "queue": "research"}
+            server.store.put(GROUPS, {"metadata": group, "spec": spec, "status": {"phase": "Pending"}})
+            pod = server.store.at(PODS)[-1]
+            metadata = pod["metadata"] | {"name": "late-0", "uid": f"uid-late-0-{len(server.requests)}"}
+            metadata |= {"annotations": {"scheduling.k8s.io/group-name": "late"}}
+            server.store.put(PODS, pod | {"metadata": metadata})
+
+    return before
+
+
+def test_a_job_created_between_two_lists_is_not_there_yet() -> None:
+    server = small_server()
+    server.before = job_between_lists(server)
+    snapshot = captured(server)
+    assert ["train", "waiting"] == [item["metadata"]["name"] for item in snapshot.of("PodGroup")]
+    assert [] == snapshot.problems
+
+
+def torn_file(folder: Path, options: CaptureOptions = OPTIONS) -> str:
+    """A capture of a server that shows no earlier states and never rests."""
+    server = small_server()
+    server.exact = "ignored"
+    server.before = job_between_lists(server)
+    file = folder / "torn.tar.gz"
+    save(captured(server, options), file)
+    return str(file)
+
+
+def test_a_torn_capture_says_which_objects_changed(tmp_path: Path) -> None:
+    snapshot = load(torn_file(tmp_path))
+    assert snapshot.provenance is not None
+    assert not snapshot.provenance.consistent
+    assert ("Pod team-a/late-0", "PodGroup team-a/late") == snapshot.provenance.changed
+    assert ["moment"] == [problem.object for problem in snapshot.problems if problem.file == "capture"]
+
+
+def test_inspect_shows_the_moment_and_what_tore_it(tmp_path: Path) -> None:
+    file = torn_file(tmp_path)
+    code, out, _ = call(["inspect", file])
+    assert 2 == code
+    assert "read at different moments: Pod team-a/late-0, PodGroup team-a/late changed meanwhile" in out
+    document = json.loads(call(["inspect", file, "--json"])[1])["capture"]
+    assert (False, ["Pod team-a/late-0", "PodGroup team-a/late"]) == (document["consistent"], document["changed"])
+
+
+@pytest.mark.parametrize("job", [["team-a/late"], []])
+def test_explain_says_that_its_answer_may_be_wrong(job: list[str], tmp_path: Path) -> None:
+    file = torn_file(tmp_path)
+    _, out, _ = call(["explain", file, *job])
+    assert "this answer may be wrong: the kinds were read at different moments" in " ".join(out.split())
+    document = json.loads(call(["explain", file, *job, "--json"])[1])
+    assert "the kinds were read at different moments" in json.dumps(document)
+
+
+def test_a_whole_capture_is_shown_with_its_moment(tmp_path: Path) -> None:
+    save(captured(small_server()), tmp_path / "whole.tar.gz")
+    _, out, _ = call(["inspect", str(tmp_path / "whole.tar.gz")])
+    assert "captured as of one moment, resource version 1" in out
+    assert "may be wrong" not in call(["explain", str(tmp_path / "whole.tar.gz")])[1]
+
+
+def test_kinds_that_were_read_and_found_empty_are_not_missing(tmp_path: Path) -> None:
+    server = small_server()
+    server.forbidden = {"services"}
+    save(captured(server), tmp_path / "whole.tar.gz")
+    document = json.loads(call(["inspect", str(tmp_path / "whole.tar.gz"), "--json"])[1])
+    assert ["Service"] == [row["kind"] for row in document["missing"]]
+
+
+def test_a_kind_whose_state_is_kept_elsewhere_is_not_waited_for() -> None:
+    """A server with several etcds has never had the first list's state of some kinds: 504, and no use in asking on."""
+    from tests.capture.fake_server import status
+
+    server = small_server()
+    waits: list[float] = []
+    path = KIND_BY_NAME["Service"].path
+    server.scripted[path] = [status(504, "Timeout", "Too large resource version: 108, current: 3")]
+    snapshot = capture(replace(OPTIONS), transport=Direct(server), sleep=waits.append)
+    assert ([], []) == (waits, snapshot.problems)

@@ -1,0 +1,171 @@
+"""Every scheduler of Volcano in a cluster: Deployments, StatefulSets, and pods that nobody's template explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from vcdebug.capture.listing import items_of
+from vcdebug.capture.permission import FILE, FORBIDDEN
+from vcdebug.capture.transport import Api, ApiRefusal
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.command_line import scheduler_container
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Manifest
+
+NAMESPACE = "volcano-system"
+APP = "volcano-scheduler"
+SELECTOR = [("labelSelector", f"app={APP}")]
+NO_FLAGS = "upstream's default flags are used"
+MISSING = "scheduler Deployment"
+
+Objects = dict[str, list[Manifest]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """One scheduler: what its pods are made from."""
+
+    kind: str
+    namespace: str
+    name: str
+    workload: Manifest
+    """As a Deployment has it: the pod's spec is at spec.template.spec."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def where(self) -> str:
+        """As problems name it."""
+        return f"{self.kind} {self.key}"
+
+
+def find_schedulers(api: Api, objects: Objects, problems: list[Problem]) -> list[Scheduler]:
+    """All that there are, each once; those in Volcano's own namespace first."""
+    found = [_workload("Deployment", manifest) for manifest in _deployments(api, problems)]
+    found += [_workload("StatefulSet", manifest) for manifest in objects.get("StatefulSet", ()) if _is_ours(manifest)]
+    known = {scheduler.key for scheduler in found}
+    for scheduler in _running(objects):
+        if scheduler.key not in known:
+            known.add(scheduler.key)
+            found.append(scheduler)
+    found.sort(key=lambda scheduler: scheduler.namespace != NAMESPACE)
+    if not found and not any(problem.object == MISSING for problem in problems):
+        problems.append(Problem(FILE, MISSING, "", "none has the label app=volcano-scheduler", NO_FLAGS))
+    return found
+
+
+def chosen(schedulers: list[Scheduler], wanted: str, where: str, problems: list[Problem]) -> Scheduler | None:
+    """The scheduler that the user names, or else the first, with a word about the others."""
+    if wanted:
+        match = next((scheduler for scheduler in schedulers if scheduler.key == wanted), None)
+        if match is None:
+            names = ", ".join(scheduler.key for scheduler in schedulers) or "none"
+            raise CaptureError(f"there is no scheduler {wanted}", hint=f"found: {names}", where=where)
+        return match
+    if len(schedulers) > 1:
+        what = f"there are {len(schedulers)}: {', '.join(scheduler.key for scheduler in schedulers)}"
+        effect = f"{schedulers[0].key} is used; name another with --scheduler"
+        problems.append(Problem(FILE, "schedulers", "", what, effect))
+    return schedulers[0] if schedulers else None
+
+
+def started(scheduler: Scheduler | None, objects: Objects) -> datetime | None:
+    """Since when the scheduler runs: from then on it has had cycles before this one."""
+    starts = [start for pod in _pods(scheduler, objects) if (start := _running_since(pod, scheduler)) is not None]
+    return min(starts, default=None)
+
+
+def _deployments(api: Api, problems: list[Problem]) -> list[Manifest]:
+    """The Deployments with Volcano's label: anywhere, or in the usual namespace where that is all one may read."""
+    kind = KIND_BY_NAME["Deployment"]
+    try:
+        return items_of(api.get(kind.path, SELECTOR), kind)
+    except ApiRefusal as refusal:
+        what = f'missing permission "{kind.permission}"' if refusal.status == FORBIDDEN else f"not found: {refusal}"
+    try:
+        return items_of(api.get(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments", SELECTOR), kind)
+    except ApiRefusal:
+        problems.append(Problem(FILE, MISSING, "", what, NO_FLAGS))
+        return []
+
+
+def _workload(kind: str, manifest: Manifest) -> Scheduler:
+    metadata = _object(manifest.get("metadata"))
+    return Scheduler(kind, str(metadata.get("namespace", "")), str(metadata.get("name", "")), manifest)
+
+
+def _is_ours(manifest: Manifest) -> bool:
+    labels = _object(_object(manifest.get("metadata")).get("labels"))
+    return labels.get("app") == APP or bool(scheduler_container(manifest))
+
+
+def _running(objects: Objects) -> Iterator[Scheduler]:
+    """Schedulers as their pods show them, under the name of what owns the pod."""
+    for pod in objects.get("Pod", ()):
+        workload = {"metadata": pod.get("metadata"), "spec": {"template": {"spec": pod.get("spec")}}}
+        if _is_up(pod) and scheduler_container(workload):
+            metadata = _object(pod.get("metadata"))
+            kind, name = _owner(pod, objects)
+            yield Scheduler(kind, str(metadata.get("namespace", "")), name, workload)
+
+
+def _owner(pod: Manifest, objects: Objects) -> tuple[str, str]:
+    """What the pod belongs to in the end: a ReplicaSet's Deployment, a StatefulSet, or only itself."""
+    metadata = _object(pod.get("metadata"))
+    owner = _first_owner(pod)
+    if owner.get("kind") == "ReplicaSet":
+        for replica_set in objects.get("ReplicaSet", ()):
+            if _object(replica_set.get("metadata")).get("uid") == owner.get("uid"):
+                owner = _first_owner(replica_set) or owner
+                break
+    return str(owner.get("kind") or "Pod"), str(owner.get("name") or metadata.get("name", ""))
+
+
+def _first_owner(manifest: Manifest) -> Manifest:
+    owners = _object(manifest.get("metadata")).get("ownerReferences")
+    return _object(owners[0]) if isinstance(owners, list) and owners else {}
+
+
+def _pods(scheduler: Scheduler | None, objects: Objects) -> Iterator[Manifest]:
+    """The running pods of one scheduler."""
+    for pod in objects.get("Pod", ()):
+        metadata = _object(pod.get("metadata"))
+        if scheduler is None or not _is_up(pod) or metadata.get("namespace") != scheduler.namespace:
+            continue
+        labelled = _object(metadata.get("labels")).get("app") == APP and not metadata.get("ownerReferences")
+        if labelled or _owner(pod, objects) == (scheduler.kind, scheduler.name):
+            yield pod
+
+
+def _is_up(pod: Manifest) -> bool:
+    return _object(pod.get("status")).get("phase") == "Running"
+
+
+def _running_since(pod: Manifest, scheduler: Scheduler | None) -> datetime | None:
+    """When the scheduler's container was last started; a pod outlives the processes in it."""
+    container = scheduler_container({"spec": {"template": {"spec": pod.get("spec")}}})
+    status = _object(pod.get("status"))
+    statuses = status.get("containerStatuses")
+    for state in statuses if isinstance(statuses, list) else ():
+        if isinstance(state, dict) and container and state.get("name") == container.get("name"):
+            running = _object(_object(state.get("state")).get("running"))
+            return moment(running.get("startedAt"))
+    return moment(status.get("startTime"))
+
+
+def moment(text: object) -> datetime | None:
+    """A time as manifests write it."""
+    try:
+        time = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return time if time is not None and time.tzinfo is not None else None
+
+
+def _object(value: object) -> Manifest:
+    return value if isinstance(value, dict) else {}

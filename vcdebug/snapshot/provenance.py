@@ -1,0 +1,95 @@
+"""Provenance: where, when and as of which state a snapshot was read from a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+SHOWN = 3
+"""How many changed objects a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a capture knows about itself; a snapshot of manifests has none."""
+
+    context: str = ""
+    """The kubeconfig context; empty inside a cluster."""
+    server: str = ""
+    user: str = ""
+    """As whom the cluster was read, as the kubeconfig names it."""
+    access: str = ""
+    """What the user may read."""
+    started: datetime | None = None
+    finished: datetime | None = None
+    """The server's time at the first and at the last answer."""
+    resource_versions: Mapping[str, str] = field(default_factory=dict)
+    """For every kind that was read, found or not: the state of the cluster that its list shows."""
+    consistent: bool = True
+    """Whether all kinds show the cluster at one moment."""
+    changed: tuple[str, ...] = ()
+    """Objects that changed while the kinds were read one after the other, as `Pod team-a/train-0`."""
+    schedulers: tuple[str, ...] = ()
+    """Every scheduler of Volcano that was found; the first is the one that is replayed."""
+    missing: tuple[str, ...] = ()
+    """What decides and could not be read."""
+
+    def torn(self) -> str:
+        """What is wrong with the moment, in one sentence; empty for one moment."""
+        if self.consistent:
+            return ""
+        named = ", ".join(self.changed[:SHOWN])
+        more = f" and {len(self.changed) - SHOWN} more" if len(self.changed) > SHOWN else ""
+        return f"the kinds were read at different moments, and meanwhile {named or 'some objects'}{more} changed"
+
+
+def document(provenance: Provenance) -> dict[str, Any]:
+    """As meta.json has it."""
+    texts = {key: getattr(provenance, key) for key in ("context", "server", "user", "access")}
+    times = {"started": provenance.started, "finished": provenance.finished}
+    lists = {key: list(getattr(provenance, key)) for key in ("changed", "schedulers", "missing")}
+    return {
+        **{key: text for key, text in texts.items() if text},
+        **{key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None},
+        "consistent": provenance.consistent,
+        **{key: items for key, items in lists.items() if items},
+        "resourceVersions": dict(provenance.resource_versions),
+    }
+
+
+def read_provenance(value: Any) -> Provenance | None:
+    """What meta.json says about the capture; None when it says nothing that can be read."""
+    if not isinstance(value, dict):
+        return None
+    return Provenance(
+        **{key: _text(value.get(key)) for key in ("context", "server", "user", "access")},
+        started=_time(value.get("started")),
+        finished=_time(value.get("finished")),
+        consistent=value.get("consistent") is not False,
+        resource_versions=_texts_by_key(value.get("resourceVersions")),
+        changed=_texts(value.get("changed")),
+        schedulers=_texts(value.get("schedulers")),
+        missing=_texts(value.get("missing")),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _texts_by_key(value: Any) -> dict[str, str]:
+    return {key: text for key, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return time if time is not None and time.tzinfo is not None else None

@@ -3,10 +3,11 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench cold-start screenshots docs clean
+.PHONY: help demo test quick check format bench cold-start screenshots docs clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -14,15 +15,14 @@ help:  ## show this list
 demo: .venv/run.stamp  ## open the debugger on a preempt cycle that gang stops
 	@$(BIN)/vcdebug open preempt-blocked-by-gang
 
-test: check  ## check, then run every test
-	$(BIN)/python -m pytest
+test: .venv/dev.stamp  ## every check and every test, on all cores
+	$(PYTEST)
+
+quick: .venv/dev.stamp  ## the tests that take no time, for the loop of change and try
+	$(PYTEST) -m "not corpus and not slow"
 
 check: .venv/dev.stamp  ## format, lint, strict types, import contracts, sizes and forms
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/architecture
+	$(PYTEST) tests/tools tests/architecture
 
 format: .venv/dev.stamp  ## rewrite the sources in the house format
 	$(BIN)/ruff format .

@@ -1,22 +1,56 @@
-"""Recordings that several tests look at; each is made once."""
+"""The recorded cases, and replays that several tests look at: each is made once in a process.
 
-from functools import cache
+The cases under `tests/golden` are copies; where the whole corpus lies beside the checkout, its other cases count too.
+"""
+
+from functools import cache, lru_cache
 from pathlib import Path
+
+import pytest
 
 from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 ROOT = Path(__file__).resolve().parents[1]
-GOLDEN = sorted(path.parent.name for path in (ROOT / "tests" / "golden" / "random").glob("*/trace.jsonl.gz"))
-"""Names of the copied golden cases."""
+CORPUS = ROOT.parent / "shared" / "golden"
+"""Where the whole corpus lies, if it does."""
+FOLDERS = ("random", "causes", "upstream", "crash")
+"""The parts of the corpus that are one cycle each."""
 BLOCKED = "preempt-blocked-by-gang"
 """The bundled snapshot of a preemption that is discarded because of gang."""
 
 
+def cases(folder: Path) -> list[Path]:
+    """The cases of a folder, in order."""
+    return sorted(trace.parent for trace in folder.glob("*/trace.jsonl.gz"))
+
+
+COPIES = [case for name in FOLDERS for case in cases(ROOT / "tests" / "golden" / name)]
+GOLDEN = [case.name for case in COPIES if case.parent.name == "random"]
+"""Names of the copied random cases."""
+_COPIED = dict.fromkeys((case.parent.name, case.name) for case in COPIES)
+ELSEWHERE = [case for name in FOLDERS for case in cases(CORPUS / name) if (case.parent.name, case.name) not in _COPIED]
+"""The cases of the corpus of which there is no copy."""
+
+CASES = [*COPIES, *ELSEWHERE]
+each_case = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=case.name) for case in COPIES]
+    + [pytest.param(case, id=case.name, marks=pytest.mark.corpus) for case in ELSEWHERE],
+)
+"""A test of every recorded case; tests/conftest.py lets those of one case follow each other."""
+
+
+@lru_cache(maxsize=2)
+def recorded(case: Path) -> Recording:
+    """The replay of a case, kept while its tests follow each other."""
+    return golden(case.name) if case.parent == ROOT / "tests" / "golden" / "random" else replay(load(case))
+
+
 @cache
 def golden(name: str) -> Recording:
-    """The replay of a golden case."""
+    """The replay of a copied random case."""
     return replay(load(ROOT / "tests" / "golden" / "random" / name))
 
 

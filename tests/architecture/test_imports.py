@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.architecture.source_tree import ROOT, rooms_present
+from tests.effort import PATIENCE
 
 HEAVY = ("textual", "rich", "kubernetes")
 FIXTURE = "preempt-blocked-by-gang"
@@ -31,7 +32,12 @@ print(json.dumps(sorted(sys.modules)))
 
 def modules_after(script: str, *arguments: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", script, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
     names: list[str] = json.loads(done.stdout.splitlines()[-1])
     return names

@@ -13,6 +13,7 @@ from distributed import Client, Future, LocalCluster
 
 from tests.cli.runs import Dies, Interrupts, fails_on_three, square
 from tests.cli.transcripts import call
+from tests.effort import PATIENCE
 from vcdebug.cli.executors.base import LOST, gather
 from vcdebug.cli.executors.cluster import Cluster
 
@@ -27,13 +28,13 @@ def workplace() -> Iterator[LocalCluster]:
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with dask.config.set(settings), LocalCluster(**options) as cluster:
         yield cluster
-        cluster.wait_for_workers(2, timeout=60)
+        cluster.wait_for_workers(2, timeout=PATIENCE)
 
 
 @pytest.fixture
 def address(workplace: LocalCluster) -> str:
     """Where the scheduler listens, with both workers there."""
-    workplace.wait_for_workers(2, timeout=60)
+    workplace.wait_for_workers(2, timeout=PATIENCE)
     return str(workplace.scheduler_address)
 
 

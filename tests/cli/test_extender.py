@@ -14,6 +14,7 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.capture.fake_server import Reply, Request, serving
 from tests.cli.transcripts import call
+from tests.effort import PATIENCE
 from vcdebug.cli.extender_client import MAX_BODY, ExtenderClient
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.errors import VcdebugError
@@ -47,7 +48,7 @@ class Webhook:
         return [request.path.strip("/") for request in self.asked]
 
     def late(self, request: Request) -> Reply:
-        self.go.wait(20)
+        self.go.wait(PATIENCE)
         return Reply(200, {"status": "late"})
 
 

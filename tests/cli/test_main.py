@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
+from tests.effort import PATIENCE
 from vcdebug.cli.commands import COMMANDS
 from vcdebug.cli.commands.inspect import Inspect
 from vcdebug.snapshot.bundled import find
@@ -170,19 +171,19 @@ def test_a_reader_that_leaves_early_ends_it_quietly() -> None:
         process.stdout.read(10)
         process.stdout.close()
         err = process.stderr.read().decode()
-        assert 141 == process.wait(timeout=60)
+        assert 141 == process.wait(timeout=PATIENCE)
     assert "" == err
 
 
 def test_closed_standard_streams_are_no_fault() -> None:
     command = f"exec {sys.executable} -m vcdebug explain {BLOCKED} llm-finetune >&- 2>&-"
-    assert 2 == subprocess.run(command, shell=True, cwd=ROOT, timeout=60, check=False).returncode
+    assert 2 == subprocess.run(command, shell=True, cwd=ROOT, timeout=PATIENCE, check=False).returncode
 
 
 def test_text_that_the_terminal_cannot_show_is_escaped() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "vcdebug", "explain", BLOCKED, "llm-finetune"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=PATIENCE, check=False)
     assert 2 == done.returncode
     assert b"" == done.stderr
     assert b"\\u2713" in done.stdout

@@ -18,6 +18,7 @@ import pytest
 from aiohttp import web
 
 from tests.cli.transcripts import call
+from tests.effort import PATIENCE
 from vcdebug.cli import browser
 from vcdebug.cli.commands.open import Open
 from vcdebug.cli.commands.serve import Serve, open_command
@@ -26,8 +27,6 @@ from vcdebug.cli.output import Output
 NAME = "preempt-works"
 JOB = "assistants/chat-api"
 """On the screen once the cycle has been replayed."""
-PATIENCE_SECONDS = 60
-"""Before a test gives up on a condition that should long hold."""
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ async def served(tmp_path: Path) -> AsyncIterator[str]:
         *command, env={**os.environ, **folders}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     assert process.stderr is not None
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(PATIENCE):
         line = (await process.stderr.readline()).decode()
         found = re.fullmatch(r"vcdebug: open (http://127\.0\.0\.1:\d+) in a browser; Ctrl-C ends it\n", line)
         assert found is not None, line
@@ -52,7 +51,7 @@ async def served(tmp_path: Path) -> AsyncIterator[str]:
 async def wait_for(socket: aiohttp.ClientWebSocketResponse, *words: str) -> None:
     """Until all words have been drawn."""
     drawn = ""
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(PATIENCE):
         while not all(word in drawn for word in words):
             drawn += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", (await socket.receive_bytes()).decode("utf-8", "replace"))
 
@@ -99,7 +98,7 @@ async def test_a_debugger_that_cannot_start_ends_its_window(tmp_path: Path) -> N
         await runner.setup()
         await web.SockSite(runner, bound).start()
         async with aiohttp.ClientSession() as client, client.ws_connect(f"{browser.url_of(bound)}/ws") as socket:
-            assert aiohttp.WSMsgType.CLOSE == (await socket.receive(PATIENCE_SECONDS)).type
+            assert aiohttp.WSMsgType.CLOSE == (await socket.receive(PATIENCE)).type
         await runner.cleanup()
 
 

@@ -7,18 +7,16 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from tests.recorded import recorded
 from vcdebug.explain.logs import LogLine, narrate
 from vcdebug.explain.logs.klog import parse_log
 from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.explain.logs.messages import BY_KEY, recognise
-from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
 
 HERE = Path(__file__).resolve().parent
 COPIES = HERE / "logs"
 CASES = HERE.parent / "golden" / "random"
-CORPUS = HERE.parents[2] / "shared" / "golden"
 HEADER = "I1121 12:27:40.000000    9346 {file}:1] {text}"
 
 
@@ -34,15 +32,9 @@ def log_lines(path: Path) -> tuple[str, ...]:
 
 
 @cache
-def recording_of(folder: Path) -> Recording:
-    """The replay of a case."""
-    return replay(load(folder))
-
-
-@cache
 def copied(name: str) -> tuple[tuple[str, ...], Recording]:
     """A copied log and the replay of its snapshot."""
-    return log_lines(log_file(name)), recording_of(CASES / name)
+    return log_lines(log_file(name)), recorded(CASES / name)
 
 
 def quieter(lines: Iterable[str], level: int) -> list[str]:
@@ -63,7 +55,7 @@ def written(lines: Iterable[LogLine]) -> list[str]:
 
 def own_log(folder: Path, level: int = 10) -> list[str]:
     """What the replay of a case would print."""
-    return written(narrate(recording_of(folder), level))
+    return written(narrate(recorded(folder), level))
 
 
 def position(lines: Iterable[str], text: str) -> int:

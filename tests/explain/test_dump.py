@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.explain.log_cases import CASES, CORPUS
+from tests.explain.log_cases import CASES
+from tests.recorded import CORPUS
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.dump import DOCUMENTS, Difference, compare_dump
 from vcdebug.explain.dump_fields import hyper_node_fields, job_fields, node_fields, real_node_fields, tier_fields

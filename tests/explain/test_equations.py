@@ -1,22 +1,21 @@
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
-from tests.golden.test_replay import corpus
-from tests.recorded import GOLDEN, bundled, golden
+from tests.recorded import GOLDEN, bundled, each_case, golden, recorded
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import HOOK_EQUATIONS, equation
 from vcdebug.explain.equations_nodes import room_on, short_of
 from vcdebug.explain.past import task_of
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import NodeName
-from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 
-def recorded(event: HookEvent | OpEvent) -> object:
+def due(event: HookEvent | OpEvent) -> object:
     """What an equation's verdict must be: for JobValid whether it passes, for an operation that the books agree."""
     if isinstance(event, OpEvent):
         return True
@@ -29,19 +28,13 @@ def wrong(recording: Recording) -> Iterator[str]:
         if not isinstance(event, HookEvent | OpEvent):
             continue
         found = equation(recording, seq)
-        if found is not None and (type(found.verdict), found.verdict) != (type(recorded(event)), recorded(event)):
+        if found is not None and (type(found.verdict), found.verdict) != (type(due(event)), due(event)):
             yield f"{seq}: {event} is not {found}"
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_each_equation_comes_to_what_was_recorded(name: str) -> None:
-    assert [] == list(wrong(golden(name)))
-
-
-@pytest.mark.corpus
-@pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
-def test_each_equation_of_the_corpus_comes_to_what_was_recorded(case: object) -> None:
-    assert [] == list(wrong(replay(load(str(case)))))
+@each_case
+def test_each_equation_comes_to_what_was_recorded(case: Path) -> None:
+    assert [] == list(wrong(recorded(case)))
 
 
 def test_the_copied_cases_ask_for_nearly_every_equation() -> None:

@@ -7,14 +7,13 @@ import pytest
 from tests.explain.log_cases import (
     CASES,
     COPIES,
-    CORPUS,
     copied,
     log_lines,
     own_log,
     position,
     quieter,
-    recording_of,
 )
+from tests.recorded import CORPUS, recorded
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.logs import check_log
 from vcdebug.explain.logs.compare import Disagreement
@@ -45,7 +44,7 @@ def test_a_copied_log_agrees_at_any_level_from_3(name: str, level: int) -> None:
 @pytest.mark.parametrize("level", [3, 4, 5])
 @pytest.mark.parametrize("path", CORPUS_LOGS, ids=lambda path: path.name.removesuffix(".log.gz"))
 def test_a_log_of_the_corpus_agrees_at_any_level_from_3(path: Path, level: int) -> None:
-    recording = recording_of(CORPUS / "random" / path.name.removesuffix(".log.gz"))
+    recording = recorded(CORPUS / "random" / path.name.removesuffix(".log.gz"))
     check = check_log(quieter(log_lines(path), level), recording)
     assert check.best.disagreement is None
     assert level == check.best.level
@@ -53,7 +52,7 @@ def test_a_log_of_the_corpus_agrees_at_any_level_from_3(path: Path, level: int) 
 
 @pytest.mark.parametrize("name", ["hypernode-0005", "mixed-0000", "nominated-0001", "gang-0004", "pods-0001"])
 def test_what_the_replay_would_print_agrees_with_it(name: str) -> None:
-    check = check_log(own_log(CASES / name), recording_of(CASES / name))
+    check = check_log(own_log(CASES / name), recorded(CASES / name))
     assert check.best.disagreement is None
 
 
@@ -68,7 +67,7 @@ def test_another_node_is_found_with_both_sides() -> None:
     assert ("different", at + 1) == (found.kind, found.line.number)
     assert found.line.text.endswith("<node-999>")
     assert found.said.text == found.line.text.replace("node-999>", node)
-    event = recording_of(CASES / PREEMPT).event(found.said.seq)
+    event = recorded(CASES / PREEMPT).event(found.said.seq)
     assert "allocate" == event.op  # type: ignore[union-attr]  # an OpEvent, or the test fails
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.explain.situations import Situation, situations
+from tests.recorded import CORPUS, GOLDEN, golden, recorded
 from vcdebug.cli.reports.pending import document
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending import explain
@@ -14,9 +15,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 COPIES = sorted((Path(__file__).parent / "cases").iterdir())
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "causes"
-CORPUS = sorted(path.parent for path in SHARED.glob("*/question.json")) if SHARED.is_dir() else []
-RANDOM = sorted(path for path in (Path(__file__).parents[1] / "golden" / "random").iterdir() if path.is_dir())
+CAUSES = sorted(path.parent for path in (CORPUS / "causes").glob("*/question.json"))
 SCHEDULED = ("places", "pipelined")
 SITUATIONS = list(situations())
 
@@ -39,7 +38,7 @@ def check(recording: Recording, found: Explanation) -> None:
 
 def ask(folder: Path) -> tuple[str, Recording, Explanation]:
     question = json.loads((folder / "question.json").read_text())
-    recording = replay(load(folder))
+    recording = recorded(folder)
     return question["cause"], recording, explain(recording, question["job"])
 
 
@@ -52,9 +51,9 @@ def test_the_cause_is_the_recordings(folder: Path) -> None:
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize("folder", CORPUS, ids=lambda path: path.name)
-def test_the_cause_is_the_recordings_everywhere(folder: Path) -> None:
-    cause, recording, found = ask(folder)
+@pytest.mark.parametrize("case", CAUSES, ids=lambda path: path.name)
+def test_the_cause_is_the_recordings_everywhere(case: Path) -> None:
+    cause, recording, found = ask(case)
     assert cause == found.cause
     check(recording, found)
 
@@ -68,9 +67,9 @@ def test_a_situation_has_its_cause(situation: Situation) -> None:
     check(recording, found)
 
 
-@pytest.mark.parametrize("folder", RANDOM, ids=lambda path: path.name)
-def test_every_job_of_a_random_cluster_has_an_answer(folder: Path) -> None:
-    recording = replay(load(folder))
+@pytest.mark.parametrize("name", GOLDEN)
+def test_every_job_of_a_random_cluster_has_an_answer(name: str) -> None:
+    recording = golden(name)
     for job in recording.session.jobs:
         found = explain(recording, job)
         check(recording, found)

@@ -1,18 +1,17 @@
 """Every figure of a queue, told with its derivation, is the figure that the session held."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
-from tests.golden.test_replay import corpus
-from tests.recorded import GOLDEN, bundled, golden
+from tests.recorded import bundled, each_case, recorded
 from vcdebug.explain.borrowing import pairs
 from vcdebug.explain.deserving import dealt
 from vcdebug.explain.ledger import OVERCOMMIT, ledger, total
 from vcdebug.explain.queues import PROPORTION, places, queue_share, real_capability, sharer, spoilt, stated_deserved
 from vcdebug.model.resource import Resource, deep_equal
-from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -71,15 +70,9 @@ def wrong_at(recording: Recording, seq: int, plugin: str, name: str) -> Iterator
         yield f"inqueue of {name} at {seq}: {state.amount(plugin, name, 'inqueue')}, not {ledger(recording, seq, name)}"
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_each_derivation_comes_to_what_the_session_held(name: str) -> None:
-    assert [] == list(wrong(golden(name)))
-
-
-@pytest.mark.corpus
-@pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
-def test_each_derivation_of_the_corpus_comes_to_what_the_session_held(case: object) -> None:
-    assert [] == list(wrong(replay(load(str(case)))))
+@each_case
+def test_each_derivation_comes_to_what_the_session_held(case: Path) -> None:
+    assert [] == list(wrong(recorded(case)))
 
 
 def test_the_largest_fraction_names_its_dimension() -> None:

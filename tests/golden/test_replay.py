@@ -1,26 +1,21 @@
-"""The replay against the real scheduler's recordings, event by event.
+"""The replay against the real scheduler's recordings, event by event."""
 
-The cases in `random/` are copies; where the whole corpus lies beside the checkout, it is replayed too, as far as its
-configurations name nothing but what vcdebug has.
-"""
-
+import gzip
 import io
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.golden.compare import Event, first_difference, read_trace
+from tests.golden.compare import first_difference, parsed, read_lines
 from tests.golden.outcome import Outcome
-from vcdebug.actions import ACTIONS
-from vcdebug.framework.conf import parse_conf
-from vcdebug.plugins import PLUGINS
+from tests.recorded import COPIES, CORPUS, GOLDEN, cases, each_case, golden, recorded
 from vcdebug.snapshot.load import load
 from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 HERE = Path(__file__).resolve().parent
-CORPUS = HERE.parents[2] / "shared" / "golden"
 FAMILIES = (
     "basic",
     "preempt",
@@ -44,51 +39,36 @@ FAMILIES = (
 )
 
 
-def cases(folder: Path) -> list[Path]:
-    return sorted(trace.parent for trace in folder.glob("*/trace.jsonl.gz"))
-
-
-def is_supported(case: Path) -> bool:
-    conf = parse_conf((case / "scheduler.conf").read_text(encoding="utf-8"))
-    plugins = [option.name for tier in conf.tiers for option in tier]
-    return {*plugins} <= {*PLUGINS} and {*conf.actions} <= {*ACTIONS}
-
-
-def corpus() -> list[Path]:
-    folders = [CORPUS / name for name in ("random", "causes", "upstream", "crash")]
-    return [case for folder in folders for case in cases(folder) if is_supported(case)]
-
-
-def replayed(case: Path) -> list[Event]:
-    lines = io.StringIO()
-    write_jsonl(replay(load(case)), lines)
-    return [json.loads(line) for line in lines.getvalue().splitlines()]
-
-
-def assert_exact(case: Path) -> None:
-    difference = first_difference(read_trace(case / "trace.jsonl.gz"), replayed(case))
-    assert difference is None, f"{case.name}: {difference}"
-
-
-def copies() -> list[Path]:
-    return [case for name in ("random", "crash") for case in cases(HERE / name)]
+def lines(recording: Recording) -> list[str]:
+    file = io.StringIO()
+    write_jsonl(recording, file)
+    return file.getvalue().splitlines()
 
 
 def test_each_family_is_here_with_three_cases_or_more() -> None:
-    families = [case.name.rpartition("-")[0] for case in cases(HERE / "random")]
+    families = [name.rpartition("-")[0] for name in GOLDEN]
     assert [family for family in FAMILIES if families.count(family) < 3] == []
 
 
-@pytest.mark.parametrize("case", copies(), ids=lambda case: case.name)
+@each_case
 def test_a_recorded_cycle_is_replayed_exactly(case: Path) -> None:
-    assert_exact(case)
+    expected, actual = read_lines(case / "trace.jsonl.gz"), lines(recorded(case))
+    difference = first_difference(*parsed(expected, actual))
+    assert difference is None, f"{case.name}: {difference}"
+
+
+def unpacked(case: Path, name: str) -> bytes:
+    packed = case / f"{name}.gz"
+    return gzip.decompress(packed.read_bytes()) if packed.exists() else (case / name).read_bytes()
 
 
 @pytest.mark.corpus
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not beside the checkout")
-@pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
-def test_the_corpus_is_replayed_exactly(case: Path) -> None:
-    assert_exact(case)
+def test_a_copied_case_is_the_case_of_the_corpus() -> None:
+    for case in COPIES:
+        original = CORPUS / case.parent.name / case.name
+        for name in ("cluster.json", "scheduler.conf", "meta.json", "trace.jsonl"):
+            assert unpacked(original, name) == unpacked(case, name)
 
 
 def expectations() -> list[Path]:
@@ -100,7 +80,7 @@ def expectations() -> list[Path]:
 @pytest.mark.parametrize("case", expectations(), ids=lambda case: case.name)
 def test_what_upstreams_own_tests_expect_comes_true(case: Path) -> None:
     wanted = json.loads((case / "expected.json").read_text(encoding="utf-8"))
-    got = Outcome.of(replay(load(case)))
+    got = Outcome.of(recorded(case))
     if wanted["binds"] is not None and not wanted["minimalBindCheck"]:
         assert wanted["binds"] == got.binds
     assert wanted["bindsNum"] == len(got.binds)
@@ -112,8 +92,4 @@ def test_what_upstreams_own_tests_expect_comes_true(case: Path) -> None:
 
 @pytest.mark.parametrize("name", ["preempt-0009", "mixed-0008"])
 def test_the_same_snapshot_leaves_the_same_bytes(name: str) -> None:
-    case = HERE / "random" / name
-    first, second = io.StringIO(), io.StringIO()
-    write_jsonl(replay(load(case)), first)
-    write_jsonl(replay(load(case)), second)
-    assert first.getvalue() == second.getvalue()
+    assert lines(golden(name)) == lines(replay(load(HERE / "random" / name)))

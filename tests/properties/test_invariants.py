@@ -13,15 +13,12 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 SEEDS = range(150)
-RECORDINGS: dict[int, Recording] = {}
 
 
-@pytest.fixture(params=SEEDS, name="recording")
+@pytest.fixture(scope="module", params=SEEDS, name="recording")
 def recorded(request: pytest.FixtureRequest) -> Recording:
-    """One cycle per seed, shared by all properties."""
-    if request.param not in RECORDINGS:
-        RECORDINGS[request.param] = replay(random_cluster(request.param))
-    return RECORDINGS[request.param]
+    """One cycle per seed, shared by all properties: pytest lets those of one seed follow each other."""
+    return replay(random_cluster(request.param))
 
 
 def held(resource: Resource) -> dict[str, float]:

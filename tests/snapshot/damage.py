@@ -13,7 +13,7 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,15 +38,18 @@ class Damaged(NamedTuple):
         return path
 
 
-def damaged() -> Iterator[Damaged]:
+@cache
+def damaged() -> tuple[Damaged, ...]:
     """Every damaged snapshot."""
-    yield from truncated()
-    yield from wrong_types()
-    yield from missing_fields()
-    yield from huge_numbers()
-    yield from strange_objects()
-    yield from hostile_texts()
-    yield from hostile_archives()
+    return (
+        *truncated(),
+        *wrong_types(),
+        *missing_fields(),
+        *huge_numbers(),
+        *strange_objects(),
+        *hostile_texts(),
+        *hostile_archives(),
+    )
 
 
 def manifests() -> list[dict[str, Any]]:

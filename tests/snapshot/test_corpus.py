@@ -8,20 +8,16 @@ from typing import Any
 
 import pytest
 
+from tests.recorded import CASES, each_case, recorded
 from tests.snapshot.manifests import as_read
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.redact import redact
 from vcdebug.snapshot.save import archive_bytes
-from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
-SHARED = Path(__file__).parents[3] / "shared"
-FOLDERS = [SHARED / "golden" / part for part in ("random", "causes", "crash", "upstream")]
-CASES = sorted(case for folder in FOLDERS if folder.is_dir() for case in folder.iterdir())
 REAL = ("is not in the snapshot", "is missing")
-
-pytestmark = pytest.mark.skipif(not CASES, reason="the recordings lie beside the checkout")
 
 
 def without_nulls(value: Any) -> Any:
@@ -30,7 +26,7 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(part) for part in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@each_case
 def test_a_recorded_case_loads_with_every_field_that_is_read(case: Path) -> None:
     packed = case / "cluster.json.gz"
     text = gzip.decompress(packed.read_bytes()) if packed.exists() else (case / "cluster.json").read_bytes()
@@ -48,14 +44,14 @@ FAMILIES = list(
 )
 
 
-def trace_of(snapshot: Snapshot) -> str:
+def trace_of(recording: Recording) -> str:
     text = io.StringIO()
-    write_jsonl(replay(snapshot), text)
+    write_jsonl(recording, text)
     return text.getvalue()
 
 
 @pytest.mark.parametrize("case", FAMILIES, ids=lambda case: case.name)
 def test_a_redacted_and_saved_case_replays_the_same(case: Path) -> None:
-    snapshot = load(case)
-    expected = trace_of(snapshot)
-    assert expected == trace_of(load(io.BytesIO(archive_bytes(redact(snapshot)))))
+    recording = recorded(case)
+    saved = io.BytesIO(archive_bytes(redact(recording.snapshot)))
+    assert trace_of(recording) == trace_of(replay(load(saved)))

@@ -1,17 +1,18 @@
 """Of any damaged snapshot, load gives what is left of it with Problems, or one clear error."""
 
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.effort import at_most
 from tests.snapshot.damage import Damaged, damaged, missing_fields, wrong_types
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.load import load
 
-CASES = list(damaged())
+CASES = damaged()
 SOUND_AFTER_ALL = ("YAML dates", "lone surrogates", "UTF-16")
 SECONDS = 5.0
+"""Of processor time, for one snapshot."""
 
 
 def first_line(case: Damaged, folder: Path) -> str:
@@ -32,13 +33,12 @@ def test_there_are_at_least_200_and_their_names_differ() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name[:60])
 def test_load_answers_or_gives_one_line(case: Damaged, tmp_path: Path) -> None:
-    start = time.perf_counter()
-    line = first_line(case, tmp_path)
+    with at_most(SECONDS):
+        line = first_line(case, tmp_path)
     assert "\n" not in line
     assert len(line) < 1000
     assert "Traceback" not in line
     assert [case.file] == [path.name for path in tmp_path.iterdir()]
-    assert time.perf_counter() - start < SECONDS
 
 
 UNSAID = (*SOUND_AFTER_ALL, *(case.name for case in (*wrong_types(), *missing_fields())))
@@ -67,4 +67,4 @@ def test_a_hostile_archive_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_damage_is_the_same_every_time() -> None:
-    assert [hash(case) for case in CASES] == [hash(case) for case in damaged()]
+    assert [*CASES] == list(damaged.__wrapped__())

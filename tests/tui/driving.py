@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from time import process_time
 
 from textual.pilot import Pilot
 
@@ -23,7 +23,7 @@ from vcdebug.views.base import plain
 
 NARROW, WIDE = (80, 24), (120, 40)
 PATIENCE = 30.0
-"""Seconds after which a condition that does not come true fails the test."""
+"""Seconds of processor time after which a condition that does not come true fails the test."""
 
 
 class Desk:
@@ -108,9 +108,9 @@ class Desk:
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
         """Let the application work until the condition holds."""
-        deadline = asyncio.get_running_loop().time() + PATIENCE
+        deadline = process_time() + PATIENCE
         while not condition():
-            assert asyncio.get_running_loop().time() < deadline, f"waited in vain until {what}"
+            assert process_time() < deadline, f"waited in vain until {what}"
             await self.pilot.pause()
 
     async def until_at_rest(self) -> None:

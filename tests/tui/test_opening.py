@@ -10,6 +10,7 @@ import pytest
 from textual.message import Message
 
 from tests.cli.test_hand_written import HAND_WRITTEN
+from tests.effort import PATIENCE
 from tests.tui.driving import NARROW, opened
 from vcdebug.snapshot.bundled import bundled, find
 from vcdebug.tui import worker
@@ -90,7 +91,7 @@ async def test_keys_answer_while_the_replay_runs(monkeypatch: pytest.MonkeyPatch
     run = worker.run
 
     def waiting(source: worker.Source, post: Callable[[Message], object], *more: Any) -> None:
-        go.wait(30)
+        go.wait(PATIENCE)
         run(source, post, *more)
 
     monkeypatch.setattr(worker, "run", waiting)
@@ -144,7 +145,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, list[worker.
     def run(*arguments: Any) -> None:
         stop = next(one for one in arguments if isinstance(one, worker.Stop))
         stops.append(stop)
-        for _ in range(3_000):
+        for _ in range(100 * PATIENCE):
             if stop.asked or ended.wait(0.01):
                 break
         ended.set()
@@ -173,7 +174,7 @@ async def test_leaving_while_a_snapshot_is_loaded_leaves_at_once(monkeypatch: py
         await desk.press("q")
         assert 0 == desk.app.return_value
     assert stops[0].asked
-    assert ended.wait(30)
+    assert ended.wait(PATIENCE)
 
 
 async def test_hand_written_manifests_are_completed_on_request(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import NARROW, PATIENCE, Desk, opened
+from tests.effort import PATIENCE
+from tests.tui.driving import NARROW, Desk, opened
 from vcdebug.debugger.commands import Reply
 from vcdebug.debugger.recordings import Recordings
 from vcdebug.tui.completion import completions

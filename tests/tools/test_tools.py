@@ -1,0 +1,19 @@
+"""Format, lint, strict types and import contracts, as tests: they share the cores with all the others."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.recorded import ROOT
+
+BIN = Path(sys.executable).parent
+TOOLS = (("mypy",), ("lint-imports",), ("ruff", "format", "--check", "."), ("ruff", "check", "."))
+"""The longest comes first."""
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=" ".join)
+def test_a_tool_has_nothing_to_say(tool: tuple[str, ...]) -> None:
+    done = subprocess.run([BIN / tool[0], *tool[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert 0 == done.returncode, done.stdout + done.stderr

@@ -1,5 +1,6 @@
 """The commands: one line each, in the order in which --help shows them."""
 
+from vcdebug.cli.commands.ask import Ask
 from vcdebug.cli.commands.base import Command
 from vcdebug.cli.commands.capture import Capture
 from vcdebug.cli.commands.check import Check
@@ -20,6 +21,7 @@ COMMANDS: tuple[type[Command], ...] = (
     Run,
     Explain,
     Diff,
+    Ask,
     Expect,
     Odds,
     Inspect,

@@ -1,0 +1,33 @@
+"""`ask`: each question on the command line, for people and programs."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.transcripts import call
+from vcdebug.cli.commands.ask import NAMES
+from vcdebug.explain.questions import QUESTIONS
+
+BLOCKED = "preempt-blocked-by-gang"
+
+
+def test_the_command_knows_every_question() -> None:
+    assert tuple(question.name for question in QUESTIONS) == NAMES
+
+
+def test_a_question_is_answered_in_a_sentence_first() -> None:
+    code, out, err = call(["ask", "holders", BLOCKED, "research/llm-finetune"])
+    assert (0, "") == (code, err)
+    assert out.splitlines()[0].startswith("12 pods of 4 jobs in 1 queue hold what llm-finetune-worker-")
+    assert "by preempt, unless a plugin objects" in out
+
+
+def test_programs_get_the_same_as_json() -> None:
+    code, out, _ = call(["ask", "next", BLOCKED, "--json"])
+    answer = json.loads(out)
+    assert (0, "next", ["research"]) == (code, answer["question"], answer["queues"])
+
+
+def test_a_question_without_its_subject_says_what_to_name() -> None:
+    code, _, err = call(["ask", "evicted", BLOCKED])
+    assert (1, "vcdebug: why was this pod evicted?; name a pod\n") == (code, err)

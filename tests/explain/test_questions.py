@@ -1,0 +1,201 @@
+"""The questions beside "why does it wait": what they say is what the recording holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import cluster, node, pod, pod_group, priority_class, queue
+from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.explain.evictions import evictions
+from vcdebug.explain.questions import QUESTIONS
+from vcdebug.explain.questions.evicted import why_evicted
+from vcdebug.explain.questions.holders import who_holds
+from vcdebug.explain.questions.next_job import who_is_next
+from vcdebug.explain.questions.node_choice import why_node
+from vcdebug.explain.questions.victim_choice import why_victim
+from vcdebug.explain.subject import NotFoundError
+from vcdebug.framework.record import OpEvent
+from vcdebug.trace.replay import replay
+
+WORKS, BLOCKED, RECLAIMED = "preempt-works", "preempt-blocked-by-gang", "reclaim-across-queues"
+PREEMPT = """
+actions: "allocate, preempt"
+tiers:
+- plugins: [{name: priority}, {name: conformance}]
+- plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]
+"""
+
+
+def victims(name: str) -> list[str]:
+    return [one.victim for one in evictions(bundled(name)) if one.fate == "commit"]
+
+
+def test_an_evicted_pod_names_for_whom_by_whom_and_what_came_of_it() -> None:
+    recording = bundled(WORKS)
+    one = next(each for each in evictions(recording) if each.fate == "commit")
+    reply = why_evicted(recording, one.victim)
+    assert (True, one.action, one.preemptor) == tuple(reply.data[key] for key in ("evicted", "action", "for"))
+    assert f"{one.victim} is evicted by {one.action} for {one.preemptor} on {one.node}" in reply.sentence
+    assert any("got something for it" in line for line in reply.lines)
+    assert all(isinstance(recording.event(one.seq), object) for one in reply.evidence)
+
+
+def test_an_eviction_that_was_taken_back_is_no_eviction() -> None:
+    recording = bundled(BLOCKED)
+    planned = evictions(recording)[0]
+    reply = why_evicted(recording, planned.victim)
+    assert not reply.data["evicted"]
+    assert reply.sentence.startswith(f"{planned.victim} is not evicted: preempt planned it")
+    assert "got nothing for it" in reply.lines[-1]
+
+
+def test_who_was_not_asked_could_not_protect() -> None:
+    snapshot = cluster(
+        node("n1", cpu="2"),
+        queue("default"),
+        priority_class("high", 10),
+        pod_group("low"),
+        pod("low-0", "low", on="n1", requests={"cpu": "2"}),
+        pod_group("high", priority_class="high"),
+        pod("high-0", "high", requests={"cpu": "2"}, priority=10),
+        conf=PREEMPT,
+    )
+    reply = why_evicted(replay(snapshot), "low-0")
+    assert ["gang"] == reply.data["notAsked"]
+    assert "gang in tier 2 was not asked and could not protect it: tier 1 decided" in reply.lines
+    assert {"priority", "conformance"} == set(reply.data["offeredBy"])  # type: ignore[call-overload]
+
+
+def test_a_pod_that_nobody_touches_is_said_to_be_untouched() -> None:
+    reply = why_evicted(bundled(BLOCKED), "platform/feature-etl-mapper-0")
+    assert "platform/feature-etl-mapper-0 is not evicted in this cycle, and no action planned to." == reply.sentence
+
+
+def test_a_victim_is_laid_beside_those_that_could_have_gone_instead() -> None:
+    for name in (WORKS, RECLAIMED):
+        recording = bundled(name)
+        for victim in victims(name):
+            reply = why_victim(recording, victim)
+            assert (victim, True) == (reply.data["pod"], reply.data["victim"])
+            others = reply.data["others"]
+            assert isinstance(others, list)
+            assert victim not in others
+
+
+def test_another_node_that_would_have_done_is_named() -> None:
+    snapshot = cluster(
+        node("n1", cpu="2"),
+        node("n2", cpu="2"),
+        queue("default"),
+        priority_class("high", 10),
+        priority_class("mid", 5),
+        pod_group("mid", priority_class="mid"),
+        pod("mid-0", "mid", on="n1", requests={"cpu": "2"}, priority=5),
+        pod_group("low"),
+        pod("low-0", "low", on="n2", requests={"cpu": "2"}),
+        pod_group("high", priority_class="high"),
+        pod("high-0", "high", requests={"cpu": "2"}, priority=10),
+        conf=PREEMPT,
+    )
+    recording = replay(snapshot)
+    victim = next(one.victim for one in evictions(recording) if one.fate == "commit")
+    other, at = {
+        "default/mid-0": ("n2", "default/low-0 of priority 1"),
+        "default/low-0": ("n1", "default/mid-0 of priority 5"),
+    }[victim]
+    assert any(
+        line.startswith(f"{other} would have done as well ({at})") for line in why_victim(recording, victim).lines
+    )
+
+
+def placed(recording_name: str) -> list[tuple[str, str]]:
+    recording = golden(recording_name)
+    found: dict[str, str] = {}
+    for seq in recording.index.of_type(OpEvent):
+        event = recording.event(seq)
+        if isinstance(event, OpEvent) and event.op in ("allocate", "pipeline"):
+            found[event.task] = event.node
+    return list(found.items())[:3]
+
+
+@pytest.mark.parametrize("name", GOLDEN[::4])
+def test_the_node_of_a_placed_pod_is_the_one_that_it_was_given(name: str) -> None:
+    for task, where in placed(name):
+        reply = why_node(golden(name), task)
+        assert where == reply.data["node"]
+        difference = reply.data.get("difference")
+        assert difference is None or isinstance(difference, float)
+
+
+def test_equal_scores_are_said_to_be_chance() -> None:
+    snapshot = cluster(
+        node("n1"),
+        node("n2"),
+        queue("default"),
+        pod_group("j"),
+        pod("j-0", "j", requests={"cpu": "1"}),
+        conf="actions: allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]\n",
+    )
+    reply = why_node(replay(snapshot), "j-0")
+    assert ["n1", "n2"] == reply.data["tied"]
+    assert "by chance: 2 nodes share the best score" in reply.sentence
+
+
+def test_holders_of_a_port_a_node_and_a_queue() -> None:
+    port = [{"name": "main", "ports": [{"hostPort": 4040, "containerPort": 4040}]}]
+    snapshot = cluster(
+        node("n1"),
+        queue("default"),
+        pod_group("a"),
+        pod("a-0", "a", on="n1", containers=port),
+        pod_group("b"),
+        pod("b-0", "b", containers=port),
+        conf="actions: allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}]\n",
+    )
+    recording = replay(snapshot)
+    for subject in ("port/4040", "node/n1", "queue/default", "b"):
+        holders = who_holds(recording, subject).data["holders"]
+        assert isinstance(holders, list)
+        assert ["default/a-0"] == [one["pod"] for one in holders]
+    assert "port 4040" in who_holds(recording, "b").sheets[0].rows[0][6]
+    assert "Nobody holds host port 9." == who_holds(recording, "port/9").sentence
+
+
+def test_the_next_job_is_named_with_what_puts_it_first() -> None:
+    waiting = [
+        part
+        for name, value in (("a", 10), ("b", 100))
+        for part in (
+            priority_class(f"p{value}", value),
+            pod_group(name, priority_class=f"p{value}"),
+            pod(f"{name}-0", name, requests={"cpu": "99"}, priority=value),
+        )
+    ]
+    conf = "actions: allocate\ntiers:\n- plugins: [{name: priority}, {name: predicates}]\n"
+    reply = who_is_next(replay(cluster(node("n1"), queue("default"), *waiting, conf=conf)), "")
+    assert [{"queue": "default", "jobs": ["default/b", "default/a"]}] == reply.data["jobs"]
+    assert "default/b of queue default would be tried first: default/b before default/a by priority" in reply.sentence
+
+
+def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
+    """Before the first pop, who is next is who is popped first."""
+    from vcdebug.explain.questions.next_job import next_at
+    from vcdebug.framework.record import PopEvent
+
+    for name in ("preempt-0003", "basic-0005", "reclaim-0004"):
+        recording = golden(name)
+        pops = list(recording.index.of_type(PopEvent))
+        first = next((seq for seq in pops if getattr(recording.event(seq), "kind", "") == "job"), None)
+        if first is None:
+            continue
+        popped = recording.event(first)
+        queue_name = recording.owners.queues[popped.name]  # type: ignore[union-attr]
+        jobs = next_at(recording, first - 1, queue_name).data["jobs"]
+        still = [one for entry in jobs for one in entry["jobs"]]  # type: ignore[attr-defined]
+        assert popped.name not in still or still.index(popped.name) == 0  # type: ignore[union-attr]
+
+
+def test_a_name_that_nothing_has_is_refused_by_every_question() -> None:
+    for question in QUESTIONS:
+        with pytest.raises(NotFoundError):
+            question.answer(bundled(WORKS), "nobody")

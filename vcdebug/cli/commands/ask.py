@@ -1,0 +1,83 @@
+"""`vcdebug ask`: the questions beside "why is it Pending"."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_extender, add_json
+from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
+
+if TYPE_CHECKING:
+    from vcdebug.cli.render import Block
+    from vcdebug.explain.questions.reply import Reply
+
+NAMES = ("evicted", "holders", "node", "victim", "next")
+"""As in explain/questions, which is imported only to answer."""
+
+
+class Ask(Command):
+    """Answers one question about one subject."""
+
+    NAME = "ask"
+    HELP = (
+        "other questions: who evicted a pod and why, who holds what a job needs, why this node or victim, who is next"
+    )
+
+    def configure(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "question",
+            choices=NAMES,
+            help="evicted: why was this pod evicted; holders: who holds what it needs; node: why this node; "
+            "victim: why this victim; next: which job would be tried next",
+        )
+        parser.add_argument("snapshot", metavar="SNAPSHOT", help="a snapshot, as for run")
+        parser.add_argument(
+            "subject",
+            metavar="SUBJECT",
+            nargs="?",
+            default="",
+            help="a pod; for holders a job, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or "
+            "quota/NAMESPACE; for next a queue, or nothing for all",
+        )
+        add_complete(parser)
+        add_edits(parser)
+        add_extender(parser)
+        add_json(parser)
+
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.render import show
+        from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.explain.questions import QUESTIONS
+
+        question = next(one for one in QUESTIONS if one.name == args.question)
+        if not args.subject and question.name != "next":
+            raise VcdebugError(f"{question.words}?", f"name a {' or '.join(question.about)}")
+        recording, _ = replay_snapshot(
+            args.snapshot, complete=args.complete, edits=args.edits, extender_url=args.extender_url
+        )
+        reply = question.answer(recording, args.subject)
+        if args.json:
+            evidence = [{"seq": one.seq, "text": one.text} for one in reply.evidence]
+            body = {"question": question.name, "sentence": reply.sentence, "lines": list(reply.lines)}
+            output.json({**body, "evidence": evidence, **reply.data})
+        else:
+            show(_blocks(reply), output)
+        return Outcome.DONE
+
+
+def _blocks(reply: Reply) -> Iterator[Block]:
+    from vcdebug.cli.render import Grid, Line
+
+    yield Line(reply.sentence, "title")
+    yield from (Line(line, indent=2) for line in reply.lines)
+    for sheet in reply.sheets:
+        yield Line("")
+        yield Line(sheet.title, "title")
+        yield Grid(sheet.heads, sheet.rows, 2)
+    if reply.evidence:
+        yield Line("")
+        yield Line("proof", "title")
+        yield Grid(("event#", "what it shows"), tuple((str(one.seq), one.text) for one in reply.evidence), 2)

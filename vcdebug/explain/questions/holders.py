@@ -1,0 +1,211 @@
+"""Who holds what is needed: the pods on a node, in a queue, on a port, a volume or a quota, or in a job's way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from vcdebug.explain.amounts import plural, resource
+from vcdebug.explain.case import EVICTING_ACTIONS, Case
+from vcdebug.explain.questions.reply import Question, Reply, Sheet
+from vcdebug.explain.room import Room
+from vcdebug.explain.subject import NotFoundError, find_subject
+from vcdebug.model.pod import Pod
+from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.model.task import TaskInfo
+from vcdebug.trace.recording import Recording
+
+SUBJECTS: Final = "JOB, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or quota/NAMESPACE"
+MOST: Final = 40
+
+
+class Holder(NamedTuple):
+    """A pod that holds something."""
+
+    task: TaskInfo
+    what: str
+    taken_back: str
+    """Whether an action could evict it, or why not."""
+
+
+def who_holds(recording: Recording, word: str) -> Reply:
+    """Dispatches on the word's kind; a bare name is a job or pod."""
+    kind, slash, name = word.partition("/")
+    if slash and kind in _BY_KIND:
+        return _reply(recording, word, *_BY_KIND[kind](recording, name))
+    return _for_job(recording, word)
+
+
+def _tasks(recording: Recording) -> Iterator[TaskInfo]:
+    for job in recording.session.jobs.values():
+        for task in job.tasks.values():
+            if allocated_status(task.status) or task.status in (TaskStatus.RELEASING, TaskStatus.PIPELINED):
+                yield task
+
+
+def _on_node(recording: Recording, name: str) -> tuple[str, list[Holder]]:
+    if name not in recording.session.nodes:
+        raise NotFoundError("no such node in the session", "", name)
+    return f"node {name}", [_holder(recording, task) for task in _tasks(recording) if task.node_name == name]
+
+
+def _in_queue(recording: Recording, name: str) -> tuple[str, list[Holder]]:
+    queues = recording.session.queues
+    if name not in queues:
+        raise NotFoundError("no such queue", f"there are {', '.join(queues)}", name)
+    below = dict.fromkeys([name])
+    for _ in queues:
+        below.update(dict.fromkeys(one.name for one in queues.values() if one.parent in below))
+    jobs = recording.session.jobs
+    held = [task for task in _tasks(recording) if jobs[task.job].queue in below]
+    return f"queue {name}", [_holder(recording, task) for task in held]
+
+
+def _on_port(recording: Recording, number: str) -> tuple[str, list[Holder]]:
+    held = [task for task in _tasks(recording) if number in host_ports(task.pod)]
+    return f"host port {number}", [_holder(recording, task) for task in held]
+
+
+def _of_claim(recording: Recording, name: str) -> tuple[str, list[Holder]]:
+    held = [task for task in _tasks(recording) if name in claims(task.pod)]
+    return f"claim {name}", [_holder(recording, task) for task in held]
+
+
+def _of_quota(recording: Recording, namespace: str) -> tuple[str, list[Holder]]:
+    held = [task for task in _tasks(recording) if task.namespace == namespace]
+    return f"the quota of namespace {namespace}", [_holder(recording, task) for task in held]
+
+
+_BY_KIND: Final[Mapping[str, Callable[[Recording, str], tuple[str, list[Holder]]]]] = {
+    "node": _on_node,
+    "queue": _in_queue,
+    "port": _on_port,
+    "claim": _of_claim,
+    "quota": _of_quota,
+}
+
+
+def host_ports(pod: Pod) -> dict[str, None]:
+    """Host ports of all containers."""
+    ports = (port for one in pod.spec.get("containers") or () for port in one.get("ports") or ())
+    return dict.fromkeys(str(port["hostPort"]) for port in ports if port.get("hostPort"))
+
+
+def claims(pod: Pod) -> dict[str, None]:
+    """`namespace/name` of the volume claims that it mounts."""
+    volumes = pod.spec.get("volumes") or ()
+    named = (
+        volume["persistentVolumeClaim"].get("claimName") for volume in volumes if volume.get("persistentVolumeClaim")
+    )
+    return dict.fromkeys(f"{pod.namespace}/{name}" for name in named)
+
+
+# A job's view
+
+
+def _for_job(recording: Recording, word: str) -> Reply:
+    subject = find_subject(recording.snapshot, word)
+    if subject.job not in recording.session.jobs:
+        raise NotFoundError("is not in the session: nobody stands in its way", "ask explain", word)
+    case = Case(recording, subject.job, subject.pod)
+    task = case.blocked
+    if task is None:
+        return Reply(f"{subject.job} has no pod that waits.", data={"subject": subject.job, "holders": []})
+    room = Room(case, task, len(recording))
+    wanted = [name for name, value in task.init_resreq.items() if value > 0]
+    ports, volumes = host_ports(task.pod), claims(task.pod)
+    suitable = {node.name for node in room.waiting}
+    found = []
+    for other in _tasks(recording):
+        if other.job == subject.job:
+            continue
+        shared = [*(f"port {port}" for port in host_ports(other.pod) if port in ports)]
+        shared += [f"claim {name}" for name in claims(other.pod) if name in volumes]
+        amounts = [name for name in wanted if other.resreq.get(name) > 0] if other.node_name in suitable else []
+        if shared or amounts:
+            found.append(_holder(recording, other, room, shared, amounts))
+    return _reply(recording, subject.job, f"what {task.name} needs ({resource(task.init_resreq)})", found)
+
+
+def _holder(
+    recording: Recording,
+    task: TaskInfo,
+    room: Room | None = None,
+    shared: Sequence[str] = (),
+    amounts: Sequence[str] | None = None,
+) -> Holder:
+    held = resource(task.resreq, amounts) if amounts or not shared else ""
+    what = ", ".join(part for part in (*shared, held) if part)
+    return Holder(task, what, _taken_back(recording, task, room))
+
+
+def _taken_back(recording: Recording, task: TaskInfo, room: Room | None) -> str:
+    """Whether some configured action could, by its own filter; plugins may still object."""
+    configured = [action for action in dict.fromkeys(recording.conf.actions) if action in EVICTING_ACTIONS]
+    if task.status is TaskStatus.RELEASING:
+        return "is leaving already"
+    if not configured:
+        return f"no: neither {' nor '.join(EVICTING_ACTIONS)} is among the actions"
+    if room is None:
+        return "yes, unless a plugin objects" if task.preemptable else "no: volcano.sh/preemptable is false"
+    objections = {action: room.objection(action, task) for action in configured}
+    able = [action for action, why in objections.items() if why is None]
+    if able:
+        return f"by {' or '.join(able)}, unless a plugin objects"
+    return "no: " + "; ".join(f"{action}: {why}" for action, why in objections.items())
+
+
+def _reply(recording: Recording, subject: str, what: str, found: Sequence[Holder]) -> Reply:
+    jobs = recording.session.jobs
+    ordered = sorted(found, key=lambda one: (jobs[one.task.job].queue, -one.task.priority, one.task.key))
+    heads = ("pod", "queue", "priority#", "age", "node", "status", "holds", "can it be taken back")
+    rows = tuple(_row(recording, one) for one in ordered[:MOST])
+    left = len(ordered) - MOST
+    owners = dict.fromkeys(one.task.job for one in ordered)
+    queues = dict.fromkeys(jobs[owner].queue for owner in owners)
+    sentence = (
+        f"{plural(len(ordered), 'pod')} of {plural(len(owners), 'job')} in {plural(len(queues), 'queue')} "
+        f"{'holds' if len(ordered) == 1 else 'hold'} {what}."
+        if ordered
+        else f"Nobody holds {what}."
+    )
+    data = {"subject": subject, "holders": [_plain(recording, one) for one in ordered]}
+    lines = (f"and {plural(left, 'pod')} more: --json lists all",) if left > 0 else ()
+    return Reply(sentence, lines, (Sheet("holders", heads, rows),) if rows else (), (), data)
+
+
+def _row(recording: Recording, one: Holder) -> tuple[str, ...]:
+    task = one.task
+    queue = recording.session.jobs[task.job].queue
+    age = _age(recording, task)
+    return task.key, queue, str(task.priority), age, task.node_name, task.status.label, one.what, one.taken_back
+
+
+def _plain(recording: Recording, one: Holder) -> dict[str, object]:
+    task = one.task
+    return {
+        "pod": task.key,
+        "job": task.job,
+        "queue": recording.session.jobs[task.job].queue,
+        "priority": task.priority,
+        "node": task.node_name,
+        "status": task.status.label,
+        "holds": one.what,
+        "takenBack": one.taken_back,
+    }
+
+
+def _age(recording: Recording, task: TaskInfo) -> str:
+    """Since its creation, in the largest unit that fits."""
+    created = task.pod.creation_timestamp
+    if not created:
+        return "?"
+    seconds = (recording.snapshot.now - datetime.fromisoformat(created.replace("Z", "+00:00"))).total_seconds()
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds / size)}{unit}"
+    return f"{int(seconds)}s"
+
+
+HOLDERS = Question("holders", "who holds what it needs", ("job", "node", "queue", "port", "claim", "quota"), who_holds)

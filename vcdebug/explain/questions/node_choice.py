@@ -1,0 +1,136 @@
+"""Why this node: the scores that put it before the runner-up, and where it was chance."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.explain.answer import Evidence
+from vcdebug.explain.questions.evicted import find_pod
+from vcdebug.explain.questions.reply import Question, Reply, Sheet
+from vcdebug.framework.record import BestEvent, OpEvent, PredicateEvent, ScoreEvent
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.trace.recording import Recording
+
+MOST_NODES = 8
+PLACING = ("allocate", "pipeline")
+
+
+class Scored(NamedTuple):
+    """A node with its total and each plugin's part."""
+
+    node: NodeName
+    total: float
+    parts: dict[str, float]
+
+
+def why_node(recording: Recording, word: str) -> Reply:
+    """The last operation that placed the pod, and the scores behind it."""
+    pod = find_pod(recording, word)
+    placed = [seq for seq in recording.index.of_type(OpEvent) if _places(recording, seq, pod)]
+    if not placed:
+        return Reply(f"{pod} gets no node in this cycle.", data={"pod": pod, "node": None})
+    seq = placed[-1]
+    operation = recording.event(seq)
+    assert isinstance(operation, OpEvent)
+    best, scores = _before(recording, seq, BestEvent, pod), _before(recording, seq, ScoreEvent, pod)
+    if best is None or scores is None or best < scores:
+        return _without_scores(recording, pod, operation.node, seq)
+    return _with_scores(recording, pod, operation.node, seq, scores, best)
+
+
+def _places(recording: Recording, seq: Seq, pod: TaskKey) -> bool:
+    event = recording.event(seq)
+    return isinstance(event, OpEvent) and event.op in PLACING and event.task == pod
+
+
+def _before(recording: Recording, seq: Seq, kind: type, pod: TaskKey) -> Seq | None:
+    """The last event of a kind in the same attempt that is about the pod, or about nodes."""
+    span = recording.tree.owner(seq)
+    first = 1 if span is None else span.first
+    for earlier in range(seq, first - 1, -1):
+        event = recording.event(earlier)
+        if isinstance(event, kind) and getattr(event, "task", pod) == pod:
+            return earlier
+    return None
+
+
+def _without_scores(recording: Recording, pod: TaskKey, node: NodeName, seq: Seq) -> Reply:
+    found = _before(recording, seq, PredicateEvent, pod)
+    search = recording.event(found) if found is not None else None
+    feasible = len(search.feasible) if isinstance(search, PredicateEvent) else None
+    why = (
+        "it was the only node that fits" if feasible == 1 else "no scores were asked: the first node that fits is taken"
+    )
+    evidence = [Evidence(seq, f"{pod} goes to {node}")]
+    if found is not None:
+        evidence.insert(0, Evidence(found, f"the search finds {feasible} feasible"))
+    data = {"pod": pod, "node": node, "feasible": feasible, "runnerUp": None}
+    return Reply(f"{pod} goes to {node}: {why}.", evidence=tuple(evidence), data=data)
+
+
+def _with_scores(recording: Recording, pod: TaskKey, node: NodeName, seq: Seq, scores: Seq, best: Seq) -> Reply:
+    ranked, chosen = ranking(recording, scores), recording.event(best)
+    assert isinstance(chosen, BestEvent)
+    mine = next(one for one in ranked if one.node == node)
+    other = next((one for one in ranked if one.node != node), None)
+    chance = len(chosen.tied)
+    data: dict[str, object] = {
+        "pod": pod,
+        "node": node,
+        "score": mine.total,
+        "tied": list(chosen.tied),
+        "runnerUp": other.node if other else None,
+        "difference": mine.total - other.total if other else None,
+    }
+    evidence = (
+        Evidence(scores, f"{len(ranked)} nodes are scored"),
+        Evidence(best, f"best is {chosen.name}"),
+        Evidence(seq, f"{pod} goes to {node}"),
+    )
+    return Reply(_sentence(pod, mine, other, chance), (), (_sheet(ranked, mine, other),), evidence, data)
+
+
+def _sentence(pod: TaskKey, mine: Scored, other: Scored | None, tied: int) -> str:
+    if other is None:
+        return f"{pod} goes to {mine.node}, the only node that was scored."
+    if tied > 1:
+        return (
+            f"{pod} goes to {mine.node} by chance: {tied} nodes share the best score {mine.total:g}, and the real "
+            f"scheduler draws one of them, this one in 1 of {tied} cycles."
+        )
+    gaps = {part: mine.parts.get(part, 0.0) - other.parts.get(part, 0.0) for part in {**mine.parts, **other.parts}}
+    decided = max(gaps, key=lambda part: (gaps[part], part))
+    left, right = (one.parts.get(decided, 0.0) for one in (mine, other))
+    return (
+        f"{pod} goes to {mine.node} with {mine.total:g}; runner-up {other.node} has {other.total:g}. "
+        f"{decided} makes the largest difference: {left:g} to {right:g}."
+    )
+
+
+def ranking(recording: Recording, seq: Seq) -> list[Scored]:
+    """Nodes that were scored, the best first; a node without a total is left out."""
+    event = recording.event(seq)
+    assert isinstance(event, ScoreEvent)
+    found = []
+    for place, (row, total) in enumerate(zip(event.rows.tolist(), event.total.tolist(), strict=True)):
+        if not np.isnan(total):
+            parts = {name: float(scores[place]) for name, scores in event.parts}
+            found.append(Scored(recording.node_names[row], total, parts))
+    return sorted(found, key=lambda one: (-one.total, one.node))
+
+
+def _sheet(ranked: list[Scored], mine: Scored, other: Scored | None) -> Sheet:
+    """Only the parts in which some node differs."""
+    shown = [mine, *(one for one in ranked if one.node != mine.node)][:MOST_NODES]
+    names = dict.fromkeys(name for one in ranked for name in one.parts)
+    telling = [name for name in names if len(dict.fromkeys(one.parts.get(name) for one in ranked)) > 1]
+    rows = tuple(
+        (one.node, f"{one.total:g}", *(f"{one.parts[name]:g}" if name in one.parts else "–" for name in telling))
+        for one in shown
+    )
+    return Sheet("scores", ("node", "total#", *(f"{name}#" for name in telling)), rows)
+
+
+NODE = Question("node", "why did this pod get this node", ("pod",), why_node)

@@ -40,8 +40,9 @@ cold-start: .venv/run.stamp  ## what the commands cost before they do anything
 screenshots: .venv/dev.stamp  ## draw the pictures of the README again
 	$(BIN)/python -m tests.tui.screenshots
 
-docs: .venv/dev.stamp  ## write docs/keys.md again
+docs: .venv/dev.stamp  ## write docs/keys.md and docs/where.md again
 	$(BIN)/python -m tests.tui.keys_page
+	$(BIN)/python -m tests.architecture.where_page
 
 clean:  ## remove the private environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist

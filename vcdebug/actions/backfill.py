@@ -28,12 +28,13 @@ class Backfill(Action):
     name = "backfill"
 
     def execute(self, ssn: Session) -> None:
-        """The order of all tasks is fixed before the first one is placed."""
+        """The order of all tasks is fixed before the first one is placed. Upstream: actions/backfill.Execute."""
         for job, task in self._pick(ssn):
             with ssn.scope(Level.QUEUE, job.queue), ssn.scope(Level.JOB, job.uid), ssn.scope(Level.TASK, task.key):
                 self._place(ssn, job, task)
 
     def _pick(self, ssn: Session) -> list[tuple[JobInfo, TaskInfo]]:
+        """Upstream: actions/backfill.pickUpPendingTasks."""
         waiting = QueuedJobs(ssn)
         heaps: dict[str, PriorityQueue[TaskInfo]] = {}
         for job in ssn.jobs.values():

@@ -19,7 +19,7 @@ class Enqueue(Action):
     name = "enqueue"
 
     def execute(self, ssn: Session) -> None:
-        """Pop queues until none has a pending job left."""
+        """Pop queues until none has a pending job left. Upstream: actions/enqueue.Execute."""
         waiting = self._collect(ssn)
         while waiting.queues:
             queue = waiting.queues.pop()

@@ -14,7 +14,9 @@ from vcdebug.model.task import TaskInfo
 
 
 class GangPreempt(GangEviction):
-    """Victims are bound or running tasks of lower-priority jobs of the same queue."""
+    """Victims are bound or running tasks of lower-priority jobs of the same queue.
+    Upstream: actions/gangpreempt.Execute, actions/gangpreempt.preemptJobInDomains.
+    """
 
     name = "gangpreempt"
     kind = EvictionKind.GANG_PREEMPT
@@ -25,4 +27,5 @@ class GangPreempt(GangEviction):
         return owner.priority < job.priority and task.job != job.uid
 
     def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
+        """Upstream: actions/utils/bundle.SortBundlesForPreempt."""
         return left.uid != right.uid and not ssn.job_order_less(left, right)

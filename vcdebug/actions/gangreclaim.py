@@ -16,7 +16,9 @@ from vcdebug.model.task import TaskInfo
 
 
 class GangReclaim(GangEviction):
-    """Victims are running tasks of other reclaimable queues, whatever their priority."""
+    """Victims are running tasks of other reclaimable queues, whatever their priority.
+    Upstream: actions/gangreclaim.Execute, actions/gangreclaim.reclaimJobInDomains.
+    """
 
     name = "gangreclaim"
     kind = EvictionKind.GANG_RECLAIM
@@ -27,6 +29,7 @@ class GangReclaim(GangEviction):
         return ssn.queues[owner.queue].reclaimable
 
     def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
+        """Upstream: actions/utils/bundle.SortBundlesForReclaim."""
         if left.queue == right.queue:
             return False
         queues = ssn.queues

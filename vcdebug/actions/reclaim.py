@@ -36,7 +36,9 @@ class Reclaim(Action):
     name = "reclaim"
 
     def execute(self, ssn: Session) -> None:
-        """Pop queues; a queue is drained at its first turn, and pushed back once per job while it drains."""
+        """Pop queues; a queue is drained at its first turn, and pushed back once per job while it drains.
+        Upstream: actions/reclaim.Execute.
+        """
         starving, jobs_in_need = collect_starving(ssn)
         heaps = {job.uid: _pending_tasks(ssn, job) for job in jobs_in_need}
         while starving.queues:
@@ -70,7 +72,9 @@ class Reclaim(Action):
         return ssn.ask(PREEMPTIVE, queue, [task]) and ssn.ask(PRE_PREDICATE, task) is None
 
     def _reclaim_for_task(self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo) -> None:
-        """The first node in search order whose victims make enough room; nodes are not scored."""
+        """The first node in search order whose victims make enough room; nodes are not scored.
+        Upstream: actions/reclaim.reclaimForTask.
+        """
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
         feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), for_preempt)
         for group in shard_groups(ssn, feasible):

@@ -20,7 +20,7 @@ class Shuffle(Action):
     name = "shuffle"
 
     def execute(self, ssn: Session) -> None:
-        """Ask about all running tasks, then evict."""
+        """Ask about all running tasks, then evict. Upstream: actions/shuffle.Execute."""
         running = [task for job in ssn.jobs.values() for task in job.with_status(TaskStatus.RUNNING)]
         victims = ssn.ask(VICTIM_TASKS, running)
         for victim in sorted(victims, key=lambda task: task.uid):

@@ -23,7 +23,7 @@ class Arguments:
         self.warnings.append(f"Could not parse argument: {self.raw[key]} for key {key} to {kind}")
 
     def get_int(self, key: str, default: int) -> int:
-        """A YAML integer; a float or quoted number is refused."""
+        """A YAML integer; a float or quoted number is refused. Upstream: framework/arguments.GetInt."""
         value = self.raw.get(key)
         if key not in self.raw or (isinstance(value, int) and not isinstance(value, bool)):
             return default if key not in self.raw else int(value)  # type: ignore[call-overload]  # narrowed above
@@ -31,7 +31,7 @@ class Arguments:
         return default
 
     def get_float64(self, key: str, default: float) -> float:
-        """A YAML float or integer."""
+        """A YAML float or integer. Upstream: framework/arguments.GetFloat64."""
         value = self.raw.get(key)
         if key not in self.raw:
             return default
@@ -41,7 +41,7 @@ class Arguments:
         return default
 
     def get_bool(self, key: str, *, default: bool) -> bool:
-        """A YAML boolean, or a string that Go's ParseBool takes."""
+        """A YAML boolean, or a string that Go's ParseBool takes. Upstream: framework/arguments.GetBool."""
         value = self.raw.get(key)
         if key not in self.raw:
             return default
@@ -54,7 +54,7 @@ class Arguments:
         return parsed
 
     def get_string(self, key: str, default: str) -> str:
-        """A YAML string; a bare number is refused."""
+        """A YAML string; a bare number is refused. Upstream: framework/arguments.GetString."""
         value = self.raw.get(key)
         if key not in self.raw:
             return default

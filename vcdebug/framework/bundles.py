@@ -41,7 +41,7 @@ class Bundle:
 
 
 def sum_requests(tasks: Iterable[TaskInfo]) -> Resource:
-    """The tasks' requests added in order."""
+    """The tasks' requests added in order. Upstream: actions/utils/bundle.sumTasks, actions/utils/util.SumResreq."""
     total = Resource()
     for task in tasks:
         total.add(task.resreq)
@@ -106,7 +106,9 @@ def _role_surplus(job: JobInfo) -> dict[str, int]:
 
 
 def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
-    """A safe bundle of whoever the gang can spare, lowest priority first, and a whole one of the rest."""
+    """A safe bundle of whoever the gang can spare, lowest priority first, and a whole one of the rest.
+    Upstream: actions/utils/bundle.CreateJobBundles.
+    """
     ordered = sorted(tasks, key=lambda task: (task.priority, task.uid))
     surplus = _Surplus(job)
     if surplus.broken:
@@ -125,7 +127,9 @@ def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
 
 
 def apply_allowed(bundles: Iterable[Bundle], allowed: Mapping[TaskId, None]) -> list[Bundle]:
-    """Whole bundles survive only whole; safe ones are cut to what is allowed."""
+    """Whole bundles survive only whole; safe ones are cut to what is allowed.
+    Upstream: actions/utils/bundle.ApplyAllowedTasks.
+    """
     valid: list[Bundle] = []
     for bundle in bundles:
         approved = [task for task in bundle.tasks if task.uid in allowed]
@@ -138,7 +142,9 @@ def apply_allowed(bundles: Iterable[Bundle], allowed: Mapping[TaskId, None]) -> 
 
 
 def sort_bundles(bundles: Iterable[Bundle], need: Resource, owner_less: JobLess) -> list[Bundle]:
-    """Safe first, then by owner, then by what they free of the need against what the job loses."""
+    """Safe first, then by owner, then by what they free of the need against what the job loses.
+    Upstream: actions/utils/bundle.SortBundlesForPreempt, actions/utils/bundle.SortBundlesForReclaim.
+    """
 
     def compare(left: Bundle, right: Bundle) -> int:
         return _compare(left, right, need, owner_less)
@@ -160,15 +166,18 @@ def _compare(left: Bundle, right: Bundle, need: Resource, owner_less: JobLess) -
 
 
 def _tie_key(bundle: Bundle) -> tuple[str, str, int]:
+    """Upstream: actions/utils/bundle.stableBundleLess, actions/utils/bundle.firstTaskUID."""
     return bundle.job.uid, bundle.tasks[0].uid if bundle.tasks else "", len(bundle.tasks)
 
 
 def _roi(bundle: Bundle, need: Resource) -> float:
+    """Upstream: actions/utils/bundle.bundleROI."""
     lost = _against(bundle.everything, need, cap=False)
     return float("inf") if lost == 0 else _against(bundle.local, need, cap=True) / lost
 
 
 def _against(resource: Resource, need: Resource, *, cap: bool) -> float:
+    """Upstream: actions/utils/bundle.scoreAgainstNeed."""
     score = 0.0
     for name in need.resource_names():
         wanted, amount = need.get(name), resource.get(name)

@@ -19,7 +19,9 @@ UNSCHEDULABLE_CONDITION = "Unschedulable"
 
 
 def close_session(ssn: Session) -> None:
-    """Run the plugins' close functions and the job updater, then record the outcome."""
+    """Run the plugins' close functions and the job updater, then record the outcome.
+    Upstream: framework.CloseSession, framework/session.closeSession.
+    """
     for name in sorted(ssn.plugins):
         ssn.plugins[name].on_session_close(ssn)
     for job in ssn.jobs.values():
@@ -29,6 +31,7 @@ def close_session(ssn: Session) -> None:
 
 
 def _update_phase(ssn: Session, job: JobInfo) -> None:
+    """Upstream: framework/session.jobStatus."""
     group = job.pod_group
     unschedulable = any(
         c.type == UNSCHEDULABLE_CONDITION and c.status == "True" and c.transition_id == ssn.uid
@@ -43,6 +46,7 @@ def _update_phase(ssn: Session, job: JobInfo) -> None:
 
 
 def _phase(job: JobInfo, *, running_unschedulable: bool, finished: int) -> str:
+    """Upstream: framework/session.getPodGroupPhase."""
     if running_unschedulable:
         return UNKNOWN
     scheduled = job.scheduled_task_num() + job.releasing_scheduled_task_num()
@@ -52,6 +56,7 @@ def _phase(job: JobInfo, *, running_unschedulable: bool, finished: int) -> str:
 
 
 def _job_close(job: JobInfo) -> JobClose:
+    """Upstream: framework/job_updater.updateJob."""
     tasks: dict[str, TaskClose] = {}
     for uid in sorted(job.tasks):
         task = job.tasks[uid]
@@ -65,7 +70,9 @@ def _job_close(job: JobInfo) -> JobClose:
 
 
 def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
-    """What each queue's status.allocated becomes; tasks also count for the queue's ancestors below `root`."""
+    """What each queue's status.allocated becomes; tasks also count for the queue's ancestors below `root`.
+    Upstream: framework/session.updateQueueStatus.
+    """
     allocated = {name: Resource() for name in ssn.queues}
     for job in ssn.jobs.values():
         charged = [job.queue, *_ancestors(ssn, job.queue)]

@@ -74,7 +74,7 @@ class SchedulerConf:
     """The section `metrics`: where nodes' usage comes from, and how often."""
 
     def arguments_of(self, action: str) -> Arguments:
-        """Arguments of the first entry for the action."""
+        """Arguments of the first entry for the action. Upstream: framework/arguments.GetArgOfActionFromConf."""
         return Arguments(self.action_arguments.get(action))
 
     def hierarchy_enabled(self, plugin: str) -> bool:

@@ -58,7 +58,9 @@ def run_cycle(
     tick: Tick = lambda _stage: None,
     ask_extender: AskExtender | None = None,
 ) -> Session:
-    """Execute the cycle into the record; a panic of the real scheduler, or a full record, ends it with an event."""
+    """Execute the cycle into the record; a panic of the real scheduler, or a full record, ends it with an event.
+    Upstream: framework.OpenSession.
+    """
     ssn = Session(snapshot, conf, record)
     ssn.ask_extender = ask_extender
     record.node_names = ssn.node_table.names
@@ -85,6 +87,7 @@ def run_cycle(
 
 
 def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
+    """Upstream: framework/session.openSession."""
     open_topology(ssn)
     open_plugins(ssn, plugins)
     if ssn.snapshot.answers:

@@ -38,5 +38,7 @@ def candidates_on(node: NodeInfo, accepts: Callable[[TaskInfo], bool]) -> list[T
 
 
 def make_room(task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:
-    """ValidateVictims: whether FutureIdle with the victims gone holds the task."""
+    """ValidateVictims: whether FutureIdle with the victims gone holds the task.
+    Upstream: util/scheduler_helper.ValidateVictims.
+    """
     return node.future_holds(task.init_resreq, victims)

@@ -108,6 +108,7 @@ class GangEviction(Action):
         return {}
 
     def _domains(self, ssn: Session, job: JobInfo) -> list[str]:
+        """Upstream: actions/utils/util.GetCandidateDomains."""
         rows = ssn.ask(HYPER_NODE_GRADIENT_FOR_JOB, job, TOP_HYPER_NODE, FOR_EVICT)
         if rows is None:
             rows = [[TOP_HYPER_NODE]]
@@ -132,6 +133,7 @@ class GangEviction(Action):
         return None
 
     def _bundles(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
+        """Upstream: actions/gangpreempt.selectDomainBundles, actions/gangreclaim.selectDomainBundles."""
         by_job = self._candidates(ssn, job, domain)
         bundles = [b for uid in sorted(by_job) for b in create_job_bundles(ssn.jobs[uid], by_job[uid])]
         if not bundles:
@@ -163,14 +165,16 @@ class GangEviction(Action):
 
 
 def _preemptable_by_gangs(job: JobInfo) -> bool:
-    """A PodGroup that says nothing may be evicted."""
+    """A PodGroup that says nothing may be evicted. Upstream: actions/utils/util.IsJobPreemptableForGangEviction."""
     group = job.pod_group
     stated = PREEMPTABLE_KEY in group.annotations or PREEMPTABLE_KEY in group.labels
     return job.preemptable if stated else True
 
 
 def _idle_and_releasing(ssn: Session, domain: str) -> Resource:
-    """Room in the domain's nodes; what is pipelined there is not subtracted."""
+    """Room in the domain's nodes; what is pipelined there is not subtracted.
+    Upstream: actions/utils/util.SumIdleAndReleasing.
+    """
     total = Resource()
     rows = ssn.hyper_node_rows(domain)
     for node in rows.nodes if rows is not None else ():

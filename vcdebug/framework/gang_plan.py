@@ -40,12 +40,16 @@ class Plan(NamedTuple):
 
 
 def eviction_worksheet(ssn: Session, job: JobInfo) -> Worksheet:
-    """What is left to place, without gated and best-effort tasks."""
+    """What is left to place, without gated and best-effort tasks.
+    Upstream: actions/utils/simulate.organizeEvictionWorksheet.
+    """
     return build_worksheet(ssn, job, lambda task: not task.sch_gated and not task.resreq.is_empty())
 
 
 def pending_for_eviction(ssn: Session, job: JobInfo) -> list[TaskInfo]:
-    """A ready job asks for its first sub job's tasks only, any other job for all."""
+    """A ready job asks for its first sub job's tasks only, any other job for all.
+    Upstream: actions/utils/simulate.CollectPendingTasksForGangEviction.
+    """
     ready = ssn.ask(JOB_READY, job)
     worksheet = eviction_worksheet(ssn, job)
     pending: list[TaskInfo] = []
@@ -69,7 +73,9 @@ class GangPlanner:
         self._error_cache = error_cache
 
     def plan(self, domain: str, victims: list[TaskInfo]) -> Plan | None:
-        """A plan that makes the job pipelined in this domain; the session is as before afterwards."""
+        """A plan that makes the job pipelined in this domain; the session is as before afterwards.
+        Upstream: actions/utils/simulate.BuildNominationPlanInDomain.
+        """
         ssn = self._ssn
         worksheet = eviction_worksheet(ssn, self._job)
         if worksheet.empty:
@@ -120,7 +126,9 @@ class GangPlanner:
         return None
 
     def _try(self, sub_job: SubJobInfo, worksheet: Worksheet, hyper_node: str, *, evicting: bool) -> Statement | None:
-        """Pipeline every pending task of the sub job, or nothing."""
+        """Pipeline every pending task of the sub job, or nothing.
+        Upstream: actions/utils/simulate.runSimulateTrialAtHyperNode.
+        """
         ssn = self._ssn
         candidates = ssn.hyper_node_rows(hyper_node)
         if candidates is None or not len(candidates):

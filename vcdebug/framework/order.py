@@ -19,7 +19,9 @@ Less = Callable[[T, T], bool]
 
 
 class PriorityQueue(Generic[T]):
-    """A binary heap whose comparison is evaluated live; stale order is never repaired, as upstream's is not."""
+    """A binary heap whose comparison is evaluated live; stale order is never repaired, as upstream's is not.
+    Upstream: util/priority_queue.NewPriorityQueue.
+    """
 
     __slots__ = ("_items", "_kind", "_less", "_name", "_record")
 
@@ -38,7 +40,7 @@ class PriorityQueue(Generic[T]):
         return iter(self._items)
 
     def push(self, item: T) -> None:
-        """Append and sift up."""
+        """Append and sift up. Upstream: util/priority_queue.Push."""
         items, less = self._items, self._less
         items.append(item)
         child = len(items) - 1
@@ -50,7 +52,7 @@ class PriorityQueue(Generic[T]):
             child = parent
 
     def pop(self) -> T:
-        """Swap the first to the end, sift down, and record what left."""
+        """Swap the first to the end, sift down, and record what left. Upstream: util/priority_queue.Pop."""
         items, less = self._items, self._less
         last = len(items) - 1
         items[0], items[last] = items[last], items[0]
@@ -74,14 +76,16 @@ class PriorityQueue(Generic[T]):
         return self
 
     def clone(self) -> PriorityQueue[T]:
-        """The same array under the same comparison."""
+        """The same array under the same comparison. Upstream: util/priority_queue.Clone."""
         copy = PriorityQueue(self._less, self._kind, self._name, self._record)
         copy._items = list(self._items)
         return copy
 
 
 def victims_queue(ssn: Session, victims: Iterable[TaskInfo], preemptor: TaskInfo) -> PriorityQueue[TaskInfo]:
-    """Victims in the order in which they would be evicted."""
+    """Victims in the order in which they would be evicted.
+    Upstream: framework/session_plugins.BuildVictimsPriorityQueue.
+    """
 
     def less(left: TaskInfo, right: TaskInfo) -> bool:
         return evict_before(ssn, left, right, preemptor)

@@ -30,7 +30,9 @@ SMALLEST_CHUNK = 1024
 
 
 def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
-    """How many feasible nodes end a search over this many."""
+    """How many feasible nodes end a search over this many.
+    Upstream: util/scheduler_helper.CalculateNumOfFeasibleNodesToFind.
+    """
     if nodes <= flags.minimum_feasible_nodes or flags.percentage_nodes_to_find >= 100:
         return nodes
     percentage = flags.percentage_nodes_to_find
@@ -40,7 +42,9 @@ def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
 
 
 def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-    """PredicateFn for every row: the first plugin that objects decides a row, later ones are not asked."""
+    """PredicateFn for every row: the first plugin that objects decides a row, later ones are not asked.
+    Upstream: framework/session_plugins.PredicateFn.
+    """
     codes: Codes | None = None
     for tier in ssn.ballots[PREDICATE.method]:
         for ballot in tier:
@@ -61,13 +65,15 @@ def _rejecting(codes: Codes, blocks: BoolArray) -> Codes:
 
 
 def for_allocate(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-    """PredicateForAllocateAction: any status but Success rejects."""
+    """PredicateForAllocateAction: any status but Success rejects.
+    Upstream: framework/session.PredicateForAllocateAction.
+    """
     codes = ask_predicates(ssn, task, nodes)
     return _rejecting(codes, ssn.reasons.blocking()[0]) if np.count_nonzero(codes) else codes
 
 
 def for_preempt(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-    """PredicateForPreemptAction: Unschedulable alone passes."""
+    """PredicateForPreemptAction: Unschedulable alone passes. Upstream: framework/session.PredicateForPreemptAction."""
     codes = ask_predicates(ssn, task, nodes)
     return _rejecting(codes, ssn.reasons.blocking()[1]) if np.count_nonzero(codes) else codes
 
@@ -97,7 +103,7 @@ gang_judge: Judge = with_resources(for_preempt)
 
 
 class PredicateHelper:
-    """Searches over nodes that share one error cache."""
+    """Searches over nodes that share one error cache. Upstream: util/predicate_helper.NewPredicateHelper."""
 
     __slots__ = ("_cache", "_cache_on", "_exact", "_sampled", "_ssn")
 
@@ -109,7 +115,9 @@ class PredicateHelper:
         self._cache: dict[str, Codes] = {}
 
     def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: Judge) -> tuple[NodeRows, FitErrors]:
-        """(feasible nodes in visiting order, errors of the visited others)."""
+        """(feasible nodes in visiting order, errors of the visited others).
+        Upstream: util/predicate_helper.PredicateNodes.
+        """
         ssn = self._ssn
         errors = FitErrors(ssn.reasons)
         if not len(nodes):
@@ -160,6 +168,7 @@ class PredicateHelper:
         return order[: len(codes)][codes == 0][:want], codes
 
     def _judge(self, task: TaskInfo, rows: IntArray, judge: Judge, known: Codes | None) -> Codes:
+        """Upstream: util/predicate_helper.checkNode."""
         ssn = self._ssn
         if known is None and ssn.flags.sharding_mode != "hard":
             ssn.record.silent += 1
@@ -202,7 +211,9 @@ def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
 
 
 def filter_out_unresolvable(ssn: Session, task: TaskInfo) -> NodeRows:
-    """All nodes but those that an earlier action found UnschedulableAndUnresolvable for this very task."""
+    """All nodes but those that an earlier action found UnschedulableAndUnresolvable for this very task.
+    Upstream: framework/session.FilterOutUnschedulableAndUnresolvableNodesForTask.
+    """
     job = ssn.jobs.get(task.job)
     errors = job.nodes_fit_errors.get(task.uid) if job is not None else None
     rows = ssn.all_rows()
@@ -215,7 +226,9 @@ def filter_out_unresolvable(ssn: Session, task: TaskInfo) -> NodeRows:
 
 
 def shard_groups(ssn: Session, nodes: NodeRows) -> tuple[NodeRows, NodeRows]:
-    """(in-shard, other): the second group is empty unless sharding is soft."""
+    """(in-shard, other): the second group is empty unless sharding is soft.
+    Upstream: util/predicate_helper.GetPredicatedNodeByShard.
+    """
     if ssn.flags.sharding_mode != "soft":
         return nodes, nodes.select(np.zeros(len(nodes), dtype=np.bool_))
     inside = np.isin(nodes.rows, ssn.shard_rows())

@@ -34,7 +34,9 @@ class Scored(NamedTuple):
 
 
 def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | None:
-    """Totals of all plugins; None when a batch function failed, which loses every score."""
+    """Totals of all plugins; None when a batch function failed, which loses every score.
+    Upstream: util/scheduler_helper.PrioritizeNodes.
+    """
     parts: Parts = []
     ssn.record.silent += 1
     try:
@@ -66,7 +68,9 @@ def _constant(bits: int, size: int) -> FloatArray:
 
 
 def _order(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> FloatArray:
-    """Per-node functions in tier order; a node whose function failed keeps none of them."""
+    """Per-node functions in tier order; a node whose function failed keeps none of them.
+    Upstream: framework/session_plugins.NodeOrderMapFn.
+    """
     total = nodes.zeros()
     lost: BoolArray | None = None
     for tier in ssn.ballots[NODE_ORDER.method]:
@@ -84,6 +88,7 @@ def _order(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> Float
 
 
 def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> FloatArray:
+    """Upstream: framework/session_plugins.BatchNodeOrderFn."""
     total = nodes.zeros()
     for tier in ssn.ballots[BATCH_NODE_ORDER.method]:
         for ballot in tier:
@@ -96,7 +101,9 @@ def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> Float
 
 
 def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo | None:
-    """BestNodeFn's choice, else a node with the highest total (by rule the first); None without scores."""
+    """BestNodeFn's choice, else a node with the highest total (by rule the first); None without scores.
+    Upstream: util/scheduler_helper.SelectBestNodeAndScore.
+    """
     if scored is None:
         return None
     chosen: NodeInfo | None = ssn.ask(BEST_NODE, task, scored.nodes)
@@ -119,7 +126,9 @@ def _highest(ssn: Session, scored: Scored) -> NodeInfo | None:
 
 
 def sort_nodes(scored: Scored | None) -> list[NodeInfo]:
-    """Nodes by descending total, equal ones in their order; a NaN loses its node."""
+    """Nodes by descending total, equal ones in their order; a NaN loses its node.
+    Upstream: util/scheduler_helper.SortNodes.
+    """
     if scored is None:
         return []
     ranked = np.argsort(-scored.total, kind="stable")
@@ -128,7 +137,9 @@ def sort_nodes(scored: Scored | None) -> list[NodeInfo]:
 
 
 def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | None:
-    """Nodes with idle room before nodes with future room; a group of one wins without scores."""
+    """Nodes with idle room before nodes with future room; a group of one wins without scores.
+    Upstream: actions/allocate.prioritizeNodes.
+    """
     for group in _groups(ssn, task, feasible):
         if len(group) == 1:
             return group.nodes[0]

@@ -46,7 +46,9 @@ _ATOI = re.compile(r"[+-]?[0-9]+")
 
 
 class Session:
-    """Everything that actions and plugins share during a cycle; dictionaries are in ascending key order."""
+    """Everything that actions and plugins share during a cycle; dictionaries are in ascending key order.
+    Upstream: framework/session.openSession.
+    """
 
     def __init__(self, snapshot: Snapshot, conf: SchedulerConf, record: Record) -> None:
         cluster = ClusterInfo(snapshot)
@@ -103,11 +105,11 @@ class Session:
         self.withdrawn[method] = None
 
     def hierarchy_enabled(self, plugin: str) -> bool:
-        """enableHierarchy of the first option with that name."""
+        """enableHierarchy of the first option with that name. Upstream: framework/session.HierarchyEnabled."""
         return self.conf.hierarchy_enabled(plugin)
 
     def cycle_state(self, task: TaskInfo) -> CycleState:
-        """The task's state for the whole session."""
+        """The task's state for the whole session. Upstream: framework/session.GetCycleState."""
         state = self._cycle_states.get(task.uid)
         if state is None:
             state = self._cycle_states[task.uid] = CycleState()
@@ -116,30 +118,32 @@ class Session:
     # Orders
 
     def job_order_compare(self, left: JobInfo, right: JobInfo) -> int:
-        """The plugins' comparison alone."""
+        """The plugins' comparison alone. Upstream: framework/session_plugins.JobOrderCompareFn."""
         return self.ask(hooks.JOB_ORDER, left, right)
 
     def job_order_less(self, left: JobInfo, right: JobInfo) -> bool:
-        """Plugins, then the older PodGroup, then the smaller id."""
+        """Plugins, then the older PodGroup, then the smaller id. Upstream: framework/session_plugins.JobOrderFn."""
         compared = self.ask(hooks.JOB_ORDER, left, right)
         if compared != 0:
             return compared < 0
         return (left.creation_timestamp, left.uid) < (right.creation_timestamp, right.uid)
 
     def queue_order_less(self, left: QueueInfo, right: QueueInfo) -> bool:
-        """Plugins, then the older queue, then the smaller name."""
+        """Plugins, then the older queue, then the smaller name. Upstream: framework/session_plugins.QueueOrderFn."""
         compared = self.ask(hooks.QUEUE_ORDER, left, right)
         if compared != 0:
             return compared < 0
         return (left.creation_timestamp, left.uid) < (right.creation_timestamp, right.uid)
 
     def victim_queue_order_less(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> bool:
-        """Plugins, else the queue that orders later."""
+        """Plugins, else the queue that orders later. Upstream: framework/session_plugins.VictimQueueOrderFn."""
         compared = self.ask(hooks.VICTIM_QUEUE_ORDER, left, right, preemptor)
         return compared < 0 if compared != 0 else not self.queue_order_less(left, right)
 
     def task_order_less(self, left: TaskInfo, right: TaskInfo) -> bool:
-        """Plugins, then the index in the pod names, then the older pod, then the smaller UID."""
+        """Plugins, then the index in the pod names, then the older pod, then the smaller UID.
+        Upstream: framework/session_plugins.TaskOrderFn.
+        """
         compared = self.ask(hooks.TASK_ORDER, left, right)
         if compared != 0:
             return compared < 0
@@ -149,7 +153,7 @@ class Session:
         return (left.pod.creation_timestamp, left.uid) < (right.pod.creation_timestamp, right.uid)
 
     def sub_job_order_less(self, left: SubJobInfo, right: SubJobInfo) -> bool:
-        """Plugins, then the match index, then the smaller id."""
+        """Plugins, then the match index, then the smaller id. Upstream: framework/session_plugins.SubJobOrderFn."""
         compared = self.ask(hooks.SUB_JOB_ORDER, left, right)
         if compared != 0:
             return compared < 0
@@ -158,13 +162,17 @@ class Session:
     # Gates that look at the sub job or the job
 
     def sub_job_ready(self, job: JobInfo, sub_job: SubJobInfo) -> bool:
-        """The sub job's own vote where the PodGroup has policies, else the job's."""
+        """The sub job's own vote where the PodGroup has policies, else the job's.
+        Upstream: framework/session_plugins.SubJobReady.
+        """
         if not job.pod_group.sub_group_policies:
             return self.ask(hooks.JOB_READY, job)
         return self.ask(hooks.SUB_JOB_READY, job, sub_job)
 
     def sub_job_pipelined(self, job: JobInfo, sub_job: SubJobInfo) -> bool:
-        """The sub job's own vote where the PodGroup has policies, else the job's."""
+        """The sub job's own vote where the PodGroup has policies, else the job's.
+        Upstream: framework/session_plugins.SubJobPipelined.
+        """
         if not job.pod_group.sub_group_policies:
             return self.ask(hooks.JOB_PIPELINED, job)
         return self.ask(hooks.SUB_JOB_PIPELINED, job, sub_job)
@@ -245,16 +253,16 @@ class Session:
         self.record.change("phase", job.uid, phase)
 
     def update_pod_group_condition(self, job: JobInfo, condition: Condition) -> None:
-        """Replace the condition of the same type, or append it."""
+        """Replace the condition of the same type, or append it. Upstream: framework/session.UpdatePodGroupCondition."""
         job.pod_group.set_condition(condition._replace(transition_id=self.uid))
 
     def pod_group_event(self, job: JobInfo, kind: str, reason: str, message: str) -> None:
-        """An event that upstream writes about the PodGroup."""
+        """An event that upstream writes about the PodGroup. Upstream: framework/session.RecordPodGroupEvent."""
         event = PodGroupEvent(self.record.next_seq, job.uid, kind, reason, message)
         self.record.pod_group_events.append(event)
 
     def mark_job_dirty(self, job: JobInfo) -> None:
-        """The job's allocated hypernode is written back at close."""
+        """The job's allocated hypernode is written back at close. Upstream: framework/session.MarkJobDirty."""
         self.dirty_jobs[job.uid] = None
 
     # Recording

@@ -26,7 +26,7 @@ class Operation(NamedTuple):
 
 
 class Statement:
-    """A list of operations on one session."""
+    """A list of operations on one session. Upstream: framework/statement.NewStatement, framework/session.Statement."""
 
     __slots__ = ("_ssn", "operations")
 
@@ -38,16 +38,18 @@ class Statement:
         return len(self.operations)
 
     def has_evictions(self) -> bool:
-        """Whether some operation evicts."""
+        """Whether some operation evicts. Upstream: framework/statement.HasEvictions."""
         return any(operation.kind == "evict" for operation in self.operations)
 
     def evict(self, task: TaskInfo, reason: str) -> None:
-        """Release a running task; never fails."""
+        """Release a running task; never fails. Upstream: framework/statement.Evict."""
         transitions.evict(self._ssn, task, reason)
         self.operations.append(Operation("evict", task, reason))
 
     def pipeline(self, task: TaskInfo, host: NodeName, *, eviction: bool) -> str | None:
-        """Promise a node whose room is still being released; an error means that it was rolled back."""
+        """Promise a node whose room is still being released; an error means that it was rolled back.
+        Upstream: framework/statement.Pipeline.
+        """
         task.eviction_occurred = eviction
         errors = transitions.place(self._ssn, task, host, TaskStatus.PIPELINED)
         if errors:
@@ -61,11 +63,11 @@ class Statement:
         return None
 
     def unpipeline(self, task: TaskInfo) -> None:
-        """Take a promise back outside the list of operations."""
+        """Take a promise back outside the list of operations. Upstream: framework/statement.UnPipeline."""
         transitions.unplace(self._ssn, task, "unpipeline")
 
     def allocate(self, task: TaskInfo, host: NodeName) -> str | None:
-        """Place a task on idle room; an error means that it was rolled back."""
+        """Place a task on idle room; an error means that it was rolled back. Upstream: framework/statement.Allocate."""
         task.pod.node_name = host
         errors = transitions.place(self._ssn, task, host, TaskStatus.ALLOCATED)
         if errors:
@@ -83,7 +85,9 @@ class Statement:
         self._ssn.record.append(made(StatementEvent, (what, ops)))
 
     def commit(self) -> None:
-        """Hand evictions and allocations to the cache; pipelined tasks stay in the session only."""
+        """Hand evictions and allocations to the cache; pipelined tasks stay in the session only.
+        Upstream: framework/statement.Commit.
+        """
         self._announce("commit", self.operations)
         for operation in self.operations:
             operation.task.last_transaction = None
@@ -99,7 +103,9 @@ class Statement:
             transitions.unplace(self._ssn, task, "unallocate")
 
     def discard(self) -> None:
-        """Undo everything, newest first; each task remembers what had been planned for it."""
+        """Undo everything, newest first; each task remembers what had been planned for it.
+        Upstream: framework/statement.Discard.
+        """
         self._announce("discard", self.operations)
         for operation in reversed(self.operations):
             task = operation.task
@@ -111,7 +117,7 @@ class Statement:
         self.operations = []
 
     def merge(self, *others: Statement) -> None:
-        """Take over the operations of other statements."""
+        """Take over the operations of other statements. Upstream: framework/statement.Merge."""
         for other in others:
             self._announce("merge", other.operations)
             self.operations.extend(other.operations)
@@ -119,7 +125,7 @@ class Statement:
 
     @staticmethod
     def save_operations(ssn: Session, *statements: Statement) -> Statement:
-        """A detached copy with clones of the tasks as they stand now."""
+        """A detached copy with clones of the tasks as they stand now. Upstream: framework/statement.SaveOperations."""
         saved = Statement(ssn)
         for statement in statements:
             statement._announce("save", statement.operations)
@@ -130,7 +136,9 @@ class Statement:
         return saved
 
     def recover_operations(self, saved: Statement) -> str | None:
-        """Replay a saved statement with its clones; the first error stops it and leaves the rest applied."""
+        """Replay a saved statement with its clones; the first error stops it and leaves the rest applied.
+        Upstream: framework/statement.RecoverOperations.
+        """
         self._announce("recover", saved.operations)
         for operation in saved.operations:
             error = self._replay(operation)

@@ -14,7 +14,7 @@ from vcdebug.model.subjob import SubJobInfo
 
 
 def open_topology(ssn: Session) -> None:
-    """Prepare the hypernode tree and every job's topology."""
+    """Prepare the hypernode tree and every job's topology. Upstream: framework/session.adjustNetworkTopologySpec."""
     root_tier = ssn.hyper_nodes.add_top(ssn.node_table.names).tier
     for job in ssn.jobs.values():
         _name_to_tier(ssn, job.network_topology)
@@ -32,6 +32,7 @@ def open_topology(ssn: Session) -> None:
 
 
 def _name_to_tier(ssn: Session, topology: NetworkTopology | None) -> None:
+    """Upstream: framework/session.translateHighestTierNameToAllowed."""
     if topology is None or topology.highest_tier_allowed is not None or not topology.highest_tier_name:
         return
     tier = ssn.hyper_nodes.tier_names.get(topology.highest_tier_name)
@@ -41,6 +42,7 @@ def _name_to_tier(ssn: Session, topology: NetworkTopology | None) -> None:
 
 
 def _soft_to_hard(job: JobInfo, root_tier: int) -> None:
+    """Upstream: framework/session.convertSoftToHardTopology."""
     if job.network_topology is not None:
         job.network_topology.convert_to_hard(root_tier)
     inherited = job.network_topology.highest_tier_allowed if job.network_topology is not None else None
@@ -50,7 +52,9 @@ def _soft_to_hard(job: JobInfo, root_tier: int) -> None:
 
 
 def _remove_invalid(ssn: Session, job: JobInfo) -> None:
-    """Hypernodes that are gone, or that nothing of the job or sub job stands on any more."""
+    """Hypernodes that are gone, or that nothing of the job or sub job stands on any more.
+    Upstream: framework/session.removeInvalidAllocatedHyperNode.
+    """
     holders: list[JobInfo | SubJobInfo] = [job, *job.sub_jobs_in_order()]
     for one in holders:
         name = one.allocated_hyper_node
@@ -60,6 +64,7 @@ def _remove_invalid(ssn: Session, job: JobInfo) -> None:
 
 
 def _recover(ssn: Session, job: JobInfo) -> None:
+    """Upstream: framework/session.recoverAllocatedHyperNode."""
     changed = False
     for sub_job in job.sub_jobs_in_order():
         if sub_job.with_network_topology() and not sub_job.allocated_hyper_node:
@@ -73,7 +78,9 @@ def _recover(ssn: Session, job: JobInfo) -> None:
 
 
 def _lowest_common(ssn: Session, sub_job: SubJobInfo) -> str:
-    """The hypernode of the lowest tier that holds all placed tasks of the sub job, on nodes of the session."""
+    """The hypernode of the lowest tier that holds all placed tasks of the sub job, on nodes of the session.
+    Upstream: framework/session.getLowestTierHyperNode.
+    """
     tree = ssn.hyper_nodes
     nodes = [t.node_name for t in sub_job.tasks.values() if allocated_status(t.status) and t.node_name]
     if not nodes or any(node not in ssn.nodes for node in nodes):

@@ -53,7 +53,7 @@ def _update_node(ssn: Session, task: TaskInfo) -> None:
 
 
 def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> None:
-    """Running or Bound becomes Releasing."""
+    """Running or Bound becomes Releasing. Upstream: framework/statement.Evict, framework/session.Evict."""
     update_status(ssn, task, TaskStatus.RELEASING)
     _update_node(ssn, task)
     ssn.deallocated(task)
@@ -61,7 +61,7 @@ def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> 
 
 
 def unevict(ssn: Session, task: TaskInfo) -> None:
-    """Releasing becomes Running, even if the task was Bound before."""
+    """Releasing becomes Running, even if the task was Bound before. Upstream: framework/statement.unevict."""
     if task.pod.phase != "Running":
         ssn.note(BOUND_BECOMES_RUNNING, "{} was Bound and is Running from here on", task.key)
     update_status(ssn, task, TaskStatus.RUNNING)
@@ -71,7 +71,9 @@ def unevict(ssn: Session, task: TaskInfo) -> None:
 
 
 def place(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[str]:
-    """Put the task on a node as Allocated or Pipelined and tell the handlers; every error on the way."""
+    """Put the task on a node as Allocated or Pipelined and tell the handlers; every error on the way.
+    Upstream: framework/statement.Allocate, framework/statement.Pipeline.
+    """
     errors = [update_status(ssn, task, status)]
     task.node_name = host
     node = ssn.nodes.get(host)
@@ -86,6 +88,7 @@ def unplace(ssn: Session, task: TaskInfo, op: str) -> None:
 
     Where an earlier cycle pipelined the task: an allocation goes back to that state, and leaving it tells no handler,
     as none was told of it.
+    Upstream: framework/statement.unPipeline, framework/statement.unallocate.
     """
     if task.uid in ssn.restored:
         if op == "unallocate":
@@ -126,7 +129,9 @@ def _release(ssn: Session, task: TaskInfo) -> None:
 
 
 def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
-    """Hand the task to the cache, which refuses when its own copy of the node lacks room."""
+    """Hand the task to the cache, which refuses when its own copy of the node lacks room.
+    Upstream: cache.AddBindTask.
+    """
     idle = ssn.cached_idle.get(task.node_name)
     if idle is None:
         return f"failed to bind Task {task.uid} to host {task.node_name}, host does not exist"
@@ -140,14 +145,16 @@ def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
 
 
 def binding(ssn: Session, task: TaskInfo) -> None:
-    """Allocated becomes Binding; the node's copy of the task stays Allocated."""
+    """Allocated becomes Binding; the node's copy of the task stays Allocated. Upstream: framework/session.dispatch."""
     ssn.restored.pop(task.uid, None)
     update_status(ssn, task, TaskStatus.BINDING)
     ssn.record.change("task", task.key, (task.status, task.node_name))
 
 
 def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
-    """Session.Allocate: no statement, no rollback; a ready job's Allocated tasks are bound at once."""
+    """Session.Allocate: no statement, no rollback; a ready job's Allocated tasks are bound at once.
+    Upstream: framework/session.Allocate.
+    """
     job = ssn.jobs.get(task.job)
     if job is None:
         return f"failed to find job {task.job}"

@@ -28,20 +28,22 @@ class Worksheet:
 
     @property
     def empty(self) -> bool:
-        """No sub job with tasks is left."""
+        """No sub job with tasks is left. Upstream: actions/allocate.Empty."""
         return not self.sub_jobs
 
     def clone(self) -> Worksheet:
-        """Independent heaps over the same objects."""
+        """Independent heaps over the same objects. Upstream: actions/allocate.Clone."""
         return Worksheet(self.sub_jobs.clone(), {uid: heap.clone() for uid, heap in self.tasks.items()})
 
     def become(self, other: Worksheet) -> None:
-        """Take over what another worksheet has left."""
+        """Take over what another worksheet has left. Upstream: actions/allocate.ShallowCopyFrom."""
         self.sub_jobs, self.tasks = other.sub_jobs, other.tasks
 
 
 def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], bool]) -> Worksheet:
-    """Pending tasks that are `placeable`; sub jobs that their policy still requires come first."""
+    """Pending tasks that are `placeable`; sub jobs that their policy still requires come first.
+    Upstream: actions/allocate.organizeJobWorksheet.
+    """
     required = _required(ssn, job)
 
     def less(left: SubJobInfo, right: SubJobInfo) -> bool:

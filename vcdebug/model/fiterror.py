@@ -39,7 +39,7 @@ def aborts(status: Status) -> bool:
 
 
 def insufficient(name: str) -> tuple[Status, ...]:
-    """The verdict of the actions' own resource test."""
+    """The verdict of the actions' own resource test. Upstream: api/unschedule_info.WrapInsufficientResourceReason."""
     return (Status(UNSCHEDULABLE, f"Insufficient {name}"),)
 
 
@@ -108,6 +108,7 @@ class FitErrors:
     """A task's errors per node: rows of the node table and a code for each.
 
     The text is built when somebody asks, and its opening once only, as upstream memoises it.
+    Upstream: api/unschedule_info.NewFitErrors.
     """
 
     __slots__ = ("_codes", "_reasons", "_rows", "err", "hyper_node")
@@ -126,7 +127,7 @@ class FitErrors:
             self._codes.append(codes)
 
     def set_node(self, row: Row, code: int) -> None:
-        """Record one node's code."""
+        """Record one node's code. Upstream: api/unschedule_info.SetNodeError."""
         self.set_nodes(np.array([row], dtype=np.int64), np.array([code], dtype=np.uint16))
 
     def by_row(self) -> dict[Row, int]:
@@ -137,11 +138,14 @@ class FitErrors:
         return result
 
     def unresolvable_rows(self) -> list[Row]:
-        """Rows whose statuses contain UnschedulableAndUnresolvable."""
+        """Rows whose statuses contain UnschedulableAndUnresolvable.
+        Upstream: api/unschedule_info.GetUnschedulableAndUnresolvableNodes.
+        """
         flags = self._reasons.unresolvable
         return [row for row, code in self.by_row().items() if flags[code]]
 
     def _reason_lines(self, codes: Iterator[int]) -> list[str]:
+        """Upstream: api/unschedule_info.sortReasonsHistogram."""
         counts: dict[str, int] = {}
         for code in codes:
             for status in self._reasons.statuses(code):
@@ -150,7 +154,9 @@ class FitErrors:
         return sorted(f"{count} {reason}" for reason, count in counts.items())
 
     def text(self) -> str:
-        """`0/3 nodes are unavailable: 1 Insufficient memory, 2 Insufficient nvidia.com/gpu.`"""
+        """`0/3 nodes are unavailable: 1 Insufficient memory, 2 Insufficient nvidia.com/gpu.`
+        Upstream: api/unschedule_info.Error.
+        """
         by_row = self.by_row()
         if not self.err:
             self.err = f"0/{len(by_row)} nodes are unavailable"

@@ -32,7 +32,9 @@ class HyperNodeInfo:
 
 
 class HyperNodes:
-    """All HyperNodes with their real nodes; `ready` is False when the tree could not be built."""
+    """All HyperNodes with their real nodes; `ready` is False when the tree could not be built.
+    Upstream: api/hyper_node_info.HyperNodesInfo.
+    """
 
     __slots__ = ("_labels", "by_name", "problem", "ready", "real_nodes", "tier_names", "tiers")
 
@@ -62,6 +64,7 @@ class HyperNodes:
             self.tier_names[info.tier_name] = info.tier
 
     def _build(self, name: str, chain: list[str]) -> dict[NodeName, None]:
+        """Upstream: api/hyper_node_info.BuildHyperNodeCache."""
         if name in chain:
             self._fail(f"cyclic dependency detected: HyperNode {name} is already in the ancestor chain {chain}")
             return {}
@@ -114,7 +117,9 @@ class HyperNodes:
         return [node for node in self._labels if compiled.search(node)]
 
     def add_top(self, node_names: Sequence[NodeName]) -> HyperNodeInfo:
-        """The virtual root above every parentless HyperNode; its real nodes are all nodes."""
+        """The virtual root above every parentless HyperNode; its real nodes are all nodes.
+        Upstream: framework/session.addClusterTopHyperNode.
+        """
         tier = max([0, *self.tiers]) + 1
         top = HyperNodeInfo(TOP_HYPER_NODE, tier)
         for info in self.by_name.values():
@@ -127,7 +132,7 @@ class HyperNodes:
         return top
 
     def ancestors(self, name: str) -> list[str]:
-        """The HyperNode itself, then its parents."""
+        """The HyperNode itself, then its parents. Upstream: api/hyper_node_info.GetAncestors."""
         result: list[str] = []
         while name and name in self.by_name and name not in result:
             result.append(name)
@@ -135,14 +140,18 @@ class HyperNodes:
         return result
 
     def lca(self, left: str, right: str) -> str:
-        """The lowest common ancestor; an empty side gives the other one, no common one gives an empty name."""
+        """The lowest common ancestor; an empty side gives the other one, no common one gives an empty name.
+        Upstream: api/hyper_node_info.GetLCAHyperNode.
+        """
         if not left or not right:
             return left or right
         candidates = self.ancestors(left)
         return next((name for name in self.ancestors(right) if name in candidates), "")
 
     def lowest_for_node(self, node: NodeName) -> str:
-        """The first HyperNode of the lowest tier that holds the node, else an empty name."""
+        """The first HyperNode of the lowest tier that holds the node, else an empty name.
+        Upstream: util/scheduler_helper.FindHyperNodeForNode.
+        """
         if not self.tiers:
             return ""
         lowest = sorted(self.tiers[min(self.tiers)])

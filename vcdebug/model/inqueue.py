@@ -14,7 +14,7 @@ from vcdebug.model.status import TaskStatus, allocated_status
 
 
 def get_allocated_resource(job: JobInfo) -> Resource:
-    """Requests of the Allocated-class tasks, added by status, then UID."""
+    """Requests of the Allocated-class tasks, added by status, then UID. Upstream: plugins/util.GetAllocatedResource."""
     return add_allocated(Resource(), job)
 
 
@@ -40,6 +40,7 @@ def get_inqueue_resource(job: JobInfo, allocated: Resource) -> Resource:
     """What of minResources is not yet allocated.
 
     `ephemeral-storage` is never reserved, and a scalar of which nothing is allocated is kept even at 0.
+    Upstream: plugins/util.GetInqueueResource.
     """
     inqueue = Resource()
     minimum = job.get_min_resources()
@@ -81,7 +82,7 @@ def reserved_resource(job: JobInfo) -> Resource | None:
 
 
 def format_resource_names(prefix: str, verb: str, names: Sequence[str]) -> str:
-    """`prefix: verb cpu, verb memory`."""
+    """`prefix: verb cpu, verb memory`. Upstream: plugins/util.FormatResourceNames."""
     if not names:
         return prefix
     return f"{prefix}: {', '.join(f'{verb} {name}' for name in names)}"

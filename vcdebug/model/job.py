@@ -79,7 +79,7 @@ class JobInfo(TaskSet):
     # Tasks
 
     def add_task_info(self, task: TaskInfo) -> None:
-        """Enter a task into the job, its sums and its sub job."""
+        """Enter a task into the job, its sums and its sub job. Upstream: api/job_info.AddTaskInfo."""
         self.tasks[task.uid] = task
         self.index_task(task)
         self.total_request.add(task.resreq)
@@ -88,7 +88,9 @@ class JobInfo(TaskSet):
         self._sub_job_for(task).add_task(task)
 
     def delete_task_info(self, task: TaskInfo) -> None:
-        """Remove the stored task of this UID; its sub job removes by the status of the object passed in."""
+        """Remove the stored task of this UID; its sub job removes by the status of the object passed in.
+        Upstream: api/job_info.DeleteTaskInfo.
+        """
         stored = self.tasks.get(task.uid)
         if stored is None:
             return
@@ -100,7 +102,9 @@ class JobInfo(TaskSet):
         self.sub_jobs[self.task_to_sub_job.pop(task.uid)].delete_task(task)
 
     def update_task_status(self, task: TaskInfo, status: TaskStatus) -> None:
-        """Give the task a new status; from here on the job holds the object passed in."""
+        """Give the task a new status; from here on the job holds the object passed in.
+        Upstream: api/job_info.UpdateTaskStatus.
+        """
         stored = self.tasks.get(task.uid)
         if stored is not None and not self.pod_group.sub_group_policies:
             self._exchange(stored, task, status)
@@ -128,6 +132,7 @@ class JobInfo(TaskSet):
         sub_job.add_task(task)
 
     def _sub_job_for(self, task: TaskInfo) -> SubJobInfo:
+        """Upstream: api/job_info.getOrCreateSubJob."""
         match = match_sub_group(self.uid, self.pod_group, task) if self.pod_group.sub_group_policies else None
         uid = match[1] if match else self.uid
         self.task_to_sub_job[task.uid] = uid
@@ -145,7 +150,7 @@ class JobInfo(TaskSet):
         return SubJobInfo(uid, gid, self.uid, minimum, policy.network_topology, match[1], self.ordering)
 
     def default_sub_job(self) -> SubJobInfo | None:
-        """The sub job of the tasks that no policy matches."""
+        """The sub job of the tasks that no policy matches. Upstream: api/job_info.getOrCreateDefaultSubJob."""
         return self.sub_jobs.get(self.uid)
 
     def sub_jobs_in_order(self) -> list[SubJobInfo]:
@@ -155,26 +160,26 @@ class JobInfo(TaskSet):
     # Counters and gates
 
     def valid_task_num(self) -> int:
-        """Allocated-class, Succeeded, Pipelined and Pending tasks."""
+        """Allocated-class, Succeeded, Pipelined and Pending tasks. Upstream: api/job_info.ValidTaskNum."""
         if self._valid_at != self.changes:
             self._valid, self._valid_at = self.count(*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING), self.changes
         return self._valid
 
     def scheduled_task_num(self) -> int:
-        """Running, Bound, Failed and Succeeded tasks."""
+        """Running, Bound, Failed and Succeeded tasks. Upstream: api/job_info.ScheduledTaskNum."""
         return self.count(TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED)
 
     def releasing_scheduled_task_num(self) -> int:
-        """Releasing tasks that have a node."""
+        """Releasing tasks that have a node. Upstream: api/job_info.ReleasingScheduledTaskNum."""
         releasing = self.task_status_index.get(TaskStatus.RELEASING, {})
         return sum(1 for task in releasing.values() if task.node_name)  # exact: ints
 
     def is_pending(self) -> bool:
-        """Whether the PodGroup is still to be enqueued."""
+        """Whether the PodGroup is still to be enqueued. Upstream: api/job_info.IsPending."""
         return self.pod_group.phase in (PENDING, "")
 
     def has_pending_tasks(self) -> bool:
-        """Whether some task is Pending."""
+        """Whether some task is Pending. Upstream: api/job_info.HasPendingTasks."""
         return TaskStatus.PENDING in self.task_status_index
 
     def _roles(self, statuses: Iterable[TaskStatus], *, empty_pending: bool) -> dict[str, int]:
@@ -211,19 +216,21 @@ class JobInfo(TaskSet):
         return self._least_roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=True)
 
     def check_task_valid(self) -> bool:
-        """Every role has as many usable tasks as its minimum."""
+        """Every role has as many usable tasks as its minimum. Upstream: api/job_info.CheckTaskValid."""
         return all(role.holds for role in self.valid_roles())
 
     def check_task_ready(self) -> bool:
-        """Every role has as many placed tasks as its minimum."""
+        """Every role has as many placed tasks as its minimum. Upstream: api/job_info.CheckTaskReady."""
         return all(role.holds for role in self.ready_roles())
 
     def check_task_pipelined(self) -> bool:
-        """As check_task_ready, with pipelined tasks."""
+        """As check_task_ready, with pipelined tasks. Upstream: api/job_info.CheckTaskPipelined."""
         return all(role.holds for role in self.pipelined_roles())
 
     def check_task_starving(self) -> bool:
-        """Some role is below its minimum; True also where roles are not checked."""
+        """Some role is below its minimum; True also where roles are not checked.
+        Upstream: api/job_info.CheckTaskStarving.
+        """
         if self.roles_unchecked():
             return True
         return not all(role.holds for role in self._least_roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=False))
@@ -247,40 +254,42 @@ class JobInfo(TaskSet):
         return [policy for policy in self._least_sub_jobs(SubJobInfo.is_pipelined) if policy.least]
 
     def check_sub_job_valid(self) -> bool:
-        """Each policy has at least its minimum of sub jobs."""
+        """Each policy has at least its minimum of sub jobs. Upstream: api/job_info.CheckSubJobValid."""
         return all(policy.holds for policy in self.valid_sub_jobs())
 
     def check_sub_job_ready(self) -> bool:
-        """Each policy has at least its minimum of ready sub jobs."""
+        """Each policy has at least its minimum of ready sub jobs. Upstream: api/job_info.CheckSubJobReady."""
         return all(policy.holds for policy in self.ready_sub_jobs())
 
     def check_sub_job_pipelined(self) -> bool:
-        """Each policy has at least its minimum of pipelined sub jobs."""
+        """Each policy has at least its minimum of pipelined sub jobs. Upstream: api/job_info.CheckSubJobPipelined."""
         return all(policy.holds for policy in self.pipelined_sub_jobs())
 
     # Fit errors
 
     def fit_failed_roles(self, sub_job: SubJobInfo) -> dict[str, None]:
-        """Roles of the sub job's tasks that have fit errors, in UID order."""
+        """Roles of the sub job's tasks that have fit errors, in UID order. Upstream: api/job_info.FitFailedRoles."""
         failed = (self.tasks[uid] for uid in sorted(self.nodes_fit_errors) if uid in self.tasks)
         return dict.fromkeys(t.task_role for t in failed if self.task_to_sub_job.get(t.uid) == sub_job.uid)
 
     def task_has_fit_errors(self, sub_job: SubJobInfo, task: TaskInfo) -> bool:
-        """Whether a task of the same (non-empty) role has already failed."""
+        """Whether a task of the same (non-empty) role has already failed. Upstream: api/job_info.TaskHasFitErrors."""
         return bool(task.task_role) and task.task_role in self.fit_failed_roles(sub_job)
 
     def reset_fit_errors(self) -> None:
-        """Forget all fit errors of the job."""
+        """Forget all fit errors of the job. Upstream: api/job_info.ResetFitErr."""
         self.job_fit_errors = ""
         self.nodes_fit_errors = {}
 
     def reset_sub_job_fit_errors(self, sub_job: SubJobInfo) -> None:
-        """Forget the fit errors of one sub job's tasks."""
+        """Forget the fit errors of one sub job's tasks. Upstream: api/job_info.ResetSubJobFitErr."""
         for uid in [u for u in self.nodes_fit_errors if self.task_to_sub_job.get(u) == sub_job.uid]:
             del self.nodes_fit_errors[uid]
 
     def need_continue_allocating(self, sub_job: SubJobInfo) -> bool:
-        """Whether placing further tasks can still make the gang after one failed."""
+        """Whether placing further tasks can still make the gang after one failed.
+        Upstream: api/job_info.NeedContinueAllocating.
+        """
         if self.min_available == len(self.tasks):
             return False
         if sub_job.min_available >= len(sub_job.tasks):
@@ -298,16 +307,18 @@ class JobInfo(TaskSet):
     # Resources
 
     def get_min_resources(self) -> Resource:
-        """spec.minResources, or nothing; not to be changed."""
+        """spec.minResources, or nothing; not to be changed. Upstream: api/job_info.GetMinResources."""
         minimum = self.pod_group.min_resources
         return Resource() if minimum is None else minimum
 
     def get_elastic_resources(self) -> Resource:
-        """What is allocated beyond minResources."""
+        """What is allocated beyond minResources. Upstream: api/job_info.GetElasticResources."""
         return exceeded_part(self.allocated, self.get_min_resources())
 
     def get_sch_gated_pod_resources(self) -> Resource:
-        """Requests of tasks behind scheduling gates, except Volcano's own."""
+        """Requests of tasks behind scheduling gates, except Volcano's own.
+        Upstream: api/job_info.GetSchGatedPodResources.
+        """
         total = Resource()
         gated = [uid for uid, task in self.tasks.items() if task.sch_gated and not task.pod.only_volcano_gate]
         for uid in sorted(gated):
@@ -315,7 +326,7 @@ class JobInfo(TaskSet):
         return total
 
     def deduct_sch_gated_resources(self, resource: Resource) -> Resource:
-        """`resource` less what gated tasks request, never below 0."""
+        """`resource` less what gated tasks request, never below 0. Upstream: api/job_info.DeductSchGatedResources."""
         gated = self.get_sch_gated_pod_resources()
         if gated.is_empty():
             return resource
@@ -330,11 +341,13 @@ class JobInfo(TaskSet):
     # Topology
 
     def contains_network_topology(self) -> bool:
-        """Whether the job or one of its sub jobs states a topology."""
+        """Whether the job or one of its sub jobs states a topology. Upstream: api/job_info.ContainsNetworkTopology."""
         return self.network_topology is not None or any(sj.with_network_topology() for sj in self.sub_jobs.values())
 
     def contains_hard_topology(self) -> bool:
-        """Whether the job or one of its sub jobs has a hard topology with a tier."""
+        """Whether the job or one of its sub jobs has a hard topology with a tier.
+        Upstream: api/job_info.ContainsHardTopology.
+        """
         topologies = [self.network_topology, *(sj.network_topology for sj in self.sub_jobs.values())]
         return any(t is not None and t.hard_tier() is not None for t in topologies)
 
@@ -344,7 +357,9 @@ class JobInfo(TaskSet):
         return task.last_transaction or task.transaction()
 
     def task_scheduling_reason(self, uid: TaskId) -> tuple[str, str, str]:
-        """(reason, message, nominated node) that the task's pod condition would say."""
+        """(reason, message, nominated node) that the task's pod condition would say.
+        Upstream: api/job_info.TaskSchedulingReason.
+        """
         task = self.tasks.get(uid)
         if task is None:
             return "", "", ""
@@ -361,7 +376,7 @@ class JobInfo(TaskSet):
         return status.label, self.job_fit_errors, ""
 
     def fit_error(self) -> str:
-        """The job's whole story in upstream's one line."""
+        """The job's whole story in upstream's one line. Upstream: api/job_info.FitError."""
         parts = {status.label: len(tasks) for status, tasks in self.task_status_index.items()}
         parts["minAvailable"] = self.min_available
         ready = "pod group is ready" if self.is_ready() else "pod group is not ready"
@@ -390,6 +405,7 @@ class JobInfo(TaskSet):
 
 
 def _histogram(counts: dict[str, int]) -> str:
+    """Upstream: api/job_info.sortReasonsHistogram."""
     return ", ".join(sorted(f"{count} {name}" for name, count in counts.items()))
 
 

@@ -98,7 +98,7 @@ class NodeInfo:
 
     @property
     def revocable_zone(self) -> str:
-        """The label `volcano.sh/revocable-zone`."""
+        """The label `volcano.sh/revocable-zone`. Upstream: api/node_info.setRevocableZone."""
         return self.labels.get(REVOCABLE_ZONE_LABEL, "")
 
     def add_csi_limits(self, limits: Mapping[str, float]) -> None:
@@ -108,7 +108,7 @@ class NodeInfo:
                 resource.set_scalar(name, count)
 
     def future_idle(self) -> Resource:
-        """Idle + Releasing - Pipelined, possibly negative."""
+        """Idle + Releasing - Pipelined, possibly negative. Upstream: api/node_info.FutureIdle."""
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
 
     def future_holds(self, request: Resource, gone: Iterable[TaskInfo] = ()) -> bool:
@@ -147,7 +147,9 @@ class NodeInfo:
         return known
 
     def add_task(self, task: TaskInfo) -> str | None:
-        """Place a task; returns upstream's error text and changes nothing when it may not be placed."""
+        """Place a task; returns upstream's error text and changes nothing when it may not be placed.
+        Upstream: api/node_info.AddTask.
+        """
         if task.node_name and self.name and task.node_name != self.name:
             return f"task <{task.namespace}/{task.name}> already on different node <{task.node_name}>"
         if task.key in self.tasks:
@@ -171,6 +173,7 @@ class NodeInfo:
         return None if fits else binding_error(self.name, task, names, self.idle)
 
     def _charge(self, status: TaskStatus, request: Resource) -> None:
+        """Upstream: api/node_info.allocateIdleResource."""
         if status is TaskStatus.PIPELINED:
             self.pipelined.add(request)
             return
@@ -180,7 +183,9 @@ class NodeInfo:
             self.releasing.add(request)
 
     def remove_task(self, task: TaskInfo) -> None:
-        """Take a task off by the status of the stored copy; an unknown task changes nothing."""
+        """Take a task off by the status of the stored copy; an unknown task changes nothing.
+        Upstream: api/node_info.RemoveTask.
+        """
         stored = self.tasks.pop(task.key, None)
         if stored is None:
             return
@@ -199,7 +204,9 @@ class NodeInfo:
         self._changed()
 
     def update_task(self, task: TaskInfo) -> str | None:
-        """Remove and add again, so that the amounts follow the task's present status."""
+        """Remove and add again, so that the amounts follow the task's present status.
+        Upstream: api/node_info.UpdateTask.
+        """
         order = self._order if task.key in self.tasks else None
         self.remove_task(task)
         error = self.add_task(task)
@@ -211,7 +218,7 @@ class NodeInfo:
             self.table.touch(self.row)
 
     def clone(self) -> NodeInfo:
-        """An independent copy with the tasks replayed, outside any table."""
+        """An independent copy with the tasks replayed, outside any table. Upstream: api/node_info.Clone."""
         copy = NodeInfo.__new__(NodeInfo)
         copy.ordering = self.ordering
         for slot in ("manifest", "spec", "name", "subject", "labels", "annotations", "oversubscription_node"):
@@ -241,7 +248,7 @@ def binding_error(node: str, task: TaskInfo, names: list[str], idle: Resource) -
 
 
 def oversubscription(annotations: Mapping[str, str]) -> Resource:
-    """Added whether or not the oversubscription label is set."""
+    """Added whether or not the oversubscription label is set. Upstream: api/node_info.setOversubscription."""
     cpu, memory = annotations.get(OVERSUBSCRIPTION_CPU), annotations.get(OVERSUBSCRIPTION_MEMORY)
     return Resource(_parse_float(cpu), _parse_float(memory))
 

@@ -116,13 +116,13 @@ class Pod:
 
     @property
     def job_id(self) -> str:
-        """`namespace/group` from the group annotation, else empty."""
+        """`namespace/group` from the group annotation, else empty. Upstream: api/job_info.getJobID."""
         group = self.annotations.get(GROUP_ANNOTATION)
         return f"{self.namespace}/{group}" if group else ""
 
     @property
     def task_role(self) -> str:
-        """The role from annotation or label `volcano.sh/task-spec`."""
+        """The role from annotation or label `volcano.sh/task-spec`. Upstream: api/job_info.getTaskRole."""
         return self.annotations.get(TASK_SPEC_KEY) or self.labels.get(TASK_SPEC_KEY) or ""
 
     @property
@@ -136,7 +136,9 @@ class Pod:
 
     @property
     def preemptable(self) -> bool:
-        """`volcano.sh/preemptable` from annotation or label; absent means True, unparsable False."""
+        """`volcano.sh/preemptable` from annotation or label; absent means True, unparsable False.
+        Upstream: api/pod_info.GetPodPreemptable.
+        """
         text = self.annotations.get(PREEMPTABLE_KEY)
         if text is None:
             text = self.labels.get(PREEMPTABLE_KEY)
@@ -144,18 +146,20 @@ class Pod:
 
     @property
     def only_volcano_gate(self) -> bool:
-        """Whether Volcano's own gate is the only scheduling gate."""
+        """Whether Volcano's own gate is the only scheduling gate.
+        Upstream: api/helpers.HasOnlyVolcanoSchedulingGate.
+        """
         return self.scheduling_gates == [VOLCANO_GATE]
 
     @property
     def has_restartable_init_container(self) -> bool:
-        """Whether some init container is a sidecar."""
+        """Whether some init container is a sidecar. Upstream: api/job_info.hasRestartableInitContainer."""
         initial: list[Mapping[str, Any]] = self.spec.get("initContainers") or []
         return bool(initial) and any(c.get("restartPolicy") == "Always" for c in initial)
 
 
 def revocable_zone(annotations: Mapping[str, str]) -> str:
-    """`*` or empty, from the annotations of a pod or PodGroup."""
+    """`*` or empty, from the annotations of a pod or PodGroup. Upstream: api/pod_info.GetPodRevocableZone."""
     zone = annotations.get(REVOCABLE_ZONE_KEY)
     if zone is not None:
         return "*" if zone == "*" else ""

@@ -17,7 +17,9 @@ Resized = Mapping[str, Mapping[str, Any]]
 
 
 def pod_limit(pod: Pod, flags: Flags) -> Resource:
-    """Limits of all containers, init containers included; there is no limit of `pods`."""
+    """Limits of all containers, init containers included; there is no limit of `pods`.
+    Upstream: api/pod_info.GetPodResourceLimit.
+    """
     in_place = flags.gate("InPlacePodVerticalScaling")
     limit = Resource()
     for container in pod.spec.get("containers") or ():

@@ -41,7 +41,9 @@ def _resized(status: Mapping[str, Any], field: str) -> bool:
 
 
 def pod_request(pod: Pod, flags: Flags) -> Resource:
-    """The request that a task is scheduled by: init containers included, `pods` = 1."""
+    """The request that a task is scheduled by: init containers included, `pods` = 1.
+    Upstream: api/pod_info.GetPodResourceRequest.
+    """
     resized = statuses(pod, "containerStatuses") if flags.gate("InPlacePodVerticalScaling") else {}
     infeasible = bool(resized) and _resize_infeasible(pod)
     regular = Resource()
@@ -70,6 +72,7 @@ def _init_requests(pod: Pod, flags: Flags, *, infeasible: bool) -> tuple[Resourc
 
 
 def _amend(pod: Pod, request: Resource, flags: Flags) -> None:
+    """Upstream: api/pod_info.amendResourceAccordingToPodFeatures."""
     pod_level: ResourceList = (pod.spec.get("resources") or {}).get("requests") or {}
     supported = {name: amount for name, amount in pod_level.items() if pod_level_supported(name)}
     if supported and flags.gate("PodLevelResources"):
@@ -98,6 +101,7 @@ def _requests(container: Mapping[str, Any]) -> ResourceList:
 def _container_requests(
     container: Mapping[str, Any], resized: Mapping[str, Mapping[str, Any]], *, infeasible: bool
 ) -> ResourceList:
+    """Upstream: api/pod_info.determineContainerReqs."""
     status = resized.get(container.get("name", ""))
     if not status or status.get("resources") is None:
         return _requests(container)

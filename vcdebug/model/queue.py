@@ -17,7 +17,7 @@ ResourceList = Mapping[str, object]
 
 
 class QueueInfo:
-    """A Queue object; what it has been allocated lives in the plugins."""
+    """A Queue object; what it has been allocated lives in the plugins. Upstream: api/queue_info.NewQueueInfo."""
 
     __slots__ = (
         "annotations",

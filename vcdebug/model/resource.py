@@ -86,7 +86,9 @@ class Resource:
 
     @classmethod
     def from_list(cls, resource_list: Mapping[str, object] | None) -> Resource:
-        """A Kubernetes ResourceList; names that are no resource to Volcano are dropped."""
+        """A Kubernetes ResourceList; names that are no resource to Volcano are dropped.
+        Upstream: api/resource_info.NewResource.
+        """
         result = cls()
         for name, amount in (resource_list or {}).items():
             if name == CPU:
@@ -104,11 +106,11 @@ class Resource:
 
     @classmethod
     def infinite(cls) -> Resource:
-        """Every amount as large as it gets, no scalars."""
+        """Every amount as large as it gets, no scalars. Upstream: api/resource_info.InfiniteResource."""
         return cls(MAX_FLOAT64, MAX_FLOAT64, None, MAX_INT64)
 
     def clone(self) -> Resource:
-        """A deep copy; a nil scalar map stays nil."""
+        """A deep copy; a nil scalar map stays nil. Upstream: api/resource_info.Clone."""
         scalars = self.scalars
         copy = _new(Resource)
         copy.milli_cpu = self.milli_cpu
@@ -131,7 +133,7 @@ class Resource:
     # Reading
 
     def get(self, name: str) -> float:
-        """The amount of one dimension, 0 when missing."""
+        """The amount of one dimension, 0 when missing. Upstream: api/resource_info.Get."""
         if name == CPU:
             return self.milli_cpu
         if name == MEMORY:
@@ -150,13 +152,15 @@ class Resource:
             yield from sorted(self.scalars.items())
 
     def is_empty(self) -> bool:
-        """Every dimension except `pods` below the tolerance."""
+        """Every dimension except `pods` below the tolerance. Upstream: api/resource_info.IsEmpty."""
         if self.milli_cpu >= MIN_RESOURCE or self.memory >= MIN_RESOURCE:
             return False
         return all(amount < MIN_RESOURCE for name, amount in (self.scalars or {}).items() if name != PODS)
 
     def resource_names(self) -> list[str]:
-        """Dimensions that hold something, `pods` included: cpu, memory, then scalars ascending."""
+        """Dimensions that hold something, `pods` included: cpu, memory, then scalars ascending.
+        Upstream: api/resource_info.ResourceNames.
+        """
         return [name for name, amount in self.items() if amount >= MIN_RESOURCE]
 
     def __str__(self) -> str:
@@ -169,19 +173,19 @@ class Resource:
     # Changing in place
 
     def set_scalar(self, name: str, amount: float) -> None:
-        """Set one scalar, creating the map when it is nil."""
+        """Set one scalar, creating the map when it is nil. Upstream: api/resource_info.SetScalar."""
         if self.scalars is None:
             self.scalars = {}
         self.scalars[name] = amount
 
     def add_scalar(self, name: str, amount: float) -> None:
-        """Add to one scalar, creating the map when it is nil."""
+        """Add to one scalar, creating the map when it is nil. Upstream: api/resource_info.AddScalar."""
         if self.scalars is None:
             self.scalars = {}
         self.scalars[name] = self.scalars.get(name, 0.0) + amount
 
     def add(self, rr: Resource) -> Resource:
-        """Component sum; the map is created only if `rr` has entries."""
+        """Component sum; the map is created only if `rr` has entries. Upstream: api/resource_info.Add."""
         self.milli_cpu += rr.milli_cpu
         self.memory += rr.memory
         if rr.scalars:
@@ -202,17 +206,21 @@ class Resource:
         return self
 
     def sub(self, rr: Resource) -> Resource:
-        """Component difference; raises AssertPanic where the real scheduler's assertion fails."""
+        """Component difference; raises AssertPanic where the real scheduler's assertion fails.
+        Upstream: api/resource_info.Sub.
+        """
         if rr.less_equal(self):
             return self._subtract(rr)
         raise AssertPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
 
     def sub_without_assert(self, rr: Resource) -> Resource:
-        """Component difference that may go negative; a nil map leaves scalars alone."""
+        """Component difference that may go negative; a nil map leaves scalars alone.
+        Upstream: api/resource_info.SubWithoutAssert.
+        """
         return self._subtract(rr)
 
     def multi(self, ratio: float) -> Resource:
-        """Every dimension times `ratio`."""
+        """Every dimension times `ratio`. Upstream: api/resource_info.Multi."""
         self.milli_cpu *= ratio
         self.memory *= ratio
         for name in self.scalars or ():
@@ -220,7 +228,9 @@ class Resource:
         return self
 
     def set_max_resource(self, rr: Resource) -> None:
-        """Per-dimension maximum; a nil map takes over all of `rr`'s scalars."""
+        """Per-dimension maximum; a nil map takes over all of `rr`'s scalars.
+        Upstream: api/resource_info.SetMaxResource.
+        """
         self.milli_cpu = max(self.milli_cpu, rr.milli_cpu)
         self.memory = max(self.memory, rr.memory)
         if not rr.scalars:
@@ -233,7 +243,9 @@ class Resource:
                 self.scalars[name] = amount
 
     def min_dimension_resource(self, rr: Resource, default: DefaultValue) -> Resource:
-        """Per-dimension minimum; dimensions only in `rr` are never added."""
+        """Per-dimension minimum; dimensions only in `rr` are never added.
+        Upstream: api/resource_info.MinDimensionResource.
+        """
         self.milli_cpu = min(self.milli_cpu, rr.milli_cpu)
         self.memory = min(self.memory, rr.memory)
         if self.scalars is None:
@@ -262,11 +274,11 @@ class Resource:
         return True
 
     def less(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """Strictly less on every dimension, without tolerance."""
+        """Strictly less on every dimension, without tolerance. Upstream: api/resource_info.Less."""
         return self._all(rr, default, _lt)
 
     def less_equal(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """At most `rr` (plus the tolerance) on every dimension."""
+        """At most `rr` (plus the tolerance) on every dimension. Upstream: api/resource_info.LessEqual."""
         if default == INFINITY:
             return self._all(rr, default, _le)
         if not (rr.milli_cpu - self.milli_cpu > _MINUS_MIN and rr.memory - self.memory > _MINUS_MIN):
@@ -280,7 +292,9 @@ class Resource:
         return True
 
     def less_equal_with_resources_name(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[bool, list[str]]:
-        """As less_equal, with the failing names; does not look at dimensions that only `rr` has."""
+        """As less_equal, with the failing names; does not look at dimensions that only `rr` has.
+        Upstream: api/resource_info.LessEqualWithResourcesName.
+        """
         failing: list[str] = []
         other = rr.scalars or {}
         for name, amount in self.items():
@@ -293,7 +307,9 @@ class Resource:
     def less_equal_with_dimension_and_resources_name(
         self, rr: Resource | None, req: Resource | None
     ) -> tuple[bool, list[str]]:
-        """Strict `<=` without tolerance on the dimensions with req > 0, `pods` left out; with the failing names."""
+        """Strict `<=` without tolerance on the dimensions with req > 0, `pods` left out; with the failing names.
+        Upstream: api/resource_info.LessEqualWithDimensionAndResourcesName.
+        """
         if rr is None:
             return False, self.resource_names()
         if req is None:
@@ -320,11 +336,13 @@ class Resource:
         return False
 
     def less_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """Strictly less on some dimension."""
+        """Strictly less on some dimension. Upstream: api/resource_info.LessPartly."""
         return self._some(rr, default, _lt)
 
     def less_equal_partly_with_dimension(self, rr: Resource, req: Resource | None) -> tuple[bool, list[str]]:
-        """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names."""
+        """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names.
+        Upstream: api/resource_info.LessEqualPartlyWithDimension.
+        """
         if req is None:
             return False, []
         satisfied = [name for name in judged_dimensions(req) if _le(self.get(name), rr.get(name))]
@@ -333,7 +351,9 @@ class Resource:
     def less_equal_partly_with_dimension_zero_filtered(
         self, rr: Resource, req: Resource | None
     ) -> tuple[bool, list[str]]:
-        """As before, after dropping the dimensions in which both sides hold nothing."""
+        """As before, after dropping the dimensions in which both sides hold nothing.
+        Upstream: api/resource_info.LessEqualPartlyWithDimensionZeroFiltered.
+        """
         if req is None:
             return False, []
         kept = Resource()
@@ -344,11 +364,13 @@ class Resource:
         return self.less_equal_partly_with_dimension(rr, kept)
 
     def equal(self, rr: Resource) -> bool:
-        """Equal within the tolerance on this resource's own dimensions."""
+        """Equal within the tolerance on this resource's own dimensions. Upstream: api/resource_info.Equal."""
         return all(abs(amount - rr.get(name)) < MIN_RESOURCE for name, amount in self.items())
 
     def greater_partly_with_dimension(self, rr: Resource | None, req: Resource | None) -> tuple[bool, list[str]]:
-        """Strictly more on some dimension with req > 0, `pods` left out."""
+        """Strictly more on some dimension with req > 0, `pods` left out.
+        Upstream: api/resource_info.GreaterPartlyWithDimension.
+        """
         if req is None:
             return False, []
         limit = rr if rr is not None else Resource()
@@ -358,7 +380,9 @@ class Resource:
     def greater_partly_with_relevant_dimensions(
         self, rr: Resource | None, req: Resource | None
     ) -> tuple[bool, list[str]]:
-        """As before, on cpu and memory only where `rr` holds something, on scalars only where `rr` has the key."""
+        """As before, on cpu and memory only where `rr` holds something, on scalars only where `rr` has the key.
+        Upstream: api/resource_info.GreaterPartlyWithRelevantDimensions.
+        """
         if req is None:
             return False, []
         limit = rr if rr is not None else Resource()
@@ -370,7 +394,9 @@ class Resource:
         return self.greater_partly_with_dimension(limit, kept)
 
     def diff(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[Resource, Resource]:
-        """(increase, decrease) from `rr` to this resource; both results have a scalar map."""
+        """(increase, decrease) from `rr` to this resource; both results have a scalar map.
+        Upstream: api/resource_info.Diff.
+        """
         inc, dec = Resource(scalars={}), Resource(scalars={})
         for name in (CPU, MEMORY):
             left, right = self.get(name), rr.get(name)
@@ -398,6 +424,7 @@ def _diff_scalar(inc: Resource, dec: Resource, name: str, left: float, right: fl
 
 
 def _assign(resource: Resource, name: str, amount: float) -> None:
+    """Upstream: api/resource_info.setDefaultValue."""
     if name == CPU:
         resource.milli_cpu = amount
     elif name == MEMORY:
@@ -420,7 +447,9 @@ def judged_dimensions(req: Resource) -> list[str]:
 
 
 def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
-    """What `left` has beyond `right`; scalars that do not exceed disappear from the result."""
+    """What `left` has beyond `right`; scalars that do not exceed disappear from the result.
+    Upstream: api/resource_info.ExceededPart.
+    """
     if left is None:
         return Resource()
     if right is None:
@@ -429,7 +458,7 @@ def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
 
 
 def resource_min(left: Resource, right: Resource) -> Resource:
-    """Per-dimension minimum; without scalars if either side has a nil map."""
+    """Per-dimension minimum; without scalars if either side has a nil map. Upstream: api/helpers.Min."""
     result = Resource(min(left.milli_cpu, right.milli_cpu), min(left.memory, right.memory))
     if left.scalars is None or right.scalars is None:
         return result
@@ -438,7 +467,7 @@ def resource_min(left: Resource, right: Resource) -> Resource:
 
 
 def resource_max(left: Resource, right: Resource) -> Resource:
-    """Per-dimension maximum; negative scalars of either side are dropped."""
+    """Per-dimension maximum; negative scalars of either side are dropped. Upstream: api/helpers.Max."""
     result = Resource(max(left.milli_cpu, right.milli_cpu), max(left.memory, right.memory))
     if left.scalars is None and right.scalars is None:
         return result
@@ -451,7 +480,7 @@ def resource_max(left: Resource, right: Resource) -> Resource:
 
 
 def share(left: float, right: float) -> float:
-    """left / right; anything of nothing is 1, nothing of nothing is 0."""
+    """left / right; anything of nothing is 1, nothing of nothing is 0. Upstream: api/helpers.Share."""
     if right == 0:
         return 0.0 if left == 0 else 1.0
     return left / right

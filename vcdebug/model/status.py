@@ -35,15 +35,15 @@ ALLOCATED_MASK = TaskStatus.BOUND | TaskStatus.BINDING | TaskStatus.RUNNING | Ta
 
 
 def allocated_status(status: TaskStatus) -> bool:
-    """Bound, Binding, Running or Allocated."""
+    """Bound, Binding, Running or Allocated. Upstream: api/helpers.AllocatedStatus."""
     return bool(status & ALLOCATED_MASK)
 
 
 def preemptable_status(status: TaskStatus) -> bool:
-    """Bound or Running."""
+    """Bound or Running. Upstream: api/helpers.PreemptableStatus."""
     return status is TaskStatus.RUNNING or status is TaskStatus.BOUND
 
 
 def completed_status(status: TaskStatus) -> bool:
-    """Failed or Succeeded."""
+    """Failed or Succeeded. Upstream: api/helpers.CompletedStatus."""
     return status is TaskStatus.FAILED or status is TaskStatus.SUCCEEDED

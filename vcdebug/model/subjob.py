@@ -56,30 +56,36 @@ class SubJobInfo(TaskSet):
         self.nominated_hyper_node = ""
 
     def add_task(self, task: TaskInfo) -> None:
-        """Enter a task; the priority only ever grows."""
+        """Enter a task; the priority only ever grows. Upstream: api/sub_job_info.addTask."""
         self.tasks[task.uid] = task
         self.index_task(task)
         self.priority = max(self.priority, task.priority)
 
     def delete_task(self, task: TaskInfo) -> None:
-        """Remove by the status of the object passed in, which need not be the stored one."""
+        """Remove by the status of the object passed in, which need not be the stored one.
+        Upstream: api/sub_job_info.deleteTask.
+        """
         self.tasks.pop(task.uid, None)
         self.unindex_task(task.uid, task.status)
 
     def get_min_resources(self) -> Resource:
-        """Requests of the tasks indexed as Pending, stale entries included."""
+        """Requests of the tasks indexed as Pending, stale entries included.
+        Upstream: api/sub_job_info.GetMinResources.
+        """
         total = Resource()
         for task in self.with_status(TaskStatus.PENDING):
             total.add(task.init_resreq)
         return total
 
     def with_network_topology(self) -> bool:
-        """Whether this sub job states a topology."""
+        """Whether this sub job states a topology. Upstream: api/sub_job_info.WithNetworkTopology."""
         return self.network_topology is not None
 
 
 def match_sub_group(job: JobId, group: PodGroup, task: TaskInfo) -> tuple[SubGroupPolicy, SubJobId, str] | None:
-    """(policy, sub job id, first match value) of the first policy that matches the task."""
+    """(policy, sub job id, first match value) of the first policy that matches the task.
+    Upstream: api/sub_job_info.getSubJobGID, api/sub_job_info.getSubJobID.
+    """
     for policy in group.sub_group_policies:
         values = _match_values(policy, task)
         if values:
@@ -88,6 +94,7 @@ def match_sub_group(job: JobId, group: PodGroup, task: TaskInfo) -> tuple[SubGro
 
 
 def _match_values(policy: SubGroupPolicy, task: TaskInfo) -> list[str]:
+    """Upstream: api/sub_job_info.getSubJobMatchValues."""
     labels = task.pod.labels
     if policy.label_selector is not None and not label_selector_matches(policy.label_selector, labels):
         return []

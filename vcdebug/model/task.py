@@ -81,11 +81,11 @@ class TaskInfo:
 
     @classmethod
     def from_pod(cls, pod: Pod, flags: Flags) -> TaskInfo:
-        """A task with the request that its pod states."""
+        """A task with the request that its pod states. Upstream: api/job_info.NewTaskInfo."""
         return cls(pod, pod_request(pod, flags))
 
     def clone(self) -> TaskInfo:
-        """A copy without the transaction's flags, as upstream's Clone leaves them."""
+        """A copy without the transaction's flags, as upstream's Clone leaves them. Upstream: api/job_info.Clone."""
         copy = TaskInfo.__new__(TaskInfo)
         copy.pod, copy.uid, copy.job, copy.key = self.pod, self.uid, self.job, self.key
         copy.name, copy.namespace, copy.task_role = self.name, self.namespace, self.task_role
@@ -109,7 +109,9 @@ class TaskInfo:
 
 
 def task_status(pod: Pod) -> TaskStatus:
-    """The status that a pod's phase, deletion and node name mean; a missing phase is Unknown."""
+    """The status that a pod's phase, deletion and node name mean; a missing phase is Unknown.
+    Upstream: api/helpers.getTaskStatus.
+    """
     phase = pod.phase
     if phase == "Running":
         return TaskStatus.RELEASING if pod.deleting else TaskStatus.RUNNING

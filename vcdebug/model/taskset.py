@@ -65,7 +65,7 @@ class TaskSet:
         """Entries under Pending that request nothing."""
 
     def index_task(self, task: TaskInfo) -> None:
-        """Enter the task under its current status."""
+        """Enter the task under its current status. Upstream: api/job_info.addTaskIndex."""
         self.changes += 1
         entries = self.task_status_index.get(task.status)
         if entries is None:
@@ -75,7 +75,7 @@ class TaskSet:
         entries[task.uid] = task
 
     def unindex_task(self, uid: TaskId, status: TaskStatus) -> None:
-        """Remove an entry; an emptied status disappears."""
+        """Remove an entry; an emptied status disappears. Upstream: api/job_info.deleteTaskIndex."""
         entries = self.task_status_index.get(status)
         if entries is None or uid not in entries:
             return
@@ -100,21 +100,27 @@ class TaskSet:
         return number
 
     def ready_task_num(self) -> int:
-        """Bound, Binding, Running, Allocated and Succeeded."""
+        """Bound, Binding, Running, Allocated and Succeeded.
+        Upstream: api/job_info.ReadyTaskNum, api/sub_job_info.ReadyTaskNum.
+        """
         if self._ready_at != self.changes:
             self._ready, self._ready_at = self.count(*READY_STATUSES), self.changes
         return self._ready
 
     def waiting_task_num(self) -> int:
-        """Pipelined."""
+        """Pipelined. Upstream: api/job_info.WaitingTaskNum, api/sub_job_info.WaitingTaskNum."""
         return len(self.task_status_index.get(TaskStatus.PIPELINED, ()))
 
     def allocated_task_num(self) -> int:
-        """Bound, Binding, Running and Allocated."""
+        """Bound, Binding, Running and Allocated.
+        Upstream: api/job_info.AllocatedTaskNum, api/sub_job_info.AllocatedTaskNum.
+        """
         return self.count(*ALLOCATED_CLASS)
 
     def pending_best_effort_task_num(self) -> int:
-        """Pending tasks that request nothing."""
+        """Pending tasks that request nothing.
+        Upstream: api/job_info.PendingBestEffortTaskNum, api/sub_job_info.PendingBestEffortTaskNum.
+        """
         return self._idle_pending
 
     def settled_task_num(self) -> int:
@@ -126,13 +132,17 @@ class TaskSet:
         return self.ready_task_num() + self.waiting_task_num()
 
     def is_ready(self) -> bool:
-        """Ready and best-effort pending tasks reach the minimum."""
+        """Ready and best-effort pending tasks reach the minimum.
+        Upstream: api/job_info.IsReady, api/sub_job_info.IsReady.
+        """
         return self.settled_task_num() >= self.min_available
 
     def is_pipelined(self) -> bool:
-        """As ready, with waiting tasks."""
+        """As ready, with waiting tasks. Upstream: api/job_info.IsPipelined, api/sub_job_info.IsPipelined."""
         return self.waiting_task_num() + self.settled_task_num() >= self.min_available
 
     def is_starving(self) -> bool:
-        """Waiting and ready tasks stay below the minimum (best-effort ones do not count)."""
+        """Waiting and ready tasks stay below the minimum (best-effort ones do not count).
+        Upstream: api/job_info.IsStarving.
+        """
         return self.placed_task_num() < self.min_available

@@ -35,12 +35,14 @@ class Binpack(Plugin):
         self.resources = _resource_weights(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/binpack.OnSessionOpen."""
         if self.weight == 0:
             ssn.withdraw(self, "node_order")
         table = ssn.node_table
         self._known: RowCache[np.float64] = RowCache(len(table), table.changes)
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Upstream: plugins/binpack.nodeOrderFn."""
         request, table = task.resreq, nodes.table
         wanted = tuple(request.items())
         known = self._known.ask(
@@ -51,7 +53,9 @@ class Binpack(Plugin):
         return NodeScores(known[nodes.rows])
 
     def score(self, request: Resource, node: NodeInfo) -> float:
-        """As scores, for one node."""
+        """As scores, for one node.
+        Upstream: plugins/binpack.BinPackingScore, plugins/binpack.ResourceBinPackingScore.
+        """
         score, weights = 0.0, 0
         for name in request.resource_names():
             weight, capacity = self.resources.get(name), node.allocatable.get(name)

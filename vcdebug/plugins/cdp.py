@@ -23,9 +23,11 @@ class Cdp(Plugin):
     now: int
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/cdp.OnSessionOpen."""
         self.now = nanoseconds(ssn.snapshot.now)
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        """Upstream: plugins/cdp.filterVictimFn."""
         return self.cooled(candidates), PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
@@ -53,7 +55,9 @@ class Cooldown(NamedTuple):
 
 
 def cooldown_time(pod: Pod) -> int | None:
-    """From the label, else the annotation; a label that does not parse hides the annotation."""
+    """From the label, else the annotation; a label that does not parse hides the annotation.
+    Upstream: plugins/cdp.podCooldownTime.
+    """
     text = pod.labels.get(COOLDOWN_KEY)
     if text is None:
         text = pod.annotations.get(COOLDOWN_KEY)

@@ -19,6 +19,7 @@ class Conformance(Plugin):
     name = "conformance"
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        """Upstream: plugins/conformance.evictableFn."""
         return ordinary(candidates), PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
@@ -34,5 +35,5 @@ def is_critical(task: TaskInfo) -> bool:
 
 
 def ordinary(tasks: list[TaskInfo]) -> list[TaskInfo]:
-    """The tasks that are not critical, in their order."""
+    """The tasks that are not critical, in their order. Upstream: plugins/conformance.evictableFn."""
     return [task for task in tasks if not is_critical(task)]

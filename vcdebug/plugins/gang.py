@@ -39,10 +39,11 @@ class Gang(Plugin):
         self.jobs: dict[JobId, JobInfo] = {}
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/gang.OnSessionOpen."""
         self.jobs = ssn.jobs
 
     def job_valid(self, job: JobInfo) -> ValidateResult | None:
-        """None unless the job's pods cannot make a gang, whatever room there is."""
+        """None unless the job's pods cannot make a gang, whatever room there is. Upstream: plugins/gang.validJobFn."""
         if not job.check_task_valid():
             return ValidateResult(False, NOT_ENOUGH_PODS_OF_TASK, TOO_FEW_PODS)
         if not job.check_sub_job_valid():
@@ -54,9 +55,11 @@ class Gang(Plugin):
         return None
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
+        """Upstream: plugins/gang.jobOrderFn."""
         return unready_first(left, right)
 
     def sub_job_order(self, left: SubJobInfo, right: SubJobInfo) -> int:
+        """Upstream: plugins/gang.subJobOrderFn."""
         return unready_first(left, right)
 
     def job_ready(self, job: JobInfo) -> bool:
@@ -66,6 +69,7 @@ class Gang(Plugin):
         return sub_job.is_ready()
 
     def job_pipelined(self, job: JobInfo) -> int:
+        """Upstream: plugins/gang.pipelinedFn."""
         pipelined = job.check_task_pipelined() and job.check_sub_job_pipelined() and job.is_pipelined()
         return PERMIT if pipelined else REJECT
 
@@ -73,9 +77,11 @@ class Gang(Plugin):
         return PERMIT if sub_job.is_pipelined() else REJECT
 
     def job_starving(self, job: JobInfo) -> bool:
+        """Upstream: plugins/gang.jobStarvingFn."""
         return job.is_starving()
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        """Upstream: plugins/gang.preemptableFn."""
         return victims(self.jobs, candidates), PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
@@ -89,6 +95,7 @@ class Gang(Plugin):
         """Write on every PodGroup that has tasks whether its gang is ready.
 
         Only the total counts here: a job that misses the minimum of a role is still called ready.
+        Upstream: plugins/gang.OnSessionClose.
         """
         for job in ssn.jobs.values():
             if not job.tasks or is_leaving(job):
@@ -150,7 +157,9 @@ def gang_condition(job: JobInfo) -> Condition:
 
 
 def schedulable_task_num(job: JobInfo) -> int:
-    """Ready tasks, and pending ones for which a discarded statement had found a place."""
+    """Ready tasks, and pending ones for which a discarded statement had found a place.
+    Upstream: plugins/gang.schedulableTaskNum.
+    """
     pending = job.with_status(TaskStatus.PENDING)
     planned = [task for task in pending if allocated_status((task.last_transaction or task.transaction()).status)]
     return job.ready_task_num() + len(planned)

@@ -52,13 +52,17 @@ class GroupAffinity:
         return not (self.required or self.preferred or self.anti_required or self.anti_preferred)
 
     def accepts(self, group: Group) -> bool:
-        """A preferred anti-affinity accepts its group again, and so does no group that is not named."""
+        """A preferred anti-affinity accepts its group again, and so does no group that is not named.
+        Upstream: plugins/nodegroup.predicate.
+        """
         if group in self.anti_preferred:
             return True
         return group not in self.anti_required and (group in self.required or group in self.preferred)
 
     def score(self, group: Group, *, ordered: bool) -> float:
-        """100 for required, up to 50 for preferred; -1, whatever else holds, for a group better avoided."""
+        """100 for required, up to 50 for preferred; -1, whatever else holds, for a group better avoided.
+        Upstream: plugins/nodegroup.score.
+        """
         if group in self.anti_preferred:
             return -1.0
         score = float(BASE_SCORE) if group in self.required else 0.0
@@ -79,7 +83,9 @@ class QueueGroups:
         self.allocated: dict[Group, Resource] = {}
 
     def over_limit(self, group: Group, request: Resource) -> bool:
-        """Whether the request would take the queue beyond one of the group's limits."""
+        """Whether the request would take the queue beyond one of the group's limits.
+        Upstream: plugins/nodegroup.checkNodeGroupResourceLimit.
+        """
         limit = (self.limits or {}).get(group)
         if limit is None:
             return False
@@ -99,6 +105,7 @@ class NodeGroup(Plugin):
         self._ordered = arguments.get_bool("enablePreferredOrder", default=False)
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/nodegroup.OnSessionOpen."""
         self._jobs: dict[JobId, JobInfo] = ssn.jobs
         self._reasons: ReasonTable = ssn.reasons
         self._group_of: dict[NodeName, Group] = {
@@ -118,7 +125,9 @@ class NodeGroup(Plugin):
                     self._charge(task)
 
     def _inherit(self, queues: Mapping[QueueName, QueueInfo]) -> None:
-        """A queue without an affinity object takes its nearest ancestor's; limits are not inherited."""
+        """A queue without an affinity object takes its nearest ancestor's; limits are not inherited.
+        Upstream: plugins/nodegroup.updateAffinityFromAncestor.
+        """
         own = {name: groups.affinity for name, groups in self._queues.items()}
         for name, groups in self._queues.items():
             seen = {name: None}
@@ -133,6 +142,7 @@ class NodeGroup(Plugin):
     # Hooks
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        """Upstream: plugins/nodegroup.predicateFn."""
         per_group = [self._code(task, group) for group in (*self._groups, None)]
         codes: Codes = np.array(per_group, dtype=np.uint16)[self._positions[nodes.rows]]
         return codes
@@ -158,6 +168,7 @@ class NodeGroup(Plugin):
         return LIMIT_EXCEEDED if queue.over_limit(group, request) else ""
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Upstream: plugins/nodegroup.nodeOrderFn."""
         job = self._jobs.get(task.job)
         queue = None if job is None else self._queues.get(job.queue)
         if queue is None or queue.affinity is None:
@@ -194,7 +205,9 @@ def _terms(raw: Mapping[str, Any] | None) -> tuple[list[Group], list[Group]]:
 
 
 def _limits(text: str) -> dict[Group, dict[str, object]] | None:
-    """group → resource list; None when the annotation is no JSON object of quantities."""
+    """group → resource list; None when the annotation is no JSON object of quantities.
+    Upstream: plugins/nodegroup.parseNodeGroupResourceLimits.
+    """
     if not text:
         return {}
     try:
@@ -222,4 +235,5 @@ def _no_number(name: str) -> object:
 
 
 def _exceeds(used: float, limit: float) -> bool:
+    """Upstream: plugins/nodegroup.greaterThanResourceLimit."""
     return used > limit and used - limit >= MIN_RESOURCE

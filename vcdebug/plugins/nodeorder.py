@@ -55,6 +55,7 @@ class NodeOrder(Plugin):
         self._weights = {key: arguments.get_int(key, default) for key, default in WEIGHTS.items()}
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/nodeorder.OnSessionOpen."""
         self._view: NodeView = ssn.view
         self._listers = Listers(ssn.snapshot)
         self._resources = ResourceScores(self._view)
@@ -77,6 +78,7 @@ class NodeOrder(Plugin):
     # Hooks
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Upstream: plugins/nodeorder.NodeOrderFn."""
         weight = self._weights[IMAGE_LOCALITY]
         if weight == 0:
             return NodeScores(nodes.zeros())
@@ -84,6 +86,7 @@ class NodeOrder(Plugin):
         return NodeScores(scores, (("nodeorder/ImageLocality", scores),))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
         parts: list[tuple[str, FloatArray]] = []
         total = nodes.zeros()
         for weight, part, score in self._scorers:

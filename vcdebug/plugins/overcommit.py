@@ -35,6 +35,7 @@ class Overcommit(Plugin):
         self.inqueue = Resource()
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/overcommit.OnSessionOpen."""
         self.ssn = ssn
         self.total.add(ssn.total_resource)
         used = Resource()

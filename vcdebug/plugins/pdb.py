@@ -47,12 +47,14 @@ class Pdb(Plugin):
     budgets: list[Budget]
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/pdb.OnSessionOpen."""
         self.ssn = ssn
         manifests = ssn.snapshot.of("PodDisruptionBudget") if ssn.flags.gate(FEATURE_GATE) else []
         read = (budget(manifest) for manifest in manifests)
         self.budgets = [each for each in read if each is not None]
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+        """Upstream: plugins/pdb.wrappedPdbFilterFn."""
         return self.allowed(candidates), PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
@@ -62,7 +64,9 @@ class Pdb(Plugin):
         return self.allowed(tasks)
 
     def allowed(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
-        """Tasks in order while budgets last; a pod without labels is never a victim."""
+        """Tasks in order while budgets last; a pod without labels is never a victim.
+        Upstream: plugins/pdb.pdbFilterFn.
+        """
         spared = [task.key for task in tasks if not task.pod.labels]
         if spared:
             self.ssn.note(UNLABELLED_SPARED, f"without labels, and so no victims: {', '.join(spared)}")

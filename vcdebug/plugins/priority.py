@@ -28,19 +28,25 @@ class Priority(Plugin):
         self.jobs: dict[JobId, JobInfo] = {}
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/priority.OnSessionOpen."""
         self.jobs = ssn.jobs
 
     def task_order(self, left: TaskInfo, right: TaskInfo) -> int:
+        """Upstream: plugins/priority.taskOrderFn."""
         return higher_first(left.priority, right.priority)
 
     def sub_job_order(self, left: SubJobInfo, right: SubJobInfo) -> int:
+        """Upstream: plugins/priority.subJobOrderFn."""
         return higher_first(left.priority, right.priority)
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
+        """Upstream: plugins/priority.jobOrderFn."""
         return higher_first(left.priority, right.priority)
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        """Candidates of lower job priority; inside the preemptor's own job, of lower task priority."""
+        """Candidates of lower job priority; inside the preemptor's own job, of lower task priority.
+        Upstream: plugins/priority.preemptableFn.
+        """
         own = self.jobs.get(preemptor.job)
         if own is None:
             return [], PERMIT
@@ -53,7 +59,9 @@ class Priority(Plugin):
         return [task for task in candidates if rank(self.jobs, task, context.job).lower], PERMIT
 
     def job_starving(self, job: JobInfo) -> bool:
-        """Whether any task is neither placed nor waiting: failed and releasing tasks count as missing."""
+        """Whether any task is neither placed nor waiting: failed and releasing tasks count as missing.
+        Upstream: plugins/priority.jobStarvingFn.
+        """
         return job.placed_task_num() < len(job.tasks)
 
 

@@ -62,7 +62,7 @@ class QueueAttr:
     """What is deserved, replaced and never changed, and its dimensions that hold something."""
 
     def update_share(self) -> None:
-        """The largest fraction of a deserved dimension that is allocated."""
+        """The largest fraction of a deserved dimension that is allocated. Upstream: plugins/proportion.updateShare."""
         if self.dimensions is None or self.dimensions[0] is not self.deserved:
             held = [(name, amount) for name, amount in self.deserved.items() if amount >= MIN_RESOURCE]
             self.dimensions = (self.deserved, held)
@@ -90,7 +90,7 @@ class AllocatedState(dict[QueueName, Resource]):
     """What each queue holds in a simulation, from PrePredicate on."""
 
     def clone(self) -> AllocatedState:
-        """An independent copy."""
+        """An independent copy. Upstream: plugins/proportion.Clone."""
         return AllocatedState(self)
 
 
@@ -108,6 +108,7 @@ class Proportion(Plugin):
         self.queues: Attrs = {}
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/proportion.OnSessionOpen."""
         self.ssn = ssn
         self.jobs = ssn.jobs
         self.total.add(ssn.total_resource)
@@ -148,6 +149,7 @@ class Proportion(Plugin):
         return not short
 
     def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
+        """Upstream: plugins/proportion.queueAllocatable."""
         return self.fits(queue, task.resreq)
 
     def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:

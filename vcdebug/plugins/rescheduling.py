@@ -47,7 +47,9 @@ class Settings(NamedTuple):
 
     @classmethod
     def read(cls, raw: Mapping[object, object]) -> Settings:
-        """Texts of another type panic, as upstream's type assertions do."""
+        """Texts of another type panic, as upstream's type assertions do.
+        Upstream: plugins/rescheduling.parseArguments.
+        """
         interval = parse_duration(_text(raw, "interval"))
         strategies, params = _strategies(raw.get("strategies"))
         return cls(
@@ -74,6 +76,7 @@ class Rescheduling(Plugin):
     name: ClassVar[str] = "rescheduling"
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/rescheduling.OnSessionOpen."""
         self._ssn = ssn
         self._settings = Settings.read(_last_arguments(ssn))
         self.problems = tuple(_missing(ssn.snapshot, self._settings.period))
@@ -102,7 +105,9 @@ class Rescheduling(Plugin):
         return {name: float((usage.get(USAGE_KEYS[name]) or {}).get(self._settings.period, 0.0)) for name in DIMENSIONS}
 
     def _evict(self, busy: Busy, budget: dict[str, int], target: Percents, tasks: list[TaskInfo]) -> list[TaskInfo]:
-        """Pods of the node from the least important one on; a running task is found by the pod's name alone."""
+        """Pods of the node from the least important one on; a running task is found by the pod's name alone.
+        Upstream: plugins/rescheduling/node_utilization_util.evict.
+        """
         victims: list[TaskInfo] = []
         capacity = (busy.node.manifest.get("status") or {}).get("capacity") or {}
         pods = [task.pod for task in busy.node.tasks_in_order()]
@@ -136,7 +141,9 @@ def _last_arguments(ssn: Session) -> Mapping[object, object]:
 
 
 def _due(ssn: Session, interval: int) -> bool:
-    """Looking at the time counts as a run, whatever comes of it."""
+    """Looking at the time counts as a run, whatever comes of it.
+    Upstream: plugins/rescheduling/rescheduling_util.timeToRun.
+    """
     past, now = ssn.process, ssn.snapshot.now
     last = past.last_rescheduling or past.started or now
     return nanoseconds(last) + interval < nanoseconds(now)
@@ -186,7 +193,9 @@ def _strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Any, Any]]:
 
 
 def _thresholds(params: Mapping[Any, Any]) -> tuple[Percents, Percents]:
-    """(below which a node is idle, above which it is busy); a map of the wrong type ends the reading."""
+    """(below which a node is idle, above which it is busy); a map of the wrong type ends the reading.
+    Upstream: plugins/rescheduling/low_node_utilization.parseThreshold.
+    """
     low, target = dict.fromkeys(DIMENSIONS, ALL), dict.fromkeys(DIMENSIONS, ALL)
     for key, percents in (("thresholds", low), ("targetThresholds", target)):
         if key not in params:
@@ -208,10 +217,12 @@ def _percentages(stated: Mapping[Any, Any]) -> Percents:
 
 
 def _is_low(busy: Busy, low_at: Percents) -> bool:
+    """Upstream: plugins/rescheduling/low_node_utilization.lowThresholdFilter."""
     return not busy.node.unschedulable and all(busy.percents[name] < low_at[name] for name in DIMENSIONS)
 
 
 def _is_high(busy: Busy, target: Percents) -> bool:
+    """Upstream: plugins/rescheduling/low_node_utilization.highThresholdFilter."""
     return any(busy.percents[name] > target[name] for name in DIMENSIONS)
 
 

@@ -54,6 +54,7 @@ class ResourceQuota(Plugin):
     """Minimums admitted in this session per namespace, in 10^-9 units; jobs admitted earlier are not counted."""
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/resourcequota.OnSessionOpen."""
         self.ssn = ssn
         self.quotas, self.pending = {}, {}
         for manifest in sorted(ssn.snapshot.of("ResourceQuota"), key=key_of):

@@ -27,10 +27,11 @@ class Sla(Plugin):
         self.now = 0
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/sla.OnSessionOpen."""
         self.now = nanoseconds(ssn.snapshot.now)
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
-        """The earlier deadline first; jobs without one last."""
+        """The earlier deadline first; jobs without one last. Upstream: plugins/sla.jobOrderFn."""
         mine, other = self.deadline(left), self.deadline(right)
         if mine is None or other is None:
             return int(mine is None) - int(other is None)
@@ -43,12 +44,12 @@ class Sla(Plugin):
         return self.overdue(job)
 
     def overdue(self, job: JobInfo) -> int:
-        """Permit from the deadline on."""
+        """Permit from the deadline on. Upstream: plugins/sla.permitableFn."""
         deadline = self.deadline(job)
         return ABSTAIN if deadline is None or self.now < deadline else PERMIT
 
     def deadline(self, job: JobInfo) -> int | None:
-        """Creation plus the waiting time of the job, else of the plugin."""
+        """Creation plus the waiting time of the job, else of the plugin. Upstream: plugins/sla.readJobWaitingTime."""
         stated = (positive_duration(job.pod_group.annotations.get(key, "")) for key in ANNOTATIONS)
         waiting_time = next((time for time in stated if time is not None), self.waiting_time)
         return None if waiting_time is None else moment(job.creation_timestamp) + waiting_time

@@ -48,7 +48,9 @@ class Zones(NamedTuple):
     now: datetime
 
     def error(self, zone: str) -> str | None:
-        """Why the zone cannot be used now; None while its window is open, both ends included."""
+        """Why the zone cannot be used now; None while its window is open, both ends included.
+        Upstream: plugins/tdm.availableRevocableZone.
+        """
         window = self.windows.get(zone)
         if window is None:
             return NOT_SUPPORTED.format(zone=zone)
@@ -80,6 +82,7 @@ class Tdm(Plugin):
         self.evict_period = MINUTE if period is None else period
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/tdm.OnSessionOpen."""
         self.ssn = ssn
         self.zones = Zones(self.windows, ssn.snapshot.now)
         self._errors = {
@@ -91,6 +94,7 @@ class Tdm(Plugin):
     # Nodes
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        """Upstream: plugins/tdm.predicateFn."""
         codes = {zone: self.refusal(task, error) for zone, error in self._errors.items()}
         codes[""] = 0
         return np.array([codes[node.revocable_zone] for node in nodes.nodes], dtype=np.uint16)
@@ -103,7 +107,9 @@ class Tdm(Plugin):
         return self.ssn.reasons.code((Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """Revocable nodes first for tasks that may use them; a shut zone is an error on its nodes."""
+        """Revocable nodes first for tasks that may use them; a shut zone is an error on its nodes.
+        Upstream: plugins/tdm.nodeOrderFn.
+        """
         zones = [node.revocable_zone for node in nodes.nodes]
         shut = np.array([self._errors.get(zone) is not None for zone in zones], dtype=np.bool_)
         usable = np.array([bool(zone) for zone in zones], dtype=np.bool_) & ~shut & bool(task.revocable_zone)
@@ -112,7 +118,9 @@ class Tdm(Plugin):
     # Victims
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        """Only for a preemptor that is not itself preemptable; ordinary pods are, when they say nothing."""
+        """Only for a preemptor that is not itself preemptable; ordinary pods are, when they say nothing.
+        Upstream: plugins/tdm.preemptableFn.
+        """
         if preemptor.preemptable or preemptor.revocable_zone:
             return [], REJECT
         found: dict[JobId, list[TaskInfo]] = {}
@@ -131,7 +139,7 @@ class Tdm(Plugin):
         return REVOCABLE if node.revocable_zone else ""
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
-        """Preemptable tasks on nodes of shut zones, at most once per period."""
+        """Preemptable tasks on nodes of shut zones, at most once per period. Upstream: plugins/tdm.victimsFn."""
         now, last = self.zones.now, self.ssn.process.last_eviction
         if last is not None and nanoseconds(last) + self.evict_period > nanoseconds(now):
             return []
@@ -153,20 +161,22 @@ class Tdm(Plugin):
         return found
 
     def within_budgets(self, found: dict[JobId, list[TaskInfo]]) -> list[TaskInfo]:
-        """The first tasks of each job, as many as its disruption budget allows."""
+        """The first tasks of each job, as many as its disruption budget allows. Upstream: plugins/tdm.maxVictims."""
         jobs = ((self.ssn.jobs[uid], found[uid]) for uid in sorted(found) if uid in self.ssn.jobs)
         return [task for job, tasks in jobs for task in tasks[: max_evictions(job)]]
 
     # Jobs
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
-        """Jobs that are not preemptable first."""
+        """Jobs that are not preemptable first. Upstream: plugins/tdm.jobOrderFn."""
         return int(left.preemptable) - int(right.preemptable)
 
     def job_pipelined(self, job: JobInfo) -> int:
+        """Upstream: plugins/tdm.jobPipelinedFn."""
         return PERMIT if job.is_pipelined() else REJECT
 
     def job_starving(self, job: JobInfo) -> bool:
+        """Upstream: plugins/tdm.jobStarvingFn."""
         return not job.preemptable and job.has_pending_tasks()
 
 
@@ -185,7 +195,9 @@ def evictable(task: TaskInfo) -> bool:
 
 
 def max_evictions(job: JobInfo) -> int:
-    """How many tasks the job's budget lets go: its minimum wins over its maximum, and an unmet minimum allows one."""
+    """How many tasks the job's budget lets go: its minimum wins over its maximum, and an unmet minimum allows one.
+    Upstream: plugins/tdm.getMaxPodEvictNum.
+    """
     annotations, total, running = job.pod_group.annotations, len(job.tasks), job.count(TaskStatus.RUNNING)
     if MIN_AVAILABLE_KEY in annotations:
         least = annotations[MIN_AVAILABLE_KEY]
@@ -200,7 +212,7 @@ def max_evictions(job: JobInfo) -> int:
 
 
 def amount(stated: str, total: int) -> int:
-    """A number, or a percentage of the total rounded up; 0 for anything else."""
+    """A number, or a percentage of the total rounded up; 0 for anything else. Upstream: plugins/tdm.parseIntStr."""
     number = parse_int64(stated)
     if number is not None and -(2**31) <= number < 2**31:
         return number

@@ -32,7 +32,9 @@ class Allocate(Action):
     name = "allocate"
 
     def execute(self, ssn: Session) -> None:
-        """Pop queues until none has a job left; a queue goes back after every visit."""
+        """Pop queues until none has a job left; a queue goes back after every visit.
+        Upstream: actions/allocate.Execute.
+        """
         self._placement = TaskPlacement(ssn, error_cache=self.error_cache)
         self._domains = DomainSearch(ssn, self._placement)
         self._worksheets: dict[JobId, Worksheet] = {}
@@ -45,6 +47,7 @@ class Allocate(Action):
                     self._visit(ssn, queue, waiting)
 
     def _visit(self, ssn: Session, queue: QueueInfo, waiting: QueuedJobs) -> None:
+        """Upstream: actions/allocate.allocateResources."""
         job = waiting.jobs[queue.name].pop()
         with ssn.scope(Level.JOB, job.uid):
             if job.contains_hard_topology() or job.pod_group.sub_group_policies:
@@ -56,6 +59,7 @@ class Allocate(Action):
         waiting.queues.push(queue)
 
     def _collect(self, ssn: Session) -> QueuedJobs:
+        """Upstream: actions/allocate.buildAllocateContext."""
         waiting = QueuedJobs(ssn)
         for job in ssn.jobs.values():
             if job.is_pending():
@@ -76,7 +80,9 @@ class Allocate(Action):
         return waiting
 
     def _allocate_in_domains(self, ssn: Session, job: JobInfo) -> bool:
-        """Jobs with hard topology or sub groups: True when the job goes back into its queue."""
+        """Jobs with hard topology or sub groups: True when the job goes back into its queue.
+        Upstream: actions/allocate.allocateForJob.
+        """
         worksheet = self._worksheets[job.uid]
         statement = self._domains.allocate_job(job, worksheet, TOP_HYPER_NODE)
         if statement is None or not self._ready(ssn, job, statement):

@@ -40,7 +40,9 @@ class Solution(NamedTuple):
 
 
 class Decisions:
-    """Hypernodes chosen during the action, per job and sub job; they reach the job only at a commit."""
+    """Hypernodes chosen during the action, per job and sub job; they reach the job only at a commit.
+    Upstream: actions/allocate/recorder.NewRecorder.
+    """
 
     def __init__(self, ssn: Session) -> None:
         self._ssn = ssn
@@ -48,15 +50,17 @@ class Decisions:
         self._sub_jobs: dict[tuple[JobId, str], dict[SubJobId, str]] = {}
 
     def choose_job(self, job: JobInfo, hyper_node: str) -> None:
-        """The job's hypernode of this visit."""
+        """The job's hypernode of this visit. Upstream: actions/allocate/recorder.SaveJobDecision."""
         self._jobs[job.uid] = hyper_node
 
     def choose_sub_job(self, job: JobInfo, hyper_node: str, sub_job: SubJobInfo) -> None:
-        """The sub job's hypernode under one of the job's."""
+        """The sub job's hypernode under one of the job's. Upstream: actions/allocate/recorder.SaveSubJobDecision."""
         self._sub_jobs.setdefault((job.uid, hyper_node), {})[sub_job.uid] = sub_job.allocated_hyper_node
 
     def apply(self, job: JobInfo) -> None:
-        """Widen the job's and its sub jobs' hypernodes; earlier visits' records count again."""
+        """Widen the job's and its sub jobs' hypernodes; earlier visits' records count again.
+        Upstream: actions/allocate/recorder.UpdateDecisionToJob.
+        """
         chosen = self._jobs.get(job.uid, "")
         if not chosen:
             return
@@ -78,7 +82,9 @@ class DomainSearch:
         self.decisions = Decisions(ssn)
 
     def allocate_job(self, job: JobInfo, worksheet: Worksheet, hyper_node: str) -> Statement | None:
-        """Operations of the best hypernode's dry run, applied again; the worksheet keeps what is left."""
+        """Operations of the best hypernode's dry run, applied again; the worksheet keeps what is left.
+        Upstream: actions/allocate.allocateForJob.
+        """
         if worksheet.empty:
             return None
         before = {sub_job.uid: sub_job.allocated_hyper_node for sub_job in job.sub_jobs.values()}
@@ -120,6 +126,7 @@ class DomainSearch:
         return Solution(saved, trial, total) if solved else None
 
     def _recover_best(self, job: JobInfo, worksheet: Worksheet, solutions: dict[str, Solution]) -> Statement | None:
+        """Upstream: actions/allocate.selectBestHyperNodeForJob."""
         best, best_score = "", -np.inf
         for name in self._ssn.cluster.ordering.keys(solutions):
             if solutions[name].score > best_score:
@@ -136,6 +143,7 @@ class DomainSearch:
     def _allocate_sub_job(
         self, job: JobInfo, sub_job: SubJobInfo, worksheet: Worksheet, hyper_node: str
     ) -> tuple[Statement | None, float]:
+        """Upstream: actions/allocate.allocateForSubJob."""
         ssn, tasks = self._ssn, worksheet.tasks[sub_job.uid]
         if not tasks:
             return None, 0.0
@@ -187,7 +195,9 @@ class DomainSearch:
         return statement, score
 
     def _best_hyper_node(self, sub_job: SubJobInfo, candidates: list[str]) -> tuple[str, float]:
-        """Plugins' scores summed by plugin name; the first of the highest wins."""
+        """Plugins' scores summed by plugin name; the first of the highest wins.
+        Upstream: util/scheduler_helper.SelectBestHyperNodeAndScore.
+        """
         ssn = self._ssn
         nodes = {name: rows.names for name in candidates if (rows := ssn.hyper_node_rows(name)) is not None}
         answers = ssn.ask(HYPER_NODE_ORDER, sub_job, nodes)

@@ -26,6 +26,7 @@ def allocate_from_nomination(
     """All tasks on their nominated nodes, or None: then the nomination is forgotten.
 
     Every task is validated before any is placed, so two tasks may both pass for room that holds one.
+    Upstream: actions/allocate.allocateFromNomination.
     """
     nodes = ssn.hyper_node_rows(sub_job.nominated_hyper_node)
     statement: Statement | None = None
@@ -46,6 +47,7 @@ def allocate_from_nomination(
 def _validate(
     ssn: Session, job: JobInfo, nodes: NodeRows, tasks: PriorityQueue[TaskInfo], error_cache: bool
 ) -> Placements | None:
+    """Upstream: actions/allocate.validateNomination."""
     helper = PredicateHelper(ssn, cache_on=error_cache)
     placements: Placements = []
     while tasks:
@@ -77,6 +79,7 @@ def _place(ssn: Session, sub_job: SubJobInfo, placements: Placements) -> Stateme
 
 
 def _forget(sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
+    """Upstream: actions/allocate.invalidateSubJobNomination."""
     sub_job.nominated_hyper_node = ""
     waiting = tasks.clone()
     while waiting:

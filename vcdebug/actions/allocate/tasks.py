@@ -34,7 +34,9 @@ class TaskPlacement:
     def allocate(
         self, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str
     ) -> Statement | None:
-        """The statement if the sub job ends ready or pipelined (perhaps without operations), else None."""
+        """The statement if the sub job ends ready or pipelined (perhaps without operations), else None.
+        Upstream: actions/allocate.allocateResourcesForTasks.
+        """
         ssn = self._ssn
         nodes = ssn.hyper_node_rows(hyper_node)
         if nodes is None or not len(nodes):
@@ -104,6 +106,7 @@ class _Visit:
         return self._place_on_best(task, feasible)
 
     def _feasible(self, task: TaskInfo) -> tuple[NodeRows, FitErrors]:
+        """Upstream: actions/allocate.predicate."""
         nominated = self._ssn.nodes.get(task.pod.nominated_node_name)
         if nominated is not None and nominated.future_holds(task.init_resreq):
             alone = self._nodes.select(self._nodes.rows == nominated.row)
@@ -137,6 +140,7 @@ class _Visit:
         return outcome is Outcome.WAITS or not ssn.sub_job_ready(self._job, sub_job)
 
     def _widen(self, node: NodeInfo) -> None:
+        """Upstream: actions/allocate.getNewAllocatedHyperNode."""
         found = self._ssn.hyper_nodes.lowest_for_node(node.name)
         if not found:
             return
@@ -144,7 +148,9 @@ class _Visit:
 
 
 def place_task(statement: Statement, task: TaskInfo, node: NodeInfo) -> str | None:
-    """Allocate on idle room, else pipeline on future room, else do nothing and report no error."""
+    """Allocate on idle room, else pipeline on future room, else do nothing and report no error.
+    Upstream: actions/allocate.allocateResourcesForTask.
+    """
     if task.init_resreq.less_equal(node.idle):
         return statement.allocate(task, node.name)
     if node.future_holds(task.init_resreq):

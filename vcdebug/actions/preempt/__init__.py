@@ -61,7 +61,9 @@ class Preempt(Action):
             self.topology_aware = TopologyAwarePreemption(arguments)
 
     def execute(self, ssn: Session) -> None:
-        """One predicate helper serves all queues, jobs and both phases: its error cache lives that long."""
+        """One predicate helper serves all queues, jobs and both phases: its error cache lives that long.
+        Upstream: actions/preempt.Execute.
+        """
         starving, heaps, under_request = self._collect(ssn)
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
         while starving.queues:
@@ -122,7 +124,9 @@ class Preempt(Action):
     def _preempt(
         self, ssn: Session, helper: PredicateHelper, statement: Statement, task: TaskInfo, accepts: Filter
     ) -> bool:
-        """Find victims for one task. The second shard group's result replaces the first's."""
+        """Find victims for one task. The second shard group's result replaces the first's.
+        Upstream: actions/preempt.preempt.
+        """
         if not _eligible(ssn, task) or ssn.ask(PRE_PREDICATE, task) is not None:
             return False
         feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), for_preempt)
@@ -138,6 +142,7 @@ class Preempt(Action):
     def _preempt_normal(
         self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, accepts: Filter
     ) -> bool:
+        """Upstream: actions/preempt.normalPreempt."""
         for node in sort_nodes(prioritize_nodes(ssn, task, nodes)):
             with ssn.scope(Level.NODE, node.name):
                 if self._preempt_on_node(ssn, statement, task, node, accepts):
@@ -175,7 +180,9 @@ def _frees_something(trial: Statement) -> bool:
 
 
 def _fits(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:
-    """The queue may take it, FutureIdle holds it, and no predicate objects: asked in this order."""
+    """The queue may take it, FutureIdle holds it, and no predicate objects: asked in this order.
+    Upstream: actions/preempt.preemptorFitsOnNode.
+    """
     queue = ssn.queues[ssn.jobs[task.job].queue]
     return (
         ssn.ask(ALLOCATABLE, queue, task)
@@ -202,7 +209,9 @@ def _of_same_job(ssn: Session, preemptor: TaskInfo, victim: TaskInfo) -> bool:
 
 
 def _eligible(ssn: Session, task: TaskInfo) -> bool:
-    """Policy Never may not preempt, nor may a task whose nominated node is about to have room for it."""
+    """Policy Never may not preempt, nor may a task whose nominated node is about to have room for it.
+    Upstream: actions/preempt.taskEligibleToPreempt.
+    """
     if task.pod.preemption_policy == NEVER:
         return False
     nominated = task.pod.nominated_node_name
@@ -220,7 +229,9 @@ def _eligible(ssn: Session, task: TaskInfo) -> bool:
 
 
 def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
-    """A lower pod on the nominated node that already leaves because of a preemption."""
+    """A lower pod on the nominated node that already leaves because of a preemption.
+    Upstream: actions/preempt.podTerminatingByPreemption.
+    """
     if not other.pod.deleting or (other.pod.priority or 0) >= (preemptor.pod.priority or 0):
         return False
     for condition in other.pod.status.get("conditions") or ():

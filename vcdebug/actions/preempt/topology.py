@@ -63,14 +63,14 @@ class Simulation:
         )
 
     def remove(self, victim: TaskInfo) -> bool:
-        """Take a victim off; False where a plugin objects."""
+        """Take a victim off; False where a plugin objects. Upstream: actions/preempt.removeTask."""
         if self.ssn.ask(SIMULATE_REMOVE_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         self.node.remove_task(victim)
         return True
 
     def add(self, victim: TaskInfo) -> bool:
-        """Put a victim back; False where a plugin or the node objects."""
+        """Put a victim back; False where a plugin or the node objects. Upstream: actions/preempt.addTask."""
         if self.ssn.ask(SIMULATE_ADD_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         return self.node.add_task(victim) is None
@@ -92,7 +92,9 @@ class TopologyAwarePreemption:
         nodes: NodeRows,
         accepts: Callable[[TaskInfo], bool],
     ) -> bool:
-        """Evict the winner's victims and pipeline the task there."""
+        """Evict the winner's victims and pipeline the task there.
+        Upstream: actions/preempt.topologyAwarePreempt, actions/preempt.prepareCandidate.
+        """
         candidates = self._candidates(ssn, task, nodes, accepts)
         if not candidates:
             return False
@@ -108,12 +110,13 @@ class TopologyAwarePreemption:
         return True
 
     def wanted(self, nodes: int) -> int:
-        """How many candidates end the search."""
+        """How many candidates end the search. Upstream: actions/preempt.calculateNumCandidates."""
         return min(min(max(div(nodes * self.percentage, 100), self.least), self.most), nodes)
 
     def _candidates(
         self, ssn: Session, task: TaskInfo, nodes: NodeRows, accepts: Callable[[TaskInfo], bool]
     ) -> list[Candidate]:
+        """Upstream: actions/preempt.findCandidates, actions/preempt.DryRunPreemption."""
         if not len(nodes):
             return []
         ssn.record.append(RandomEvent(len(nodes)))
@@ -135,7 +138,9 @@ class TopologyAwarePreemption:
     def _select_victims(
         self, ssn: Session, task: TaskInfo, node: NodeInfo, accepts: Callable[[TaskInfo], bool]
     ) -> list[TaskInfo]:
-        """SelectVictimsOnNode: evict until it fits, then spare whom it can, most valuable first."""
+        """SelectVictimsOnNode: evict until it fits, then spare whom it can, most valuable first.
+        Upstream: actions/preempt.SelectVictimsOnNode.
+        """
         simulation = Simulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
         victims = ssn.ask(PREEMPTABLE, task, candidates_on(simulation.node, accepts)) or []
         if not make_room(task, simulation.node, victims):
@@ -158,7 +163,9 @@ class TopologyAwarePreemption:
 
 
 def _reprieve(simulation: Simulation, potential: list[TaskInfo]) -> list[TaskInfo]:
-    """In reverse eviction order: whoever may stay while the task still fits is no victim."""
+    """In reverse eviction order: whoever may stay while the task still fits is no victim.
+    Upstream: actions/preempt.reprievePod.
+    """
     victims: list[TaskInfo] = []
     for candidate in reversed(potential):
         if not simulation.add(candidate):
@@ -172,7 +179,9 @@ def _reprieve(simulation: Simulation, potential: list[TaskInfo]) -> list[TaskInf
 
 
 def pick_one(candidates: list[Candidate]) -> Candidate:
-    """The best candidate: lowest top priority, lowest sum, fewest, latest start, then the smallest name."""
+    """The best candidate: lowest top priority, lowest sum, fewest, latest start, then the smallest name.
+    Upstream: actions/preempt.SelectCandidate, actions/preempt.pickOneNodeForPreemption.
+    """
     ordered = sorted(candidates, key=lambda candidate: candidate.node.name)
     best = ordered[0]
     for candidate in ordered[1:]:
@@ -182,10 +191,12 @@ def pick_one(candidates: list[Candidate]) -> Candidate:
 
 
 def _priority(task: TaskInfo) -> int:
+    """Upstream: actions/preempt.PodPriority."""
     return task.pod.priority or 0
 
 
 def _rank(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
+    """Upstream: actions/preempt.OrderedScoreFuncs."""
     victims = candidate.victims
     total = 0
     for victim in victims:
@@ -196,7 +207,9 @@ def _rank(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
 
 
 def _earliest_start(victims: list[TaskInfo]) -> str:
-    """Earliest start among the highest-priority victims; empty means now, which is later than any other."""
+    """Earliest start among the highest-priority victims; empty means now, which is later than any other.
+    Upstream: actions/preempt.GetEarliestPodStartTime.
+    """
     best = victims[0]
     for victim in victims[1:]:
         tie = _priority(victim) == _priority(best) and _starts_before(victim, best)

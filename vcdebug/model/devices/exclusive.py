@@ -17,7 +17,7 @@ Indexes = dict[int, None]
 
 
 def parse_rules(raw: object) -> list[Rule]:
-    """Maps of labels; anything else is passed over."""
+    """Maps of labels; anything else is passed over. Upstream: plugins/deviceshare/gpuexclusive.parseExclusiveRules."""
     rules: list[Rule] = []
     for item in raw if isinstance(raw, list) else ():
         labels = item.items() if isinstance(item, dict) else ()
@@ -28,7 +28,7 @@ def parse_rules(raw: object) -> list[Rule]:
 
 
 def matching(pod: Pod, rules: Iterable[Rule]) -> Indexes:
-    """Rules whose labels the pod carries, all of them."""
+    """Rules whose labels the pod carries, all of them. Upstream: plugins/deviceshare/gpuexclusive.matchingRules."""
     labels: Mapping[str, Any] = pod.labels
     return {
         number: None for number, rule in enumerate(rules) if all(labels.get(key) == text for key, text in rule.items())
@@ -70,12 +70,14 @@ class ExclusiveLedger:
                 self._taken.setdefault(rule, {})[index] = None
 
     def _track(self, pod: Pod) -> None:
+        """Upstream: plugins/deviceshare/gpuexclusive.trackPodFromPodMap."""
         rules = matching(pod, self._rules)
         if rules:
             self._pod_rules[pod.key] = rules
             self._take(rules, self._cards_of(pod))
 
     def _untrack(self, pod: Pod) -> None:
+        """Upstream: plugins/deviceshare/gpuexclusive.untrackPod."""
         for rule in self._pod_rules.pop(pod.key, {}):
             cards = self._taken.get(rule, {})
             for index in list(cards):
@@ -90,7 +92,9 @@ class ExclusiveLedger:
         return any(self._pod_uids.get(key) in others for key in self._pod_rules)
 
     def _capped(self, pod: Pod) -> dict[int, int]:
-        """Make the cards of the pod's rules look full; their real numbers, to restore."""
+        """Make the cards of the pod's rules look full; their real numbers, to restore.
+        Upstream: plugins/deviceshare/gpuexclusive.capGPUs.
+        """
         saved: dict[int, int] = {}
         for rule in matching(pod, self._rules):
             for index in self._taken.get(rule, {}):
@@ -100,32 +104,39 @@ class ExclusiveLedger:
         return saved
 
     def _restore(self, saved: Mapping[int, int]) -> None:
+        """Upstream: plugins/deviceshare/gpuexclusive.restoreGPUs."""
         for index, number in saved.items():
             self._inner.cards[index].number = number
 
     def add_resource(self, pod: Pod) -> None:
+        """Upstream: plugins/deviceshare/gpuexclusive.AddResource."""
         self._inner.add_resource(pod)
         self._pod_uids[pod.key] = pod.uid
         self._track(pod)
 
     def sub_resource(self, pod: Pod) -> None:
+        """Upstream: plugins/deviceshare/gpuexclusive.SubResource."""
         self._inner.sub_resource(pod)
         self._untrack(pod)
         self._pod_uids.pop(pod.key, None)
 
     def has_request(self, pod: Pod) -> bool:
+        """Upstream: plugins/deviceshare/gpuexclusive.HasDeviceRequest."""
         return self._inner.has_request(pod)
 
     def filter(self, pod: Pod, policy: str) -> str | None:
+        """Upstream: plugins/deviceshare/gpuexclusive.FilterNode."""
         saved = self._capped(pod)
         refusal = self._inner.filter(pod, policy)
         self._restore(saved)
         return refusal
 
     def score(self, pod: Pod, policy: str) -> float:
+        """Upstream: plugins/deviceshare/gpuexclusive.ScoreNode."""
         return self._inner.score(pod, policy)
 
     def allocate(self, pod: Pod) -> str | None:
+        """Upstream: plugins/deviceshare/gpuexclusive.Allocate."""
         saved = self._capped(pod)
         error = self._inner.allocate(pod)
         self._restore(saved)
@@ -134,14 +145,17 @@ class ExclusiveLedger:
         return error
 
     def release(self, pod: Pod) -> bool:
+        """Upstream: plugins/deviceshare/gpuexclusive.Release."""
         released = self._inner.release(pod)
         self._untrack(pod)
         return released
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
+        """Upstream: plugins/deviceshare/gpuexclusive.AddQueueResource."""
         return self._inner.queue_amounts(pod)
 
     def clone(self) -> ExclusiveLedger:
+        """Upstream: plugins/deviceshare/gpuexclusive.DeepCopy."""
         copy = ExclusiveLedger(self._inner.clone(), self._rules)
         copy._taken = {rule: dict(cards) for rule, cards in self._taken.items()}
         copy._pod_rules = {key: dict(rules) for key, rules in self._pod_rules.items()}

@@ -39,7 +39,7 @@ class GpuShareLedger:
 
     @classmethod
     def of_node(cls, manifest: Mapping[str, Any], *, sharing_on: bool, number_on: bool) -> GpuShareLedger | None:
-        """None for a node without both capacities."""
+        """None for a node without both capacities. Upstream: api/devices/nvidia/gpushare/device_info.NewGPUDevices."""
         capacity = (manifest.get("status") or {}).get("capacity") or {}
         if GPU_MEMORY not in capacity or GPU_NUMBER not in capacity:
             return None
@@ -53,19 +53,23 @@ class GpuShareLedger:
         return cls(metadata["name"], memory, indexes, sharing_on=sharing_on, number_on=number_on)
 
     def add_resource(self, pod: Pod) -> None:
+        """Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
         if _memory_of(pod) > 0 or _number_of(pod) > 0:
             for index in gpu_indexes(pod) or ():
                 if index in self._cards:
                     self._cards[index][pod.uid] = pod
 
     def sub_resource(self, pod: Pod) -> None:
+        """Upstream: api/devices/nvidia/gpushare/device_info.SubResource."""
         if _memory_of(pod) > 0 or _number_of(pod) > 0:
             self.release(pod)
 
     def has_request(self, pod: Pod) -> bool:
+        """Upstream: api/devices/nvidia/gpushare/device_info.HasDeviceRequest."""
         return (self._sharing_on and _memory_of(pod) > 0) or (self._number_on and _number_of(pod) > 0)
 
     def filter(self, pod: Pod, policy: str) -> str | None:
+        """Upstream: api/devices/nvidia/gpushare/device_info.FilterNode."""
         if self._sharing_on and _memory_of(pod) > 0 and self._with_memory(pod) is None:
             return f"GpuShare no enough gpu memory on node {self._node}"
         if self._number_on and _number_of(pod) > 0 and not self._idle(pod):
@@ -73,10 +77,13 @@ class GpuShareLedger:
         return None
 
     def score(self, pod: Pod, policy: str) -> float:
+        """Upstream: api/devices/nvidia/gpushare/device_info.ScoreNode."""
         return 0.0
 
     def allocate(self, pod: Pod) -> str | None:
-        """Memory decides before number, whichever of the two is switched on."""
+        """Memory decides before number, whichever of the two is switched on.
+        Upstream: api/devices/nvidia/gpushare/device_info.Allocate.
+        """
         chosen: list[int] = []
         if _memory_of(pod) > 0:
             card = self._with_memory(pod)
@@ -92,16 +99,20 @@ class GpuShareLedger:
         return f"the node {pod.node_name} can't place the pod {pod.name} in ns {pod.namespace}"
 
     def release(self, pod: Pod) -> bool:
-        """From the cards that its annotation names, from all without one."""
+        """From the cards that its annotation names, from all without one.
+        Upstream: api/devices/nvidia/gpushare/device_info.Release.
+        """
         for index in gpu_indexes(pod) or self._cards:
             if index in self._cards:
                 self._cards[index].pop(pod.uid, None)
         return True
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
+        """Upstream: api/devices/nvidia/gpushare/device_info.AddQueueResource."""
         return {}
 
     def clone(self) -> GpuShareLedger:
+        """Upstream: api/devices/nvidia/gpushare/device_info.DeepCopy."""
         copy = GpuShareLedger(self._node, self._memory, [], sharing_on=self._sharing_on, number_on=self._number_on)
         copy._cards = {index: dict(pods) for index, pods in self._cards.items()}
         return copy
@@ -129,7 +140,9 @@ class GpuShareLedger:
 
 
 def gpu_indexes(pod: Pod) -> list[int] | None:
-    """Cards that the pod's annotation names; None without a proper list."""
+    """Cards that the pod's annotation names; None without a proper list.
+    Upstream: api/devices/nvidia/gpushare/share.GetGPUIndex.
+    """
     if GPU_INDEX not in pod.annotations:
         return None
     parts = pod.annotations[GPU_INDEX].split(",")

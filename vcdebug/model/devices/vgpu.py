@@ -118,7 +118,9 @@ class VgpuLedger:
 
     @classmethod
     def of_node(cls, manifest: Mapping[str, Any], policy: str) -> VgpuLedger | None:
-        """None for a node that registers no cards, or has no allocatable virtual GPUs."""
+        """None for a node that registers no cards, or has no allocatable virtual GPUs.
+        Upstream: api/devices/nvidia/vgpu/device_info.NewGPUDevices.
+        """
         allocatable = (manifest.get("status") or {}).get("allocatable") or {}
         if not all(name in allocatable and value(allocatable[name]) for name in (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY)):
             return None
@@ -126,7 +128,7 @@ class VgpuLedger:
         return cls(manifest["metadata"]["name"], cards, policy) if cards else None
 
     def add_resource(self, pod: Pod) -> None:
-        """Per card only the first entry of a pod counts."""
+        """Per card only the first entry of a pod counts. Upstream: api/devices/nvidia/vgpu/device_info.AddResource."""
         for held in held_cards(pod):
             card = self._holder(held)
             if card is not None and pod.uid not in card.pods:
@@ -134,15 +136,18 @@ class VgpuLedger:
                 card.pods[pod.uid] = Usage(held.memory, held.core, pod_group_key(pod))
 
     def sub_resource(self, pod: Pod) -> None:
+        """Upstream: api/devices/nvidia/vgpu/device_info.SubResource."""
         for held in held_cards(pod):
             card = self._holder(held)
             if card is not None and card.pods.pop(pod.uid, None) is not None:
                 card.charge(held.memory, held.core, -1)
 
     def has_request(self, pod: Pod) -> bool:
+        """Upstream: api/devices/nvidia/vgpu/device_info.HasDeviceRequest."""
         return asks_vgpu(pod)
 
     def filter(self, pod: Pod, policy: str) -> str | None:
+        """Upstream: api/devices/nvidia/vgpu/device_info.FilterNode."""
         cards = {index: card.clone() for index, card in self.cards.items()}
         choice = self._choose(pod, cards, policy)
         if choice.error is not None:
@@ -151,10 +156,11 @@ class VgpuLedger:
         return None
 
     def score(self, pod: Pod, policy: str) -> float:
+        """Upstream: api/devices/nvidia/vgpu/device_info.ScoreNode."""
         return self.last_score
 
     def allocate(self, pod: Pod) -> str | None:
-        """Choose again, on the ledger itself."""
+        """Choose again, on the ledger itself. Upstream: api/devices/nvidia/vgpu/device_info.Allocate."""
         choice = self._choose(pod, self.cards, self.policy)
         if choice.error is not None:
             return choice.error
@@ -168,11 +174,14 @@ class VgpuLedger:
         return None
 
     def release(self, pod: Pod) -> bool:
-        """Upstream looks for the cards on the pod object, which an allocation of this session did not change."""
+        """Upstream looks for the cards on the pod object, which an allocation of this session did not change.
+        Upstream: api/devices/nvidia/vgpu/device_info.Release.
+        """
         self.sub_resource(pod)
         return not any(pod.uid in card.pods for card in self.cards.values())
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
+        """Upstream: api/devices/nvidia/vgpu/device_info.AddQueueResource."""
         amounts: dict[str, float] = {}
         for held in held_cards(pod):
             for card in self.cards.values():
@@ -182,6 +191,7 @@ class VgpuLedger:
         return amounts
 
     def clone(self) -> VgpuLedger:
+        """Upstream: api/devices/nvidia/vgpu/device_info.DeepCopy."""
         copy = VgpuLedger(self.node, {index: card.clone() for index, card in self.cards.items()}, self.policy)
         copy.last_score = self.last_score
         return copy
@@ -190,7 +200,9 @@ class VgpuLedger:
         return next((card for card in self.cards.values() if card.uuid in held.uuid), None)
 
     def _choose(self, pod: Pod, cards: Cards, policy: str) -> Choice:
-        """Cards for one container after the other; a shortage gives everything back."""
+        """Cards for one container after the other; a shortage gives everything back.
+        Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
+        """
         mode = pod.annotations.get(MODE_ANNOTATION)
         if mode is not None and mode != HAMI_CORE:
             return Choice([], 0.0, OTHER_MODE.format(mode, HAMI_CORE))
@@ -248,6 +260,7 @@ def _fits(card: Card, request: ContainerRequest, memory: int, group: str) -> boo
 
 
 def _visiting_order(cards: Cards, policy: str) -> list[int]:
+    """Upstream: api/devices/nvidia/vgpu/utils.sortedDeviceIndicesByPolicy."""
     if policy == BINPACK:
         return sorted(cards, key=lambda index: (-cards[index].used_memory, index))
     if policy == SPREAD:
@@ -259,7 +272,9 @@ def _visiting_order(cards: Cards, policy: str) -> list[int]:
 
 
 def _card_score(card: Card, policy: str) -> float:
-    """After charging, so that `spread` never sees an idle card and always scores 0."""
+    """After charging, so that `spread` never sees an idle card and always scores 0.
+    Upstream: api/devices/nvidia/vgpu/utils.GPUScore.
+    """
     if policy != BINPACK:
         return 0.0
     if card.memory == 0:
@@ -268,7 +283,9 @@ def _card_score(card: Card, policy: str) -> float:
 
 
 def _registered(manifest: Mapping[str, Any]) -> Cards:
-    """Cards of the register annotation; one short entry voids them all."""
+    """Cards of the register annotation; one short entry voids them all.
+    Upstream: api/devices/nvidia/vgpu/utils.decodeNodeDevices.
+    """
     text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER, "")
     cards: Cards = {}
     if ":" not in text:

@@ -42,7 +42,9 @@ class ContainerRequest(NamedTuple):
 
 
 def requests_of(pod: Pod) -> list[ContainerRequest]:
-    """Regular containers that name a number or memory as limit; memory alone asks for one card."""
+    """Regular containers that name a number or memory as limit; memory alone asks for one card.
+    Upstream: api/devices/nvidia/vgpu/utils.resourcereqs.
+    """
     found: list[ContainerRequest] = []
     for container in pod.spec.get("containers") or ():
         number = limit(container, VGPU_NUMBER)
@@ -60,7 +62,7 @@ def _limit_or_request(container: Mapping[str, Any], name: str) -> object | None:
 
 
 def pod_group_key(pod: Pod) -> str:
-    """`namespace/group`, empty without a group."""
+    """`namespace/group`, empty without a group. Upstream: api/devices/nvidia/vgpu/utils.getPodGroupKey."""
     group = pod.annotations.get(GROUP_ANNOTATION) or pod.annotations.get(VOLCANO_GROUP_ANNOTATION)
     return f"{pod.namespace}/{group}" if group else ""
 
@@ -78,6 +80,7 @@ class CardFilter(NamedTuple):
 
     @classmethod
     def of_pod(cls, pod: Pod) -> CardFilter:
+        """Upstream: api/devices/nvidia/vgpu/utils.newGPUUUIDFilter."""
         notes = pod.annotations
         spread = notes.get(GROUP_POLICY) == "spread"
         return cls(
@@ -90,7 +93,9 @@ class CardFilter(NamedTuple):
         )
 
     def accepts(self, uuid: str, kind: str) -> bool:
-        """By UUID, then by type; a list of wanted types makes unwanted ones irrelevant."""
+        """By UUID, then by type; a list of wanted types makes unwanted ones irrelevant.
+        Upstream: api/devices/nvidia/vgpu/utils.checkType.
+        """
         if not self.accepts_uuid(uuid) or NVIDIA not in kind:
             return False
         upper = kind.upper()
@@ -99,7 +104,9 @@ class CardFilter(NamedTuple):
         return not any(name in upper for name in self.avoid_types or ())
 
     def accepts_uuid(self, uuid: str) -> bool:
-        """On the list of allowed cards if there is one, and on no list of denied ones."""
+        """On the list of allowed cards if there is one, and on no list of denied ones.
+        Upstream: api/devices/nvidia/vgpu/utils.matches.
+        """
         if not uuid and (self.allowed or self.denied):
             return False
         return (not self.allowed or uuid in self.allowed) and uuid not in self.denied

@@ -64,6 +64,7 @@ class Capacity(Plugin):
         """Whether a queue is its own ancestor: upstream's copy of the tree overflows the stack."""
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/capacity.OnSessionOpen."""
         self.ssn = ssn
         self.total.add(ssn.total_resource)
         self.limits = Limits(ssn, self.arguments)
@@ -116,7 +117,9 @@ class Capacity(Plugin):
     # Allocation
 
     def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
-        """Whether an open leaf and all its ancestors stay within their limits; what they deserve does not matter."""
+        """Whether an open leaf and all its ancestors stay within their limits; what they deserve does not matter.
+        Upstream: plugins/capacity.queueAllocatableWithReserved, plugins/capacity.queueAllocatable.
+        """
         if queue.state != OPEN or not self.ready or self.queues[queue.name].children:
             return False
         if not all(self.limits.hold(each, each.allocated, each.devices, task) for each in self.upward(queue.name)):
@@ -155,7 +158,9 @@ class Capacity(Plugin):
                 yield self.queues[name]
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        """Candidates in the order of eviction whose queues hold more than they deserve."""
+        """Candidates in the order of eviction whose queues hold more than they deserve.
+        Upstream: plugins/capacity.OnSessionOpen.
+        """
         asking = self.queue_of(reclaimer)
         if not self.ready or asking is None:
             return [], REJECT
@@ -170,7 +175,9 @@ class Capacity(Plugin):
         return victims, PERMIT
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
-        """As Reclaimable, but in the order given, and without a look at dimensions or ancestors."""
+        """As Reclaimable, but in the order given, and without a look at dimensions or ancestors.
+        Upstream: plugins/capacity.OnSessionOpen.
+        """
         if context.kind is EvictionKind.GANG_PREEMPT:
             return candidates, PERMIT
         if not self.ready:
@@ -187,7 +194,9 @@ class Capacity(Plugin):
     # Admission
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        """Whether the queue and all its ancestors hold the job's minimum beside everything that is not elastic."""
+        """Whether the queue and all its ancestors hold the job's minimum beside everything that is not elastic.
+        Upstream: plugins/capacity.jobEnqueueable.
+        """
         if not self.ready or self.queues[job.queue].children or self.ssn.queues[job.queue].state != OPEN:
             return REJECT
         attr = self.queues[job.queue]
@@ -251,7 +260,7 @@ class Capacity(Plugin):
         return None
 
     def simulate_allocatable(self, state: CycleState, queue: QueueInfo, task: TaskInfo) -> bool:
-        """As Allocatable, for a queue in any state."""
+        """As Allocatable, for a queue in any state. Upstream: plugins/capacity.simulateQueueAllocatable."""
         held = state.data.get(STATE_KEY)
         if not isinstance(held, QueueStates) or not self.ready or self.queues[queue.name].children:
             return False

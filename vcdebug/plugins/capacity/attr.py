@@ -60,7 +60,9 @@ class Ancestors:
 
 @dataclass(slots=True, eq=False)
 class QueueAttr:
-    """A queue's figures. `allocated` is replaced, never changed, so that simulations may keep an earlier one."""
+    """A queue's figures. `allocated` is replaced, never changed, so that simulations may keep an earlier one.
+    Upstream: plugins/capacity.newQueueAttr.
+    """
 
     name: QueueName
     deserved: Resource
@@ -89,7 +91,9 @@ class QueueAttr:
         )
 
     def update_share(self) -> None:
-        """The largest fraction of a deserved dimension that is allocated; 1 for a queue that deserves nothing."""
+        """The largest fraction of a deserved dimension that is allocated; 1 for a queue that deserves nothing.
+        Upstream: plugins/capacity.updateShare.
+        """
         if self.deserved.is_empty():
             self.share = 1.0
             return
@@ -159,14 +163,18 @@ def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None) -> Non
 
 
 def compare_share(left: QueueAttr, right: QueueAttr) -> int:
-    """The smaller share first; of equal ones a queue that deserves something."""
+    """The smaller share first; of equal ones a queue that deserves something.
+    Upstream: plugins/capacity.compareShareWithDeserved.
+    """
     if left.share != right.share:
         return -1 if left.share < right.share else 1
     return int(left.deserved.is_empty()) - int(right.deserved.is_empty())
 
 
 def common_level(left: QueueAttr, right: QueueAttr) -> int:
-    """Index of the last ancestor down to which both agree, 0 also where they agree on none."""
+    """Index of the last ancestor down to which both agree, 0 also where they agree on none.
+    Upstream: plugins/capacity.getQueueLevel.
+    """
     level = 0
     for index, (mine, other) in enumerate(zip(left.ancestors, right.ancestors, strict=False)):
         if mine != other:
@@ -191,12 +199,16 @@ def concerned(task: TaskInfo, deserved: Resource) -> bool:
 
 
 def keeps_guarantee(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
-    """Whether the queue still holds its guarantee without the task."""
+    """Whether the queue still holds its guarantee without the task.
+    Upstream: plugins/capacity.checkGuaranteeConstraint.
+    """
     return attr.guarantee.less_equal(held.clone().sub(task.resreq))
 
 
 def exceeds_deserved(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
-    """Whether the queue holds more than it deserves in a dimension of the task, or deserves nothing in any of them."""
+    """Whether the queue holds more than it deserves in a dimension of the task, or deserves nothing in any of them.
+    Upstream: plugins/capacity.checkDeservedExceedance.
+    """
     if not concerned(task, attr.deserved):
         return True
     return held.greater_partly_with_relevant_dimensions(attr.deserved, task.resreq)[0]

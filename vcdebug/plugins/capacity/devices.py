@@ -71,7 +71,7 @@ def saturated(count: int) -> int:
 
 
 def merge(total: Demand, more: Mapping[DeviceClass, DeviceAmount]) -> None:
-    """Add every class of `more` to the total."""
+    """Add every class of `more` to the total. Upstream: plugins/capacity.mergeTaskDRA."""
     for name in sorted(more):
         total.setdefault(name, DeviceAmount()).add(more[name])
 
@@ -82,7 +82,9 @@ def copied(demand: Demand) -> Demand:
 
 
 def parsed(resource_list: ResourceList | None) -> Demand:
-    """The device classes of a queue's list: `deviceclass/<class>` and `<dimension>.deviceclass/<class>`."""
+    """The device classes of a queue's list: `deviceclass/<class>` and `<dimension>.deviceclass/<class>`.
+    Upstream: plugins/capacity.parseDRAResourceList.
+    """
     result: Demand = {}
     for name, amount in (resource_list or {}).items():
         dimension, separator, device_class = name.partition(CAPACITY_SEPARATOR)
@@ -120,19 +122,19 @@ class DeviceQuota:
 
     @classmethod
     def of(cls, queue: QueueInfo) -> DeviceQuota | None:
-        """None for a queue without any device class in its lists."""
+        """None for a queue without any device class in its lists. Upstream: plugins/capacity.newDRAQuotaAttr."""
         capability, deserved, guarantee = parsed(queue.capability), parsed(queue.deserved), parsed(queue.guarantee)
         return cls(capability) if capability or deserved or guarantee else None
 
     def clone(self) -> DeviceQuota:
-        """An independent copy."""
+        """An independent copy. Upstream: plugins/capacity.Clone."""
         copy = DeviceQuota(self.capability)
         copy.allocated, copy.inqueue = copied(self.allocated), copied(self.inqueue)
         copy.claim_refs = dict(self.claim_refs)
         return copy
 
     def add(self, demand: TaskDemand) -> None:
-        """A task is allocated; a claim counts once."""
+        """A task is allocated; a claim counts once. Upstream: plugins/capacity.addTaskDRAAllocated."""
         for key, wanted in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references == 0:
@@ -140,7 +142,7 @@ class DeviceQuota:
             self.claim_refs[key] = references + 1
 
     def remove(self, demand: TaskDemand) -> None:
-        """A task is gone; a claim counts until its last task."""
+        """A task is gone; a claim counts until its last task. Upstream: plugins/capacity.removeTaskDRAAllocated."""
         for key, wanted in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references > 1:
@@ -152,7 +154,9 @@ class DeviceQuota:
                     self.allocated[name].sub(amount)
 
     def new_for(self, demand: TaskDemand) -> Demand:
-        """What the task adds: claims that no task of the queue holds yet."""
+        """What the task adds: claims that no task of the queue holds yet.
+        Upstream: plugins/capacity.incrementalTaskDRA.
+        """
         result: Demand = {}
         for key, wanted in demand.by_claim.items():
             if self.claim_refs.get(key, 0) == 0:
@@ -160,7 +164,9 @@ class DeviceQuota:
         return result
 
     def admits(self, demand: Demand, *, consumable: bool, with_inqueue: bool) -> bool:
-        """Whether the demand fits; a class without capability, or with a count of 0, has no limit on its count."""
+        """Whether the demand fits; a class without capability, or with a count of 0, has no limit on its count.
+        Upstream: plugins/capacity.checkDRAAllocatable.
+        """
         for name in sorted(demand):
             limit = self.capability.get(name)
             if limit is None:

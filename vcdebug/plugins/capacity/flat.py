@@ -18,7 +18,7 @@ from vcdebug.plugins.capacity.devices import ClaimDemands
 def build_flat(
     queues: Mapping[QueueName, QueueInfo], jobs: Iterable[JobInfo], total: Resource, demands: ClaimDemands | None
 ) -> Attrs:
-    """The queues that have jobs."""
+    """The queues that have jobs. Upstream: plugins/capacity.buildQueueAttrs."""
     guaranteed = Resource()
     for queue in queues.values():
         guaranteed.add(Resource.from_list(queue.guarantee))

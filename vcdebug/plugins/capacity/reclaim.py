@@ -49,7 +49,9 @@ class Reclaim:
         self._held: dict[QueueName, Resource] = {}
 
     def judge(self, task: TaskInfo, attr: QueueAttr) -> Judged:
-        """One candidate of a queue; a victim is off the queue, and the ancestors that were asked, with the next."""
+        """One candidate of a queue; a victim is off the queue, and the ancestors that were asked, with the next.
+        Upstream: plugins/capacity.shouldSkipReclaimee, plugins/capacity.isImmediateVictim.
+        """
         held = self._held_by(attr)
         if self._asker is not None and not overlap(task, self._asker.task):
             return Judged(attr, held, NO_OVERLAP)
@@ -79,15 +81,20 @@ class Reclaim:
         return self._related(attr, self._asker.queue) and not concerned(self._asker.task, self._asker.queue.deserved)
 
     def _related(self, attr: QueueAttr, asking: QueueAttr) -> bool:
-        """Whether an ancestor below the root is near enough to both queues."""
+        """Whether an ancestor below the root is near enough to both queues.
+        Upstream: plugins/capacity.sharesAnyNonRootAncestorWithinLevel.
+        """
         mine = self._near(asking)
         return any(name != ROOT_QUEUE and name in mine for name in self._near(attr))
 
     def _near(self, attr: QueueAttr) -> list[QueueName]:
+        """Upstream: plugins/capacity.ancestorsByLevel."""
         return list(attr.ancestors)[-self._ancestor_level :]
 
     def _ancestors(self, attr: QueueAttr) -> Iterator[QueueName]:
-        """The ancestors to ask: one at the same distance from both queues is not, at another distance it is."""
+        """The ancestors to ask: one at the same distance from both queues is not, at another distance it is.
+        Upstream: plugins/capacity.getReclaimeeAncestorToCheck.
+        """
         if self._asker is None:
             return
         for distance in range(1, min(self._ancestor_level, len(attr.ancestors)) + 1):

@@ -23,7 +23,9 @@ def opted_in(task: TaskInfo) -> bool:
 
 
 class Reservations:
-    """Tasks per queue that have passed but are not allocated."""
+    """Tasks per queue that have passed but are not allocated.
+    Upstream: plugins/capacity.buildQueueReservedTasksCache.
+    """
 
     def __init__(self, jobs: Iterable[JobInfo]) -> None:
         """At first the pending tasks whose gate an earlier cycle removed."""
@@ -34,11 +36,11 @@ class Reservations:
                     self.add(job.queue, task)
 
     def add(self, queue: QueueName, task: TaskInfo) -> None:
-        """Keep room in the queue."""
+        """Keep room in the queue. Upstream: plugins/capacity.addTaskToReservedCache."""
         self._tasks.setdefault(queue, {})[task.uid] = task
 
     def remove(self, uid: TaskId) -> None:
-        """The first queue that holds the task forgets it."""
+        """The first queue that holds the task forgets it. Upstream: plugins/capacity.removeTaskFromReservedCache."""
         for queue in sorted(self._tasks):
             if self._tasks[queue].pop(uid, None) is not None:
                 return

@@ -25,7 +25,7 @@ SHARED_MEMORY_DEPTH = 7
 
 
 class QueueStates:
-    """Allocated amounts and devices per queue, from PrePredicate on."""
+    """Allocated amounts and devices per queue, from PrePredicate on. Upstream: plugins/capacity.getCapacityState."""
 
     __slots__ = ("_ancestors", "allocated", "devices")
 
@@ -49,7 +49,7 @@ class QueueStates:
         )
 
     def clone(self) -> QueueStates:
-        """An independent copy."""
+        """An independent copy. Upstream: plugins/capacity.Clone."""
         devices = {name: quota.clone() for name, quota in self.devices.items()}
         return QueueStates(dict(self.allocated), devices, self._ancestors)
 

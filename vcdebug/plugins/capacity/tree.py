@@ -27,6 +27,7 @@ def build_tree(
     """Fill `attrs` with all queues; where upstream gives up, why, with what there was until then.
 
     A queue whose parent is missing, a job in a queue that has children, or a missing root spoils the whole tree.
+    Upstream: plugins/capacity.buildHierarchicalQueueAttrs.
     """
     for name in queues:
         if name not in attrs and not link(attrs, queues, name):
@@ -47,6 +48,7 @@ def link(attrs: Attrs, queues: Queues, name: QueueName) -> bool:
     """Enter a queue and every ancestor that is new; False when one of them names a parent that does not exist.
 
     A cycle of parents is not noticed: its queues hang under each other, and not under the root.
+    Upstream: plugins/capacity.updateAncestors.
     """
     chain = [name]
     attrs[name] = QueueAttr.of(queues[name])

@@ -47,7 +47,9 @@ class Deviceshare(Plugin):
         self._settings = Settings.read(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
-        """A node has its ledgers from an earlier cycle's node event: in the first cycle there are none."""
+        """A node has its ledgers from an earlier cycle's node event: in the first cycle there are none.
+        Upstream: plugins/deviceshare.OnSessionOpen.
+        """
         self._ssn = ssn
         self.problems = tuple(self._settings.problems(ssn.snapshot))
         self._any = False
@@ -61,6 +63,7 @@ class Deviceshare(Plugin):
             self._any = self._any or bool(node.devices)
 
     def _give_ledgers(self, node: NodeInfo) -> None:
+        """Upstream: plugins/deviceshare.initializeDevicesWithSession."""
         settings = self._settings
         pods = [task.pod for task in node.tasks_in_order() if task.status not in NOT_CHARGED]
         if settings.sharing or settings.number:
@@ -81,6 +84,7 @@ class Deviceshare(Plugin):
     # Filtering
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        """Upstream: plugins/deviceshare.OnSessionOpen."""
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
         self._note_unknown(task.pod, nodes)
         if self._any:
@@ -118,6 +122,7 @@ class Deviceshare(Plugin):
         return NodeScores(np.array(scores, dtype=np.float64))
 
     def _score(self, pod: Pod, node: NodeInfo) -> float:
+        """Upstream: plugins/deviceshare.getDeviceScore."""
         total = 0.0
         for ledger in node.devices.values():
             if ledger.has_request(pod):
@@ -126,7 +131,9 @@ class Deviceshare(Plugin):
         return float(trunc(rounded)) * float(self._settings.weight)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Only Ascend devices are scored together; all others get 0."""
+        """Only Ascend devices are scored together; all others get 0.
+        Upstream: plugins/deviceshare.getDeviceScoresInBatch.
+        """
         return NodeScores(nodes.zeros()) if len(nodes) else None
 
 

@@ -29,7 +29,7 @@ GPU_AND_VGPU = "gpu-share and vgpu can't be used together"
 
 
 class Settings(NamedTuple):
-    """The plugin's arguments, read once."""
+    """The plugin's arguments, read once. Upstream: plugins/deviceshare.enablePredicate."""
 
     sharing: bool
     number: bool

@@ -40,6 +40,7 @@ class Drf(Plugin):
         self.hierarchy: Hierarchy | None = None
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/drf.OnSessionOpen."""
         self.ssn = ssn
         self.jobs, self.queues = ssn.jobs, ssn.queues
         self.totals = Totals(ssn.total_resource.clone())
@@ -51,10 +52,12 @@ class Drf(Plugin):
             ssn.withdraw(self, "reclaimable")
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
+        """Upstream: plugins/drf.jobOrderFn."""
         mine, other = self.shares[left.uid].value, self.shares[right.uid].value
         return (mine > other) - (mine < other)
 
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
+        """Upstream: plugins/drf.queueOrderFn."""
         assert self.hierarchy is not None
         difference = self.hierarchy.compare(left, right)
         return (difference > 0) - (difference < 0)
@@ -63,13 +66,16 @@ class Drf(Plugin):
         """Candidates whose job keeps at least the share that the preemptor's job would reach.
 
         Every candidate is taken off its job's share, also one that is not chosen, so their order matters.
+        Upstream: plugins/drf.preemptableFn.
         """
         if not candidates or preemptor.job not in self.shares:
             return [], PERMIT
         return [each.task for each in exchanges(self.totals, self.shares, preemptor, candidates) if each.fair], PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        """Candidates whose queue would still stand behind the reclaimer's once the exchange is made, one by one."""
+        """Candidates whose queue would still stand behind the reclaimer's once the exchange is made, one by one.
+        Upstream: plugins/drf.reclaimFn.
+        """
         assert self.hierarchy is not None
         job = self.jobs.get(reclaimer.job)
         if job is None or job.queue not in self.queues or job.uid not in self.shares:

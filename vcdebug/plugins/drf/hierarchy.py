@@ -33,7 +33,7 @@ class Node:
     saturated: bool = False
 
     def clone(self) -> Node:
-        """An independent copy of the whole branch."""
+        """An independent copy of the whole branch. Upstream: plugins/drf.Clone."""
         share = Share(self.share.totals, self.share.allocated.clone())
         children = {name: child.clone() for name, child in self.children.items()}
         return Node(self.weight, share, self.request, children, self.saturated)
@@ -65,7 +65,9 @@ class Hierarchy:
             self.place(self.root, job, shares[uid])
 
     def place(self, root: Node, job: JobInfo, share: Share) -> None:
-        """Hang the job below its queue's path; path elements keep the weight of the first job that came by."""
+        """Hang the job below its queue's path; path elements keep the weight of the first job that came by.
+        Upstream: plugins/drf.buildHierarchy.
+        """
         queue = self.queues[job.queue]
         elements, weights = path(queue), queue.weights.split("/")
         node = root
@@ -95,12 +97,14 @@ class Hierarchy:
         return compare(self.root, left, right)
 
     def update(self, root: Node, allocated: Resource) -> None:
-        """Recompute all shares from the jobs up."""
+        """Recompute all shares from the jobs up. Upstream: plugins/drf.UpdateHierarchicalShare."""
         demanding = {name: allocated.get(name) < total for name, total in self.totals.dimensions}
         self.update_node(root, demanding)
 
     def update_node(self, node: Node, demanding: Demanding) -> None:
-        """A job's saturation, or a path element's sum of its children scaled to their smallest share."""
+        """A job's saturation, or a path element's sum of its children scaled to their smallest share.
+        Upstream: plugins/drf.updateHierarchicalShare.
+        """
         if node.request is not None:
             node.saturated = is_saturated(node.share.allocated, node.request, demanding)
             return
@@ -150,7 +154,9 @@ def parse_weight(text: str) -> float:
 
 
 def is_saturated(allocated: Resource, request: Resource, demanding: Demanding) -> bool:
-    """Whether some dimension that the job holds is all that it asks for, or is used up in the cluster."""
+    """Whether some dimension that the job holds is all that it asks for, or is used up in the cluster.
+    Upstream: plugins/drf.resourceSaturated.
+    """
     for name in allocated.resource_names():
         wanted = request.get(name)
         if wanted != 0 and (allocated.get(name) >= wanted or not demanding.get(name, False)):
@@ -166,7 +172,9 @@ def scaled(child: Node, smallest: float) -> Resource:
 
 
 def compare(root: Node, left: QueueInfo, right: QueueInfo) -> float:
-    """The first level at which the paths differ decides: the unsaturated one, else the smaller weighted share."""
+    """The first level at which the paths differ decides: the unsaturated one, else the smaller weighted share.
+    Upstream: plugins/drf.compareQueues.
+    """
     left_path, right_path = path(left), path(right)
     depth = min(len(left_path), len(right_path))
     mine = other = root

@@ -24,7 +24,9 @@ class Totals:
         """Dimensions that the cluster has: cpu, memory, then scalars ascending; `pods` is one of them."""
 
     def dominant(self, allocated: Resource) -> tuple[str, float]:
-        """(dimension, share) of the largest share; the earlier dimension where two are equal."""
+        """(dimension, share) of the largest share; the earlier dimension where two are equal.
+        Upstream: plugins/drf.calculateShare.
+        """
         name, value = "", 0.0
         scalars = allocated.scalars or _NOTHING
         for dimension, total in self.dimensions:
@@ -39,7 +41,7 @@ class Totals:
         return name, value
 
     def share_with(self, allocated: Resource, request: Resource) -> float:
-        """The largest share of both together."""
+        """The largest share of both together. Upstream: plugins/drf.calculateShare."""
         largest = 0.0
         held, wanted = allocated.scalars or _NOTHING, request.scalars or _NOTHING
         for dimension, total in self.dimensions:
@@ -59,7 +61,7 @@ class Totals:
 
 
 class Share:
-    """An amount with its dominant share, kept together."""
+    """An amount with its dominant share, kept together. Upstream: plugins/drf.updateShare."""
 
     __slots__ = ("_figures", "allocated", "dominant", "totals", "value")
 

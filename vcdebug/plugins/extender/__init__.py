@@ -69,7 +69,9 @@ class Extender(Plugin):
         self._timeout = http_timeout(raw.get(TIMEOUT))
 
     def on_session_open(self, ssn: Session) -> None:
-        """An error of the opening call silences the plugin for the session, unless it may be ignored."""
+        """An error of the opening call silences the plugin for the session, unless it may be ignored.
+        Upstream: plugins/extender.OnSessionOpen.
+        """
         self._ssn = ssn
         self._answers = Answers(ssn, self._url, self._timeout)
         self._managed = self._managed_resources()
@@ -85,7 +87,7 @@ class Extender(Plugin):
                 ssn.withdraw(self, method)
 
     def on_session_close(self, ssn: Session) -> None:
-        """Told only."""
+        """Told only. Upstream: plugins/extender.OnSessionClose."""
         if "on_session_close" in self._verbs:
             self._tell("on_session_close", "", dict)
 
@@ -109,13 +111,16 @@ class Extender(Plugin):
                 yield Problem(CONF_FILE, "extender", VERBS[method], what, "the plugin takes no part in that decision")
 
     def _ask(self, method: str, key: str, body: Callable[[], bodies.Body]) -> Reply | None:
+        """Upstream: plugins/extender.send."""
         return self._answers.ask(Question(method, self._verbs[method], key, body))
 
     def _tell(self, method: str, key: str, body: Callable[[], bodies.Body]) -> Reply | None:
         return self._answers.tell(Question(method, self._verbs[method], key, body))
 
     def _interested(self, task: TaskInfo) -> bool:
-        """Whether a container names a managed resource; no list of them means every task."""
+        """Whether a container names a managed resource; no list of them means every task.
+        Upstream: plugins/extender.IsInterested.
+        """
         if not self._managed:
             return True
         spec = task.pod.spec

@@ -37,6 +37,7 @@ class NetworkTopologyAware(Plugin):
         self._weights = Weights(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/network-topology-aware.OnSessionOpen."""
         self._jobs: dict[JobId, JobInfo] = ssn.jobs
         self._domains = Domains(ssn)
         self._ordering: Ordering = ssn.cluster.ordering
@@ -64,7 +65,9 @@ class NetworkTopologyAware(Plugin):
     # HyperNodes for a sub job
 
     def hyper_node_order(self, sub_job: SubJobInfo, hyper_nodes: dict[str, list[str]]) -> dict[str, float]:
-        """How full the sub job would make each; among the fullest, where more of its tasks already are."""
+        """How full the sub job would make each; among the fullest, where more of its tasks already are.
+        Upstream: plugins/network-topology-aware.HyperNodeOrderFn.
+        """
         requests = self._requests(sub_job)
         scores = {name: self._fill(name, requests) for name in self._ordering.keys(hyper_nodes)}
         best = max(scores.values(), default=0.0)
@@ -89,6 +92,7 @@ class NetworkTopologyAware(Plugin):
     # Nodes for a task
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        """Upstream: plugins/network-topology-aware.batchNodeOrderFn."""
         job = self._jobs.get(task.job)
         if job is None:
             return None
@@ -101,7 +105,9 @@ class NetworkTopologyAware(Plugin):
         return None if scores is None else NodeScores(self._weights.scale * scores)
 
     def _normal_pod(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
-        """How full the task would make the node's HyperNode, averaged over tiers; no HyperNode counts as full."""
+        """How full the task would make the node's HyperNode, averaged over tiers; no HyperNode counts as full.
+        Upstream: plugins/network-topology-aware.batchNodeOrderFnForNormalPods.
+        """
         total_weight = 0.0
         for weight in self._tiers.values():
             total_weight = total_weight + weight
@@ -115,7 +121,9 @@ class NetworkTopologyAware(Plugin):
         return total / total_weight if len(nodes) else None
 
     def _near_the_job(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows) -> FloatArray | None:
-        """How close the node's lowest HyperNode is to the job's; among the closest, where more tasks are."""
+        """How close the node's lowest HyperNode is to the job's; among the closest, where more tasks are.
+        Upstream: plugins/network-topology-aware.batchNodeOrderFnForNetworkAwarePods.
+        """
         allocated, domains = task.job_allocated_hyper_node, self._domains
         if not allocated or not len(nodes):
             return None

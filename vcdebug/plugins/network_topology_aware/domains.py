@@ -31,7 +31,9 @@ class Amounts:
 
 
 class Domains:
-    """All HyperNodes of the session, the virtual root included."""
+    """All HyperNodes of the session, the virtual root included.
+    Upstream: plugins/network-topology-aware.initHyperNodeResourceCache.
+    """
 
     def __init__(self, ssn: Session) -> None:
         self.tree: HyperNodes = ssn.hyper_nodes
@@ -86,14 +88,19 @@ class Domains:
             self.amounts[name].used.sub(task.resreq)
 
     def share_of_tasks(self, name: str, tasks: Mapping[TaskId, TaskInfo]) -> float:
-        """Which part of these tasks has a node inside the HyperNode; an empty name holds none."""
+        """Which part of these tasks has a node inside the HyperNode; an empty name holds none.
+        Upstream: plugins/network-topology-aware.scoreWithTaskNum.
+        """
         if not tasks:
             return 0.0
         nodes = self.nodes.get(name, {})
         return float(sum(1 for task in tasks.values() if task.node_name in nodes)) / float(len(tasks))  # exact: ints
 
     def closeness(self, name: str, other: str) -> float:
-        """1 for the same HyperNode, less the higher the common ancestor is; 0 for none."""
+        """1 for the same HyperNode, less the higher the common ancestor is; 0 for none.
+        Upstream: plugins/network-topology-aware.networkTopologyAwareScore,
+        plugins/network-topology-aware.scoreHyperNodeWithTier.
+        """
         if not name or not other:
             return 0.0
         if name == other:

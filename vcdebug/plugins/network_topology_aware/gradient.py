@@ -23,7 +23,9 @@ class Wanted(NamedTuple):
 
 
 def gradient(domains: Domains, given: str, wanted: Wanted) -> list[list[str]]:
-    """Eligible HyperNodes at or below the search root, a row per tier, ascending; no rows without a root."""
+    """Eligible HyperNodes at or below the search root, a row per tier, ascending; no rows without a root.
+    Upstream: plugins/network-topology-aware.hyperNodeGradientFn.
+    """
     root = search_root(domains.tree, given, wanted)
     if not root:
         return []
@@ -41,7 +43,9 @@ def gradient(domains: Domains, given: str, wanted: Wanted) -> list[list[str]]:
 
 
 def search_root(tree: HyperNodes, given: str, wanted: Wanted) -> str:
-    """`given`, narrowed to where the allocated HyperNode may grow; empty when the two do not meet."""
+    """`given`, narrowed to where the allocated HyperNode may grow; empty when the two do not meet.
+    Upstream: plugins/network-topology-aware.getSearchRoot.
+    """
     if not wanted.allocated:
         return given
     allowed = ""
@@ -58,6 +62,7 @@ def search_root(tree: HyperNodes, given: str, wanted: Wanted) -> str:
 
 
 def _eligible(domains: Domains, info: HyperNodeInfo, wanted: Wanted) -> bool:
+    """Upstream: plugins/network-topology-aware.isEligibleHyperNode."""
     if info.tier > wanted.tier:
         return False
     if wanted.allocated:
@@ -69,7 +74,9 @@ def _eligible(domains: Domains, info: HyperNodeInfo, wanted: Wanted) -> bool:
 
 
 def widest_first(rows: list[list[str]], limit: int) -> list[list[str]]:
-    """For evictions: highest tier first, and at most `limit` HyperNodes; a cut tier keeps its last ones."""
+    """For evictions: highest tier first, and at most `limit` HyperNodes; a cut tier keeps its last ones.
+    Upstream: plugins/network-topology-aware.reverseAndCapEvictionGradients.
+    """
     result: list[list[str]] = []
     for row in reversed(rows):
         if limit == 0:

@@ -52,6 +52,7 @@ class NumaAware(Plugin):
         self._weight = arguments.get_int("weight", 1)
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/numaaware.OnSessionOpen."""
         self._ssn = ssn
         manifests = ssn.snapshot.of("Numatopology") if ssn.flags.gate("ResourceTopology") else []
         self._info: dict[NodeName, NumaInfo] = {
@@ -65,7 +66,9 @@ class NumaAware(Plugin):
         """Tasks that an allocate event placed and nothing has taken back."""
 
     def on_session_close(self, ssn: Session) -> None:
-        """Hand the assignments to the cache, also those of tasks that are only pipelined."""
+        """Hand the assignments to the cache, also those of tasks that are only pipelined.
+        Upstream: plugins/numaaware.OnSessionClose.
+        """
         given = [
             CpuReservation(node, key, uid, cpu_list(self._assigned[uid][node]))
             for uid, (node, key) in self._charged.items()
@@ -75,6 +78,7 @@ class NumaAware(Plugin):
     # Filtering
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        """Upstream: plugins/numaaware.predicateFn."""
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
         if pod_qos(task.pod, self._ssn.flags) != GUARANTEED:
             return codes
@@ -89,6 +93,7 @@ class NumaAware(Plugin):
         return codes
 
     def _refusal(self, policy: str, info: NumaInfo | None) -> str | None:
+        """Upstream: plugins/numaaware.filterNodeByPolicy."""
         if info is None:
             return NO_INFO
         if info.cpu_manager_policy != STATIC:
@@ -115,6 +120,7 @@ class NumaAware(Plugin):
     # Scoring
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        """Upstream: plugins/numaaware.batchNodeOrderFn."""
         assigned = self._assigned.get(task.uid)
         if assigned is None or not _task_policy(task):
             return None

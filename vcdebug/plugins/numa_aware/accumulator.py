@@ -11,7 +11,9 @@ from vcdebug.model.numa import BitSet, CpuTopology, bit_set, members
 
 
 def take(topology: CpuTopology, cpus: BitSet, count: int) -> BitSet | None:
-    """`count` CPUs of the set; None when there are not enough. CPUs that the topology lacks do not count."""
+    """`count` CPUs of the set; None when there are not enough. CPUs that the topology lacks do not count.
+    Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.takeByTopology.
+    """
     if count < 1:
         return 0
     work = _Accumulator(topology, cpus & topology.cpus, count)
@@ -35,6 +37,7 @@ class _Accumulator:
         self.needed = count
 
     def _take(self, cpus: BitSet) -> None:
+        """Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.take."""
         self.taken |= cpus
         self.left &= ~cpus
         self.needed -= cpus.bit_count()
@@ -61,6 +64,7 @@ class _Accumulator:
         return [number for number in numbers if self.left >> number & 1]
 
     def _free_cores(self) -> list[int]:
+        """Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.freeCores."""
         topology = self._topology
         by_socket = {
             socket: self._that_are_cpus(topology.cores(topology.in_socket[socket] & self.left))

@@ -36,7 +36,9 @@ class Assignment(NamedTuple):
 
 
 def cpu_request(container: Mapping[str, Any]) -> int:
-    """Whole CPUs that the container requests; 0 when it requests none or a fraction."""
+    """Whole CPUs that the container requests; 0 when it requests none or a fraction.
+    Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.guaranteedCPUs.
+    """
     requests = (container.get("resources") or {}).get("requests") or {}
     if CPU not in requests:
         return 0
@@ -70,7 +72,9 @@ def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
 
 
 def _hints(topology: CpuTopology, available: BitSet, need: int) -> list[Hint]:
-    """Every set of NUMA nodes with enough free CPUs; preferred are those as small as an empty machine would allow."""
+    """Every set of NUMA nodes with enough free CPUs; preferred are those as small as an empty machine would allow.
+    Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.generateCPUTopologyHints.
+    """
     smallest = len(topology.in_numa)
     found: list[tuple[int, BitSet]] = []
     for size, nodes in _node_sets(topology):
@@ -105,6 +109,7 @@ def _decide(info: NumaInfo, hints: list[Hint] | None) -> tuple[BitSet | None, bo
 
 
 def _merge(every: BitSet, hints: list[Hint]) -> Hint:
+    """Upstream: plugins/numaaware/policy.mergeFilteredHints, plugins/numaaware/policy.mergePermutation."""
     best = Hint(every, False)
     narrowness = _narrowness(every)
     for hint in hints:
@@ -121,7 +126,9 @@ def _narrowness(nodes: BitSet) -> tuple[int, int]:
 
 
 def _allocate(topology: CpuTopology, available: BitSet, nodes: BitSet | None, need: int) -> BitSet:
-    """CPUs on the chosen NUMA nodes first, the rest anywhere; nothing at all when one of the two fails."""
+    """CPUs on the chosen NUMA nodes first, the rest anywhere; nothing at all when one of the two fails.
+    Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.Allocate.
+    """
     aligned = 0
     if nodes is not None:
         candidates = available & _cpus_on(topology, nodes)

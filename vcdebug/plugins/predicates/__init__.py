@@ -69,6 +69,7 @@ class Predicates(Plugin):
         return self.arguments.get_bool(f"predicate.{filter_name}Enable", default=True)
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/predicates.OnSessionOpen."""
         listers = Listers(ssn.snapshot)
         self._ssn = ssn
         self._view: NodeView = ssn.view
@@ -105,6 +106,7 @@ class Predicates(Plugin):
     # Before filtering
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
+        """Upstream: plugins/predicates.PrePredicate."""
         pod = task.pod
         if pod.has_restartable_init_container and not self._ssn.flags.gate("SidecarContainers"):
             return PluginError(NO_SIDECARS)
@@ -131,6 +133,7 @@ class Predicates(Plugin):
     # Filtering
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        """Upstream: plugins/predicates.Predicate."""
         rows, pod = nodes.rows, task.pod
         state = self._ssn.cycle_state(task)
         if len(rows) == 1:
@@ -204,6 +207,7 @@ class Predicates(Plugin):
     # Scoring
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        """Upstream: plugins/predicates.BatchNodeOrder."""
         if self._claims is None:
             return None
         if self._claims.STATE not in self._ssn.cycle_state(task).data:

@@ -65,7 +65,9 @@ class EquivalenceCache:
         self._passed: dict[str, IntArray] = {}
 
     def through(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
-        """The verdicts `index` of these rows as the cache lets them through; new ones are remembered."""
+        """The verdicts `index` of these rows as the cache lets them through; new ones are remembered.
+        Upstream: plugins/predicates/cache.PredicateWithCache.
+        """
         if not template:
             return index
         remembered = self._passed.get(template)
@@ -78,5 +80,5 @@ class EquivalenceCache:
 
 
 def stable_verdict(index: IntArray) -> Verdict:
-    """The positions as a verdict."""
+    """The positions as a verdict. Upstream: plugins/predicates.predicateByStablefilter."""
     return Verdict(STATUSES, index)

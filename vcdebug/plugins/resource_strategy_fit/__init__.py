@@ -33,6 +33,7 @@ class ResourceStrategyFit(Plugin):
         self._settings = Settings(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/resource-strategy-fit.OnSessionOpen."""
         self._reasons: ReasonTable = ssn.reasons
         rates = self._settings.rates or {}
         self._rates = {name: rates[name] for name in ssn.cluster.ordering.keys(rates)}
@@ -42,6 +43,7 @@ class ResourceStrategyFit(Plugin):
             ssn.withdraw(self, "node_order")
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        """Upstream: plugins/resource-strategy-fit.predicateFn."""
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
         requested = task.resreq.scalars or {}
         if any(requested.get(name, 0.0) > 0 for name in self._rates):
@@ -54,6 +56,7 @@ class ResourceStrategyFit(Plugin):
         return codes
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Upstream: plugins/resource-strategy-fit.nodeOrderFn."""
         score = nodes.zeros()
         if self._settings.weight > 0:
             score = score + self._fit(task, nodes)
@@ -62,7 +65,9 @@ class ResourceStrategyFit(Plugin):
         return NodeScores(score)
 
     def _fit(self, task: TaskInfo, nodes: NodeRows) -> FloatArray:
-        """Weighted mean over the requested resources; 0 where one of them does not fit."""
+        """Weighted mean over the requested resources; 0 where one of them does not fit.
+        Upstream: plugins/resource-strategy-fit.Score.
+        """
         try:
             source: PodStrategy | Settings = pod_strategy(task.pod.annotations) or self._settings
         except ValueError:
@@ -87,7 +92,9 @@ class ResourceStrategyFit(Plugin):
         return np.where(full, 0.0, score * (float(MAX_SCORE) * float(self._settings.weight)))
 
     def _sparing(self, task: TaskInfo, nodes: NodeRows) -> FloatArray:
-        """Less where the node offers more of the scarce resources; 0 where it lacks a requested one."""
+        """Less where the node offers more of the scarce resources; 0 where it lacks a requested one.
+        Upstream: plugins/resource-strategy-fit/sra.sraScore.
+        """
         scarce = self._settings.scarce
         lacking: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
         for name in task.resreq.resource_names():
@@ -101,7 +108,9 @@ class ResourceStrategyFit(Plugin):
 
 
 def _crowded(task: TaskInfo, nodes: NodeRows, name: str, rates: Rates) -> BoolArray:
-    """Where the task would leave too little beside the idle amount of the resource; nodes without it pass."""
+    """Where the task would leave too little beside the idle amount of the resource; nodes without it pass.
+    Upstream: plugins/resource-strategy-fit/proportional.checkNodeResourceIsProportional.
+    """
     if name in (CPU, MEMORY):
         return np.zeros(len(nodes), dtype=np.bool_)
     idle = nodes.column("idle", name)

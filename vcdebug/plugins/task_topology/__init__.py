@@ -35,6 +35,7 @@ class TaskTopology(Plugin):
         self._jobs: dict[JobId, JobBuckets] = {}
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/task-topology/topology.OnSessionOpen."""
         self._ordering: Ordering = ssn.cluster.ordering
         for job in ssn.jobs.values():
             topology = read_topology(job) if job.has_pending_tasks() else None
@@ -42,7 +43,9 @@ class TaskTopology(Plugin):
                 self._jobs[job.uid] = JobBuckets(topology, job.tasks.values())
 
     def task_order(self, left: TaskInfo, right: TaskInfo) -> int:
-        """Tasks in buckets first; inside a job the bucket with more tasks left, then the older bucket."""
+        """Tasks in buckets first; inside a job the bucket with more tasks left, then the older bucket.
+        Upstream: plugins/task-topology/topology.TaskOrderFn.
+        """
         mine, other = self._jobs.get(left.job), self._jobs.get(right.job)
         if mine is None or other is None:
             return 0
@@ -58,6 +61,7 @@ class TaskTopology(Plugin):
         return -1 if bucket.index < against.index else 1
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Upstream: plugins/task-topology/topology.NodeOrderFn."""
         buckets = self._jobs.get(task.job)
         bucket = None if buckets is None else buckets.bucket(task)
         if buckets is None or bucket is None:
@@ -100,6 +104,7 @@ class TaskTopology(Plugin):
         return left_out
 
     def allocate_func(self, event: Event) -> None:
+        """Upstream: plugins/task-topology/topology.AllocateFunc."""
         buckets = self._jobs.get(event.task.job)
         if buckets is not None:
             buckets.bind(event.task)

@@ -58,7 +58,9 @@ class Topology:
 
 
 def read_topology(job: JobInfo) -> Topology | None:
-    """None when the job states none, or names a role that it does not have or twice in one group."""
+    """None when the job states none, or names a role that it does not have or twice in one group.
+    Upstream: plugins/task-topology/topology.readTopologyFromPgAnnotations.
+    """
     annotations = job.pod_group.annotations
     if not any(key in annotations for key in (AFFINITY, ANTI_AFFINITY, TASK_ORDER)):
         return None
@@ -76,5 +78,6 @@ def _groups(text: str | None) -> Groups:
 
 
 def _valid(group: Iterable[Role], known: Mapping[Role, None]) -> bool:
+    """Upstream: plugins/task-topology/topology.affinityCheck."""
     named = [role for role in group if role]
     return all(role in known for role in named) and len(named) == len(dict.fromkeys(named))

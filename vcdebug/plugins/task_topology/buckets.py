@@ -17,7 +17,7 @@ MEBI = 1024
 
 
 class Bucket:
-    """Tasks that wait for a node, and how many already have which."""
+    """Tasks that wait for a node, and how many already have which. Upstream: plugins/task-topology/bucket.NewBucket."""
 
     __slots__ = ("bound", "index", "nodes", "request", "request_score", "roles", "tasks")
 
@@ -32,7 +32,9 @@ class Bucket:
         self.nodes: dict[NodeName, int] = {}
 
     def add(self, role: Role, task: TaskInfo) -> None:
-        """At session open: a task that has a node counts there, any other waits."""
+        """At session open: a task that has a node counts there, any other waits.
+        Upstream: plugins/task-topology/bucket.AddTask.
+        """
         self.roles[role] = self.roles.get(role, 0) + 1
         if task.node_name:
             self._count(task.node_name)
@@ -42,7 +44,9 @@ class Bucket:
         self.request.add(task.resreq)
 
     def bind(self, task: TaskInfo) -> None:
-        """A task came to a node. Told twice of one task, the request shrinks twice, and upstream may panic."""
+        """A task came to a node. Told twice of one task, the request shrinks twice, and upstream may panic.
+        Upstream: plugins/task-topology/bucket.TaskBound.
+        """
         self._count(task.node_name)
         self.tasks.pop(task.uid, None)
         self.request_score -= request_score(task.resreq)
@@ -54,7 +58,7 @@ class Bucket:
 
 
 class JobBuckets:
-    """A job's buckets, filled once when the session opens."""
+    """A job's buckets, filled once when the session opens. Upstream: plugins/task-topology/manager.ConstructBucket."""
 
     def __init__(self, topology: Topology, tasks: Iterable[TaskInfo]) -> None:
         self.topology = topology
@@ -68,13 +72,16 @@ class JobBuckets:
             self._place(task)
 
     def _rank(self, task: TaskInfo) -> tuple[bool, str, int, int, str]:
-        """Tasks with a node first, by node; then by rank of the role, and by name."""
+        """Tasks with a node first, by node; then by rank of the role, and by name.
+        Upstream: plugins/task-topology/manager.buildTaskInfo.
+        """
         if task.node_name:
             return False, task.node_name, 0, 0, task.name
         order, priority = self.topology.rank(role_of(task))
         return True, "", -order, -priority, task.name
 
     def _place(self, task: TaskInfo) -> None:
+        """Upstream: plugins/task-topology/manager.buildBucket."""
         role = role_of(task)
         bucket = self._of_node.get(task.node_name) if task.node_name else self._most_liked(role)
         if bucket is None:
@@ -84,6 +91,7 @@ class JobBuckets:
         self.largest = max(self.largest, len(bucket.tasks) + bucket.bound)
 
     def _new_bucket(self, node: NodeName) -> Bucket:
+        """Upstream: plugins/task-topology/manager.NewBucket."""
         bucket = Bucket(len(self.buckets))
         self.buckets.append(bucket)
         if node:
@@ -102,11 +110,11 @@ class JobBuckets:
         return chosen if best >= 0 else None
 
     def bucket(self, task: TaskInfo) -> Bucket | None:
-        """The task's bucket, None when its role has no topology."""
+        """The task's bucket, None when its role has no topology. Upstream: plugins/task-topology/manager.GetBucket."""
         return self._bucket_of.get(task.uid)
 
     def bind(self, task: TaskInfo) -> None:
-        """A task came to a node."""
+        """A task came to a node. Upstream: plugins/task-topology/manager.TaskBound."""
         role = role_of(task)
         if role:
             roles = self.bound_roles.setdefault(task.node_name, {})

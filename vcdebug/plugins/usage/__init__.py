@@ -43,6 +43,7 @@ class Usage(Plugin):
         self._settings = Settings(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/usage.OnSessionOpen."""
         usage, table = ssn.snapshot.usage, ssn.node_table
         self._flags: Flags = ssn.flags
         self._limits: dict[TaskId, Resource] = {}
@@ -75,10 +76,12 @@ class Usage(Plugin):
     # Hooks
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        """Upstream: plugins/usage.predicateFn."""
         codes: Codes = self._codes[nodes.rows]
         return codes
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Upstream: plugins/usage.nodeOrderFn."""
         settings = self._settings
         weights = settings.cpu_weight + settings.memory_weight
         if weights == 0:

@@ -23,7 +23,7 @@ def told(source: str, stop: worker.Stop | None = None, at: str = "nothing") -> l
         found.append(message)
         asked.asked = asked.asked or (isinstance(message, Progress) and at in message.text)
 
-    worker.run(source, post, None, None, asked)
+    worker.run(source, post, None, stop=asked)
     return found
 
 

@@ -42,14 +42,14 @@ class Replayed(NamedTuple):
     seconds: dict[str, float]
 
 
-def load_snapshot(word: str, complete: bool | None = None) -> Loaded:
+def load_snapshot(word: str, complete: bool | None = None, release: str | None = None) -> Loaded:
     """Read a snapshot; raises SnapshotError when nothing in it can be replayed."""
-    return _load(one_source(word), complete)
+    return _load(one_source(word), complete, release)
 
 
-def _load(where: Source, complete: bool | None) -> Loaded:
+def _load(where: Source, complete: bool | None, release: str | None) -> Loaded:
     start = time.perf_counter()
-    snapshot = load(where, complete=complete, notice=Output().narrate)
+    snapshot = load(where, complete=complete, release=release, notice=Output().narrate)
     return Loaded(snapshot, time.perf_counter() - start)
 
 
@@ -61,7 +61,7 @@ def edited_snapshot(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
 def with_conf(snapshot: Snapshot, path: str) -> Snapshot:
     """The snapshot under the scheduler configuration of a file; raises ConfigError for one that is rejected."""
     text = Path(path).read_text(encoding="utf-8", errors="replace")
-    conf = parse_conf(text)
+    conf = parse_conf(text, snapshot.release)
     if conf.built_in:
         raise ConfigError(conf.problems[0].what, "the real scheduler would go by its built-in configuration", path)
     return replace(snapshot, scheduler_conf=text)
@@ -71,6 +71,7 @@ def replay_snapshot(
     word: str,
     *,
     complete: bool | None = None,
+    release: str | None = None,
     seed: int | None = None,
     edits: Sequence[str] = (),
     extender_url: str | None = None,
@@ -81,7 +82,13 @@ def replay_snapshot(
     A recording that is full is cut off where a bound is given, else it raises CutOffError.
     """
     return replay_source(
-        one_source(word), complete=complete, seed=seed, edits=edits, extender_url=extender_url, bound=bound
+        one_source(word),
+        complete=complete,
+        release=release,
+        seed=seed,
+        edits=edits,
+        extender_url=extender_url,
+        bound=bound,
     )
 
 
@@ -89,6 +96,7 @@ def replay_source(
     where: Source,
     *,
     complete: bool | None = None,
+    release: str | None = None,
     seed: int | None = None,
     edits: Sequence[str] = (),
     extender_url: str | None = None,
@@ -96,7 +104,7 @@ def replay_source(
 ) -> Replayed:
     """The same for a path or stream."""
     ask_extender = extender_client(extender_url)
-    loaded = _load(where, complete)
+    loaded = _load(where, complete, release)
     if seed is not None:
         loaded.snapshot.chance = Chance.drawn(seed)
     snapshot = edited_snapshot(loaded.snapshot, edits)

@@ -22,6 +22,7 @@ class Surveyor:
     complete: bool | None
     edits: tuple[str, ...]
     extender_url: str | None
+    release: str | None = None
 
     def __call__(self, item: Packed) -> Survey:
         """The survey of a snapshot that came as bytes."""
@@ -31,7 +32,9 @@ class Surveyor:
 
     def replay(self, where: Source) -> Recording:
         """The cycle of a snapshot."""
-        return replay_source(where, complete=self.complete, edits=self.edits, extender_url=self.extender_url).recording
+        return replay_source(
+            where, complete=self.complete, release=self.release, edits=self.edits, extender_url=self.extender_url
+        ).recording
 
     def survey(self, recording: Recording) -> Survey:
         """Its jobs that wait, or the one that was asked about."""

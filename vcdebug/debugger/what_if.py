@@ -28,10 +28,10 @@ def run_as(snapshot: Snapshot, like: Recording) -> Recording:
 def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
     """A snapshot with the edits made; raises EditError, also for a configuration that the scheduler would refuse."""
     for edit in edits:
-        before = parse_conf(snapshot.scheduler_conf)
+        before = parse_conf(snapshot.scheduler_conf, snapshot.release)
         snapshot = apply_edits(snapshot, [edit], before.text)
         if edit.kind == CONF:
-            after = parse_conf(snapshot.scheduler_conf)
+            after = parse_conf(snapshot.scheduler_conf, snapshot.release)
             new = [problem for problem in after.problems if problem not in before.problems]
             if new:
                 raise edit.error(f"the configuration would be wrong: {new[0].line()}", edit.value_at)

@@ -93,7 +93,7 @@ def no_place(told: Explanation) -> str:
 
 def _placing_only(snapshot: Snapshot) -> Snapshot:
     """The same configuration without the actions that evict, and nothing forced."""
-    kept = [name for name in parse_conf(snapshot.scheduler_conf).actions if name in PLACING]
+    kept = [name for name in parse_conf(snapshot.scheduler_conf, snapshot.release).actions if name in PLACING]
     text = snapshot.scheduler_conf or DEFAULT_ACTIONS
     conf = edited_conf(text, parse_edit(f'conf:actions="{", ".join(kept)}"'))
     return replace(snapshot, scheduler_conf=conf if snapshot.scheduler_conf else None, answers=())

@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vcdebug.model.pod import parse_bool
+from vcdebug.releases.change import Change
+from vcdebug.releases.release import Release
+from vcdebug.releases.scheduling import GETBOOL_STRINGS
 
 
 class Arguments:
     """A YAML map; a value of the wrong type keeps the default and leaves a warning."""
 
-    __slots__ = ("raw", "warnings")
+    __slots__ = ("_quoted", "raw", "warnings")
 
-    def __init__(self, raw: Mapping[object, object] | None = None) -> None:
+    def __init__(self, raw: Mapping[object, object] | None = None, *, quoted: bool = True) -> None:
+        """`quoted`: whether a boolean may be written as text."""
         self.raw: Mapping[object, object] = raw or {}
         self.warnings: list[str] = []
+        self._quoted = quoted
 
     def _refuse(self, key: str, kind: str) -> None:
         self.warnings.append(f"Could not parse argument: {self.raw[key]} for key {key} to {kind}")
@@ -47,7 +52,7 @@ class Arguments:
             return default
         if isinstance(value, bool):
             return value
-        parsed = parse_bool(value) if isinstance(value, str) else None
+        parsed = parse_bool(value) if self._quoted and isinstance(value, str) else None
         if parsed is None:
             self._refuse(key, "bool")
             return default
@@ -62,3 +67,12 @@ class Arguments:
             return value
         self._refuse(key, "string")
         return default
+
+
+def release_arguments(
+    release: Release, raw: Mapping[object, object] | None, later: Mapping[str, Change] | None = None
+) -> Arguments:
+    """Arguments as a release reads them: without those that came later."""
+    absent = [key for key, change in (later or {}).items() if release.has(change)]
+    known = {key: value for key, value in (raw or {}).items() if key not in absent} if absent else raw
+    return Arguments(known, quoted=not release.has(GETBOOL_STRINGS))

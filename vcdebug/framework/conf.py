@@ -12,22 +12,26 @@ from typing import Any
 import yaml
 
 from vcdebug.errors import ConfigError
-from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, switches
 from vcdebug.framework.yaml_v2 import load_yaml
+from vcdebug.releases.change import Change
+from vcdebug.releases.release import NEWEST, Release
+from vcdebug.releases.scheduling import GANG_EVICTION
 from vcdebug.snapshot.problem import Problem
 
 CONF_FILE = "volcano-scheduler.conf"
-KNOWN_ACTIONS = (
-    "enqueue",
-    "allocate",
-    "backfill",
-    "preempt",
-    "reclaim",
-    "gangpreempt",
-    "gangreclaim",
-    "shuffle",
-)
+KNOWN_ACTIONS: Mapping[str, Change | None] = {
+    "enqueue": None,
+    "allocate": None,
+    "backfill": None,
+    "preempt": None,
+    "reclaim": None,
+    "gangpreempt": GANG_EVICTION,
+    "gangreclaim": GANG_EVICTION,
+    "shuffle": None,
+}
+"""Each action, and the change that brought it where older releases have none."""
 DEFAULT_CONF = """
 actions: "enqueue, allocate, backfill"
 tiers:
@@ -73,9 +77,9 @@ class SchedulerConf:
     metrics: Mapping[str, str] = field(default_factory=dict)
     """The section `metrics`: where nodes' usage comes from, and how often."""
 
-    def arguments_of(self, action: str) -> Arguments:
+    def arguments_of(self, action: str, release: Release = NEWEST) -> Arguments:
         """Arguments of the first entry for the action. Upstream: framework/arguments.GetArgOfActionFromConf."""
-        return Arguments(self.action_arguments.get(action))
+        return release_arguments(release, self.action_arguments.get(action))
 
     def hierarchy_enabled(self, plugin: str) -> bool:
         """enableHierarchy of the first option of that name."""
@@ -90,13 +94,13 @@ class SchedulerConf:
         return list(dict.fromkeys(option.name for tier in self.tiers for option in tier))
 
 
-def parse_conf(text: str | None) -> SchedulerConf:
-    """The configuration in force: the text's, or the built-in one (with a Problem) where upstream rejects it."""
+def parse_conf(text: str | None, release: Release = NEWEST) -> SchedulerConf:
+    """The configuration in force: the text's, or the built-in one (with a Problem) where the release rejects it."""
     if text is None:
         problem = Problem(CONF_FILE, "", "", "not in the snapshot", "the built-in configuration is in force")
         return _built_in((problem,))
     try:
-        return _parse(text)
+        return _parse(text, release)
     except ConfigError as error:
         what = f"rejected: {error.message}"
         problem = Problem(CONF_FILE, "", error.where, what, "the built-in configuration is in force")
@@ -104,11 +108,11 @@ def parse_conf(text: str | None) -> SchedulerConf:
 
 
 def _built_in(problems: tuple[Problem, ...]) -> SchedulerConf:
-    conf = _parse(DEFAULT_CONF)
+    conf = _parse(DEFAULT_CONF, NEWEST)
     return SchedulerConf(conf.actions, conf.tiers, {}, DEFAULT_CONF.strip() + "\n", problems, built_in=True)
 
 
-def _parse(text: str) -> SchedulerConf:
+def _parse(text: str, release: Release) -> SchedulerConf:
     try:
         raw = load_yaml(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -116,19 +120,20 @@ def _parse(text: str) -> SchedulerConf:
     document = _mapping(raw if raw is not None else {}, "the file")
     problems: list[Problem] = []
     tiers = tuple(_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(_list(document.get("tiers"), "tiers")))
-    actions = _actions(document.get("actions"))
+    actions = _actions(document.get("actions"), release)
     arguments = _action_arguments(document.get("configurations"))
     metrics = _mapping(document.get("metrics") or {}, "metrics")
     settings = {str(key): str(value) for key, value in metrics.items()}
     return SchedulerConf(actions, tiers, arguments, text, tuple(problems), metrics=settings)
 
 
-def _actions(raw: object) -> tuple[str, ...]:
+def _actions(raw: object, release: Release) -> tuple[str, ...]:
     if isinstance(raw, (list, dict)):
         raise ConfigError("actions must be one string", where="actions")
     names = tuple(name.strip() for name in str(raw if raw is not None else "").split(","))
     for name in names:
-        if name not in KNOWN_ACTIONS:
+        later = KNOWN_ACTIONS.get(name)
+        if name not in KNOWN_ACTIONS or (later is not None and release.has(later)):
             raise ConfigError(f"failed to find Action {name}", where="actions")
     return names
 

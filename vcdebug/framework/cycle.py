@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from vcdebug.framework import hooks
-from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.ballots import build_ballots, register
 from vcdebug.framework.bound import RecordFullError
 from vcdebug.framework.closing import close_session
@@ -18,7 +18,7 @@ from vcdebug.framework.forced import ForcedAnswers, with_forced
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
 from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, PanicEvent, Record, StateEvent
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import Registry, resolve
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
@@ -26,8 +26,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.resource import AssertPanic
 from vcdebug.snapshot.snapshot import Snapshot
 
-Registry = Mapping[str, str]
-"""Name in a configuration → `module:Class`."""
 Tick = Callable[[str], None]
 """Called with the name of each stage when it ends, so that a caller with a clock may time them."""
 
@@ -107,22 +105,26 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
             if option.name in ssn.plugins:
                 ssn.note(PLUGIN_TWICE, f"{option.name} is listed again: its second instance answers at both places")
             if option.name in plugins:
-                _open_plugin(ssn, resolve(plugins[option.name])(Arguments(option.arguments)))
+                _open_plugin(ssn, resolve(plugins[option.name]), option.arguments)
     ssn.ballots = build_ballots(ssn.conf, ssn.functions, ssn.record)
 
 
-def _open_plugin(ssn: Session, plugin: Plugin) -> None:
+def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, object]) -> None:
+    """What the release does not have yet, arguments, hooks and handlers, is left out."""
+    release = ssn.release
+    plugin = kind(release_arguments(release, arguments, kind.later_arguments))
     ssn.plugins[plugin.name] = plugin
-    ssn.withdrawn = {}
+    ssn.withdrawn = {method: None for method, change in kind.later_methods.items() if release.has(change)}
     plugin.on_session_open(ssn)
-    register(ssn.functions, plugin, ssn.withdrawn)
+    absent = [hook.method for hook in hooks.HOOKS if hook.later is not None and release.has(hook.later)]
+    register(ssn.functions, plugin, {**ssn.withdrawn, **dict.fromkeys(absent)})
     for method, handlers in (("allocate_func", ssn.allocate_handlers), ("deallocate_func", ssn.deallocate_handlers)):
-        if hasattr(plugin, method):
+        if method not in ssn.withdrawn and hasattr(plugin, method):
             handlers.append(getattr(plugin, method))
 
 
 def _run_action(ssn: Session, name: str, actions: Registry) -> None:
-    action: Action = resolve(actions[name])(ssn.conf.arguments_of(name))
+    action: Action = resolve(actions[name])(ssn.conf.arguments_of(name, ssn.release))
     with ssn.scope(Level.ACTION, name):
         ssn.record.append(ActionEvent("start", name))
         action.execute(ssn)

@@ -20,6 +20,8 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.change import Change
+from vcdebug.releases.scheduling import GANG_EVICTION
 
 if TYPE_CHECKING:
     from vcdebug.framework.evictions import EvictionContext
@@ -42,6 +44,8 @@ class Hook(Generic[P, R]):
     rule: Callable[[Tiers, Args], R]
     show: Show | None = None
     """How a call is recorded; None for calls that a trace does not list."""
+    later: Change | None = None
+    """The change that brought it: the point does not exist in its older form."""
 
 
 Hypers = list[list[str]]
@@ -98,7 +102,7 @@ RECLAIMABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
     "reclaimable", "Reclaimable", ("enableReclaimable",), combine.tier_intersection, shown.victims
 )
 UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "unified_evictable", "UnifiedEvictable", (), combine.tier_intersection, shown.unified_victims
+    "unified_evictable", "UnifiedEvictable", (), combine.tier_intersection, shown.unified_victims, GANG_EVICTION
 )
 VICTIM_TASKS: Hook[[list[TaskInfo]], list[TaskInfo]] = Hook(
     "victim_tasks", "VictimTasks", ("enabledVictim",), combine.first_union, shown.victim_tasks

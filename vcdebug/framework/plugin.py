@@ -13,6 +13,7 @@ from vcdebug.model.fiterror import Status
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import BoolArray, FloatArray
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.change import Change
 from vcdebug.snapshot.problem import Problem
 
 if TYPE_CHECKING:
@@ -77,6 +78,10 @@ class Plugin:
     """
 
     name: ClassVar[str]
+    later_methods: ClassVar[Mapping[str, Change]] = {}
+    """Hooks and event handlers that a release does not have while the older form of the change is in force."""
+    later_arguments: ClassVar[Mapping[str, Change]] = {}
+    """Arguments that it does not read then."""
     remembers_rows = False
     """Whether `predicate` remembers the rows it was asked about, so that a search must not look ahead."""
 

@@ -34,6 +34,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.process import Process
+from vcdebug.releases.release import Release
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 
 P = ParamSpec("P")
@@ -284,6 +285,11 @@ class Session:
     def flags(self) -> Flags:
         """The scheduler's command line."""
         return self.snapshot.flags
+
+    @property
+    def release(self) -> Release:
+        """What the scheduler is built from."""
+        return self.snapshot.flags.release
 
     def all_rows(self) -> NodeRows:
         """Every node, ascending by name."""

@@ -58,8 +58,8 @@ class Listers:
         self.volumes = {name_of(m): m for m in self._sorted("PersistentVolume")}
         self.storage_classes = {name_of(m): m for m in snapshot.of("StorageClass")}
         self.csi_nodes = {name_of(m): m for m in snapshot.of("CSINode")}
-        self.csi_drivers = {name_of(m): m for m in snapshot.of("CSIDriver")} if self.flags.csi_storage else {}
-        self.csi_capacities = self._sorted("CSIStorageCapacity") if self.flags.csi_storage else []
+        self.csi_drivers = {name_of(m): m for m in snapshot.of("CSIDriver")} if self.flags.csi_storage_on else {}
+        self.csi_capacities = self._sorted("CSIStorageCapacity") if self.flags.csi_storage_on else []
         self.volume_attachments = snapshot.of("VolumeAttachment")
         self.resource_claims = {key_of(m): m for m in snapshot.of("ResourceClaim")}
         self.device_classes = {name_of(m): m for m in snapshot.of("DeviceClass")}

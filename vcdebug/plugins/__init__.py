@@ -1,5 +1,7 @@
 """The plugins that a scheduler configuration may name; a module is imported when a configuration names it."""
 
+from vcdebug.framework.registry import OtherForms
+
 PLUGINS: dict[str, str] = {
     "binpack": "vcdebug.plugins.binpack:Binpack",
     "capacity": "vcdebug.plugins.capacity:Capacity",
@@ -26,3 +28,6 @@ PLUGINS: dict[str, str] = {
     "tdm": "vcdebug.plugins.tdm:Tdm",
     "usage": "vcdebug.plugins.usage:Usage",
 }
+
+OTHER_FORMS: OtherForms = {}
+"""Plugins of which older releases have another form that does not share the newer one's code."""

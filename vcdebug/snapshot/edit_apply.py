@@ -7,6 +7,8 @@ from dataclasses import asdict, fields, replace
 from difflib import get_close_matches
 from typing import Any, Final
 
+from vcdebug.releases.naming import named_release
+from vcdebug.releases.release import NEWEST, names
 from vcdebug.snapshot.answers import checked_answer
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, Edit
@@ -16,11 +18,12 @@ from vcdebug.snapshot.gather import object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.schema import SHAPES, check_types
-from vcdebug.snapshot.settings import read_chance, read_meta, with_flags
+from vcdebug.snapshot.settings import RELEASE_FIELDS, read_chance, read_meta, with_flags, with_release
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 
 HOST_LABEL: Final = "kubernetes.io/hostname"
 _FEATURE_GATES: Final = "feature_gates"
+_RELEASE: Final = "release"
 
 
 def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:
@@ -137,6 +140,8 @@ def _new_object(manifests: list[Manifest], edit: Edit) -> Manifest:
 
 def _with_flag(snapshot: Snapshot, edit: Edit) -> Snapshot:
     name = _setting_name(edit, [row.name for row in fields(Flags)], deep=_FEATURE_GATES)
+    if name == _RELEASE:
+        return _with_release(snapshot, edit)
     if edit.change == "delete" and len(edit.path) == 1:
         return replace(snapshot, flags=replace(snapshot.flags, **{name: getattr(Flags(), name)}))
     values: dict[str, Any] = {_FEATURE_GATES: dict(snapshot.flags.feature_gates)} if name == _FEATURE_GATES else {}
@@ -146,6 +151,25 @@ def _with_flag(snapshot: Snapshot, edit: Edit) -> Snapshot:
     flags = with_flags(snapshot.flags, Walk(edit.text, edit.change, value).applied(values, path), "", report, "")
     _refuse(edit, report)
     return replace(snapshot, flags=flags)
+
+
+def _with_release(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    """Another release; one that is not replayed is a Problem, and what is no release at all an error."""
+    if edit.change == "delete":
+        return replace(snapshot, flags=replace(snapshot.flags, release=NEWEST))
+    stated = edit.value.strip("\"'")
+    named = named_release(stated)
+    if not named.readable:
+        raise edit.error(named.what, edit.value_at, f"there are {', '.join(names())}")
+    return released(snapshot, stated)
+
+
+def released(snapshot: Snapshot, stated: str) -> Snapshot:
+    """The snapshot as a scheduler of this release would see it."""
+    report = Report()
+    flags = with_release(snapshot.flags, stated, report, field=RELEASE_FIELDS[0])
+    others = [problem for problem in snapshot.problems if problem.field not in RELEASE_FIELDS]
+    return replace(snapshot, flags=flags, problems=[*others, *report.problems()])
 
 
 def _with_chance(snapshot: Snapshot, edit: Edit) -> Snapshot:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vcdebug.errors import SnapshotError
+from vcdebug.releases.naming import release_of_image
 from vcdebug.snapshot.absent import note_hand_written, note_missing_fields
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.complete import complete_objects
@@ -20,6 +21,7 @@ from vcdebug.snapshot.references import note_dangling
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.settings import (
     CONF_KEY,
+    RELEASE_FIELDS,
     Meta,
     conf_of,
     read_answers,
@@ -28,6 +30,7 @@ from vcdebug.snapshot.settings import (
     read_process,
     read_usage,
     with_flags,
+    with_release,
 )
 from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
@@ -38,12 +41,14 @@ def load(
     source: Source,
     *,
     complete: bool | None = None,
+    release: str | None = None,
     progress: Progress | None = None,
     notice: Callable[[str], None] | None = None,
 ) -> Snapshot:
     """The snapshot in a folder, archive, file or stream (`-` is stdin); raises SnapshotError if it holds no objects.
 
-    `complete` overrides what meta.json says about completing hand-written manifests. `progress` may stop the loading
+    `complete` overrides what meta.json says about completing hand-written manifests, and `release` which scheduler it
+    names. `progress` may stop the loading
     by answering False, which raises LoadStoppedError; `notice` hears of a file that will take long.
     """
     report = Report()
@@ -55,7 +60,7 @@ def load(
         found.add_file(file, meter.inside(file))
     if not found.objects:
         raise _nothing_found(report.problems(), _origin(source))
-    snapshot = _build(found, complete)
+    snapshot = _build(found, complete, release)
     snapshot.name = snapshot.name or source_name(source)
     snapshot.origin = _origin(source)
     return snapshot
@@ -95,11 +100,11 @@ def _own_copy(objects: list[Manifest]) -> list[Manifest]:
     return copied
 
 
-def _build(found: Gathered, complete: bool | None) -> Snapshot:
+def _build(found: Gathered, complete: bool | None, release: str | None = None) -> Snapshot:
     report = found.report
     found.note_unknown_kinds()
     meta = read_meta(*found.meta, report)
-    flags = _flags(found, meta)
+    flags = _flags(found, meta, release)
     wanted = meta.complete if complete is None else complete
     if wanted:
         complete_objects(found.objects, found.files, flags)
@@ -132,12 +137,20 @@ def _with_saved(problems: list[Problem], meta: Meta) -> list[Problem]:
     return [*meta.problems, *(p for p in problems if (p.object, p.field, p.what) not in saved)]
 
 
-def _flags(found: Gathered, meta: Meta) -> Flags:
+def _flags(found: Gathered, meta: Meta, release: str | None) -> Flags:
     """Upstream's defaults, then the scheduler Deployment's command line, then meta.json."""
     flags = Flags()
+    image = ""
     for file, deployment in found.settings.get("Deployment", ()):
-        flags = with_flags(flags, flag_values(scheduler_container(deployment)), file, found.report, "scheduler flag ")
-    return with_flags(flags, meta.flags, found.meta[0], found.report)
+        container = scheduler_container(deployment)
+        flags = with_flags(flags, flag_values(container), file, found.report, "scheduler flag ")
+        image = release_of_image(str(container.get("image") or "")) or image
+    flags = with_flags(flags, meta.flags, found.meta[0], found.report)
+    said = ("", release), (found.meta[0], meta.scheduler.get("release")), ("", image)
+    for field, (file, stated) in zip(RELEASE_FIELDS, said, strict=True):
+        if stated:
+            return with_release(flags, stated, found.report, file=file, field=field)
+    return flags
 
 
 def _conf(found: Gathered) -> str | None:

@@ -86,8 +86,8 @@ def _meta(snapshot: Snapshot) -> Manifest:
         meta["flags"] = flags
     if snapshot.chance != Chance():
         meta["chance"] = asdict(snapshot.chance)
-    if past := _process(snapshot.process):
-        meta["scheduler"] = past
+    if scheduler := _release(snapshot) | _process(snapshot.process):
+        meta["scheduler"] = scheduler
     if snapshot.persistence != "auto":
         meta["persistence"] = snapshot.persistence
     if snapshot.provenance is not None:
@@ -95,6 +95,10 @@ def _meta(snapshot: Snapshot) -> Manifest:
     if snapshot.problems:
         meta["problems"] = [[p.file, p.object, p.field, p.what, p.effect] for p in snapshot.problems]
     return meta
+
+
+def _release(snapshot: Snapshot) -> Manifest:
+    return {} if snapshot.release.assumed else {"release": snapshot.release.stated}
 
 
 def _process(process: Process) -> Manifest:
@@ -116,6 +120,8 @@ def _changed_flags(flags: Flags) -> dict[str, Any]:
     default = Flags()
     changed: dict[str, Any] = {}
     for row in fields(Flags):
+        if row.name == "release":
+            continue
         value = getattr(flags, row.name)
         if value != getattr(default, row.name):
             changed[row.name] = dict(value) if row.name == "feature_gates" else value

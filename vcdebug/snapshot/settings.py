@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from vcdebug.releases.naming import named_release
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import PERSISTENCE, CpuReservation, Persistence, Process
@@ -18,6 +19,9 @@ from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest
 
 CONF_KEY = "volcano-scheduler.conf"
+
+RELEASE_FIELDS = ("release", "scheduler.release", "scheduler image")
+"""What names a release: somebody who asks for it, meta.json, the Deployment."""
 
 _DEFAULT_STANDS = "the default is used"
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.ASCII)
@@ -71,15 +75,15 @@ def read_meta(file: str, document: Manifest, report: Report) -> Meta:
 def with_flags(flags: Flags, values: Mapping[str, Any], file: str, report: Report, prefix: str = "flags.") -> Flags:
     """The flags with these values set, each of them checked; unknown names are passed over."""
     changes: dict[str, Any] = {}
-    for row in fields(Flags):
-        if values.get(row.name) is None:
+    for name, read in _FLAG_READERS.items():
+        if values.get(name) is None:
             continue
-        value = _FLAG_READERS[row.name](values[row.name])
+        value = read(values[name])
         if value is None:
-            what = f"{shown_value(values[row.name])} is not valid"
-            report.add(what, _DEFAULT_STANDS, file=file, field=f"{prefix}{row.name}")
+            what = f"{shown_value(values[name])} is not valid"
+            report.add(what, _DEFAULT_STANDS, file=file, field=f"{prefix}{name}")
         else:
-            changes[row.name] = value
+            changes[name] = value
     return replace(flags, **changes)
 
 
@@ -111,6 +115,16 @@ def read_process(values: Mapping[str, Any], file: str, report: Report) -> Proces
         else:
             changes[name] = value
     return replace(Process(), **changes)
+
+
+def with_release(flags: Flags, stated: Any, report: Report, *, file: str = "", field: str = "") -> Flags:
+    """The flags of a scheduler of this release; of the nearest one that is replayed, with a Problem, for another."""
+    if stated is None or stated == "":
+        return flags
+    named = named_release(stated if isinstance(stated, str) else shown_value(stated))
+    if named.what:
+        report.add(named.what, named.effect, file=file, field=field)
+    return replace(flags, release=named.release)
 
 
 def read_answers(file: str, document: Manifest, report: Report) -> dict[str, Any]:

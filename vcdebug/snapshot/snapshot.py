@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from vcdebug.errors import EngineError
+from vcdebug.releases.nodes import VOLUMEBINDING_CAPACITY
+from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.answers import ForcedAnswer
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
@@ -79,7 +81,8 @@ class Flags:
     node_selector: tuple[str, ...] = ()
     """`key:value` pairs; a node enters if any of them is among its labels."""
     ignored_provisioners: tuple[str, ...] = ()
-    csi_storage: bool = True
+    csi_storage: bool | None = None
+    """None where the command line does not say it."""
     sharding_mode: str = "none"
     sharding_name: str = "volcano"
     server_version: tuple[int, int] = (1, 36)
@@ -87,6 +90,13 @@ class Flags:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     """Gates set on the command line; they win over every default."""
     panic_on_error: bool = True
+    release: Release = NEWEST
+    """What the scheduler is built from."""
+
+    @property
+    def csi_storage_on(self) -> bool:
+        """Whether the capacity of storage is looked at."""
+        return not self.release.has(VOLUMEBINDING_CAPACITY) if self.csi_storage is None else self.csi_storage
 
     def gate(self, name: str) -> bool:
         """Whether a feature gate is on: set explicitly, else Volcano's or the server version's default."""
@@ -96,7 +106,7 @@ class Flags:
             return VOLCANO_GATES[name]
         if name not in KUBERNETES_GATES:
             raise EngineError(f"feature gate {name} is unknown")
-        return self.server_version >= KUBERNETES_GATES[name]
+        return min(self.server_version, self.release.kubernetes) >= KUBERNETES_GATES[name]
 
 
 @dataclass(slots=True)
@@ -128,6 +138,11 @@ class Snapshot:
     """Where it was read from."""
     provenance: Provenance | None = None
     """What the capture that made it knows about itself; None for manifests."""
+
+    @property
+    def release(self) -> Release:
+        """What the scheduler is built from."""
+        return self.flags.release
 
     def of(self, kind: str) -> list[Manifest]:
         """The manifests of one kind, in input order."""

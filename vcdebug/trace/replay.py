@@ -11,11 +11,12 @@ from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import SchedulerConf, parse_conf
 from vcdebug.framework.cycle import SchedulerPanic, open_plugins, run_cycle
 from vcdebug.framework.record import Record
+from vcdebug.framework.registry import registry_of
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.resource import AssertPanic
-from vcdebug.plugins import PLUGINS
+from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
@@ -33,14 +34,14 @@ def replay(
 
     Beyond the bound the recording is cut off: `trace/cut.py` says where.
     """
-    conf = parse_conf(snapshot.scheduler_conf)
+    conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     stages = Stages(clock)
     with collector_paused():
         session = run_cycle(
             snapshot,
             conf,
             Record(bound or Bound()),
-            plugins=PLUGINS,
+            plugins=registry_of(snapshot.release, PLUGINS, OTHER_FORMS),
             actions=ACTIONS,
             tick=stages.end,
             ask_extender=ask_extender,
@@ -53,7 +54,7 @@ def opened(snapshot: Snapshot, conf: SchedulerConf) -> Session:
     session = Session(snapshot, conf, Record())
     try:
         open_topology(session)
-        open_plugins(session, PLUGINS)
+        open_plugins(session, registry_of(snapshot.release, PLUGINS, OTHER_FORMS))
     except (AssertPanic, SchedulerPanic):
         pass
     return session

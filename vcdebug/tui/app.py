@@ -144,6 +144,7 @@ def run_tui(
     mouse: bool | None = None,
     ask_extender: AskExtender | None = None,
     complete: bool | None = None,
+    release: str | None = None,
     limits: Limits = USUAL,
 ) -> int:
     """Run the terminal debugger until somebody leaves it."""
@@ -165,6 +166,7 @@ def run_tui(
             panel=panel or "",
             fresh=fresh,
             limits=limits,
+            release=release,
         )
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         _keys_from_terminal()

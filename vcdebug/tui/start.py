@@ -38,6 +38,8 @@ class Start:
     """Events and megabytes at which the replay stops."""
     fresh: bool = False
     """Whether what was set in earlier sessions is left aside."""
+    release: str | None = None
+    """The release that is replayed; None goes by the snapshot's own."""
 
     @property
     def somewhere(self) -> bool:

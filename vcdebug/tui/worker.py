@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from textual.message import Message
 
@@ -51,28 +51,36 @@ class StoppableBound(Bound):
         super().look(events)
 
 
+class Reading(NamedTuple):
+    """What the command line says instead of the snapshot."""
+
+    complete: bool | None = None
+    release: str | None = None
+
+
+AS_STATED = Reading()
+
+
 def run(
     source: Source,
     post: Callable[[Message], object],
     ask_extender: AskExtender | None = None,
-    complete: bool | None = None,
+    reading: Reading = AS_STATED,
     stop: Stop | None = None,
     limits: Limits = USUAL,
 ) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
     wanted = stop or Stop()
     bound = StoppableBound(wanted, limits)
-    post(attempt(lambda: _cycle(source, Teller(post, wanted), ask_extender, complete, bound), CycleFailed))
+    post(attempt(lambda: _cycle(source, Teller(post, wanted), ask_extender, reading, bound), CycleFailed))
 
 
-def _cycle(
-    source: Source, teller: Teller, ask_extender: AskExtender | None, complete: bool | None, bound: Bound
-) -> Message:
+def _cycle(source: Source, teller: Teller, ask_extender: AskExtender | None, reading: Reading, bound: Bound) -> Message:
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import collector_paused, replay
 
     with collector_paused():
-        snapshot = load(_origin(source), complete=complete, progress=teller.progress, notice=teller.notice)
+        snapshot = load(_origin(source), **reading._asdict(), progress=teller.progress, notice=teller.notice)
         teller.post(Progress(f"replaying {snapshot.name}"))
         recording = replay(snapshot, ask_extender=ask_extender, bound=bound)
         _prepare(recording)

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from vcdebug.actions import ACTIONS
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.plugins import PLUGINS
+from vcdebug.releases.release import Release
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Flags
 from vcdebug.trace.recording import Recording
@@ -29,7 +30,7 @@ def conf(recording: Recording) -> Table:
 def changed_flags(flags: Flags) -> dict[str, object]:
     """The scheduler's flags that are not the default."""
     default = Flags()
-    names = (field.name for field in fields(Flags))
+    names = (field.name for field in fields(Flags) if field.name != "release")
     return {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(default, name)}
 
 
@@ -41,6 +42,7 @@ def _source(found: SchedulerConf) -> Line:
 
 def _entries(recording: Recording) -> Iterator[Cells]:
     found, snapshot = recording.conf, recording.snapshot
+    yield from _release(snapshot.release)
     elsewhere = [problem for problem in found.problems if not problem.object.startswith("tiers[")]
     yield from (_wrong("file", problem) for problem in elsewhere)
     yield from _actions(found)
@@ -57,6 +59,18 @@ def _entries(recording: Recording) -> Iterator[Cells]:
     )
     yield "chance", Piece("draws"), Piece(", ".join(snapshot.chance.texts()) or "none: ties and orders by name")
     yield "clock", Piece("now"), Piece(snapshot.now.isoformat())
+
+
+def _release(release: Release) -> Iterator[Cells]:
+    """Whose rules decide, and what they are against the newest ones."""
+    said = " (the snapshot does not say which release runs)" if release.assumed else ""
+    yield (
+        "release",
+        Piece(release.text(), "strong"),
+        muted(f"Kubernetes {'.'.join(map(str, release.kubernetes))}{said}"),
+    )
+    for change in release.changes():
+        yield "older rule", Piece(change.id), Piece(change.what)
 
 
 def _actions(found: SchedulerConf) -> Iterator[Cells]:

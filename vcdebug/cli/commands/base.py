@@ -53,6 +53,16 @@ def add_snapshot(parser: ArgumentParser) -> None:
     """The argument that most commands begin with."""
     parser.add_argument("snapshot", metavar="SNAPSHOT", help=SNAPSHOT_HELP)
     add_complete(parser)
+    add_release(parser)
+
+
+def add_release(parser: ArgumentParser) -> None:
+    """Whose rules decide."""
+    parser.add_argument(
+        "--release",
+        metavar="VERSION",
+        help="replay the scheduler of this release, such as v1.14.4, instead of the one that the snapshot names",
+    )
 
 
 def add_complete(parser: ArgumentParser) -> None:

@@ -36,7 +36,7 @@ class Check(Command):
         if args.log == args.snapshot == STDIN:
             raise VcdebugError("the log and the snapshot cannot both come from standard input")
         lines = read_text(args.log).split("\n")
-        recording = replay_snapshot(args.snapshot, complete=args.complete).recording
+        recording = replay_snapshot(args.snapshot, complete=args.complete, release=args.release).recording
         try:
             checked = check_log(lines, recording, cycle=args.cycle)
         except VcdebugError as error:

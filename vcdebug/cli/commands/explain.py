@@ -14,6 +14,7 @@ from vcdebug.cli.commands.base import (
     add_edits,
     add_extender,
     add_json,
+    add_release,
     add_workers,
     positive,
 )
@@ -52,6 +53,7 @@ class Explain(Command):
         )
         _add_proof(parser)
         add_complete(parser)
+        add_release(parser)
         add_workers(parser, "for a folder, and for --prove: ")
         add_edits(parser)
         add_extender(parser)
@@ -65,7 +67,7 @@ class Explain(Command):
         if args.prove and args.job is None:
             raise VcdebugError("--prove is about one job", "name it: vcdebug explain SNAPSHOT JOB --prove")
         where = source(args.snapshot)
-        surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url)
+        surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url, args.release)
         snapshots = snapshots_in(where) if isinstance(where, Path) and where.is_dir() else []
         if isinstance(where, Path) and snapshots:
             return _many(where, snapshots, surveyor, args, output)

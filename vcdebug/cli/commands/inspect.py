@@ -32,7 +32,7 @@ class Inspect(Command):
         from vcdebug.cli.reports import contents
         from vcdebug.cli.snapshots import load_snapshot
 
-        snapshot = load_snapshot(args.snapshot, args.complete).snapshot
+        snapshot = load_snapshot(args.snapshot, args.complete, args.release).snapshot
         if args.against is not None:
             return _against(snapshot, args, output)
         inspection = contents.inspect(snapshot)

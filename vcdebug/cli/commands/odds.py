@@ -37,7 +37,7 @@ class Odds(Command):
         from vcdebug.cli.snapshots import replay_snapshot
         from vcdebug.debugger.odds import tally
 
-        base = replay_snapshot(args.snapshot, complete=args.complete, edits=args.edits).recording
+        base = replay_snapshot(args.snapshot, complete=args.complete, release=args.release, edits=args.edits).recording
         gathered = _gathered(base, args, output)
         found = tally(base, gathered.results.values())
         _report(found, base, args, output)

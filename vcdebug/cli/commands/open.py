@@ -6,7 +6,16 @@ import os
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_bound, add_complete, add_extender, limits_of
+from vcdebug.cli.commands.base import (
+    SNAPSHOT_HELP,
+    Command,
+    Outcome,
+    add_bound,
+    add_complete,
+    add_extender,
+    add_release,
+    limits_of,
+)
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, VcdebugError
 
@@ -23,6 +32,7 @@ class Open(Command):
     def configure(self, parser: ArgumentParser) -> None:
         parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
         add_complete(parser)
+        add_release(parser)
         parser.add_argument("--goto", metavar="N", type=int, help="begin at this event")
         parser.add_argument("--job", metavar="JOB", help="begin at the first event about this job")
         parser.add_argument(
@@ -55,7 +65,8 @@ class Open(Command):
         from vcdebug.tui.app import run_tui
 
         place: dict[str, Any] = {
-            name: getattr(args, name, None) for name in ("goto", "job", "breaks", "complete", "panel", "filter")
+            name: getattr(args, name, None)
+            for name in ("goto", "job", "breaks", "complete", "release", "panel", "filter")
         }
         looks: dict[str, Any] = {
             "config": getattr(args, "config", None),

@@ -61,7 +61,9 @@ def _subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> Subject:
     from vcdebug.cli.snapshots import replay_snapshot
     from vcdebug.views.report import Subject
 
-    replayed = replay_snapshot(args.snapshot, complete=args.complete, edits=args.edits, extender_url=args.extender_url)
+    replayed = replay_snapshot(
+        args.snapshot, complete=args.complete, release=args.release, edits=args.edits, extender_url=args.extender_url
+    )
     jobs = _found(replayed.recording, args.job)
     return Subject(replayed.recording, __version__, commands(args), bookmarks, jobs)
 
@@ -78,6 +80,7 @@ def _found(recording: Recording, words: list[str]) -> tuple[str, ...]:
 def commands(args: Namespace) -> tuple[str, ...]:
     """What to type for the same recording and the same report."""
     options: list[str] = ["--complete"] if args.complete else []
+    options += ["--release", args.release] if args.release else []
     for edit in args.edits:
         options += ["--set", edit]
     if args.extender_url:

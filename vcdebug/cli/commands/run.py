@@ -71,6 +71,7 @@ class Run(Command):
         recording, seconds = replay_snapshot(
             args.snapshot,
             complete=args.complete,
+            release=args.release,
             seed=args.seed,
             edits=args.edits,
             extender_url=args.extender_url,

@@ -39,7 +39,11 @@ class Script(Command):
             raise VcdebugError("standard input cannot be both the snapshot and the commands")
         lines = _lines(args.file)
         replayed = replay_snapshot(
-            args.snapshot, complete=args.complete, edits=args.edits, extender_url=args.extender_url
+            args.snapshot,
+            complete=args.complete,
+            release=args.release,
+            edits=args.edits,
+            extender_url=args.extender_url,
         )
         waits = _run(Driver(replayed.recording), lines, args, output)
         return Outcome.UNSCHEDULED if waits else Outcome.DONE

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from vcdebug.cli.render import Block, Grid, Line
+from vcdebug.cli.reports.releases import release_document, release_line
 from vcdebug.explain.coverage import uncovered
 from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
 from vcdebug.snapshot import provenance
@@ -30,7 +31,7 @@ class Inspection:
 
 def inspect(snapshot: Snapshot) -> Inspection:
     """Look at the objects, the configuration, and what its plugins miss, without running the cycle."""
-    conf = parse_conf(snapshot.scheduler_conf)
+    conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     session = opened(snapshot, conf)
     found = Recording(snapshot, conf, session).problems
     return Inspection(snapshot, conf, (*found, *uncovered(conf)), session.persistence.text)
@@ -44,6 +45,7 @@ def document(inspection: Inspection) -> dict[str, object]:
         "description": snapshot.description,
         "now": snapshot.now.isoformat(),
         **({"capture": provenance.document(snapshot.provenance)} if snapshot.provenance is not None else {}),
+        "release": release_document(snapshot.release),
         "objects": dict(_counts(snapshot)),
         "missing": [{"kind": name, "falsifies": text} for name, text in _missing(snapshot)],
         "problems": [{**asdict(problem), "line": problem.line()} for problem in inspection.problems],
@@ -105,6 +107,7 @@ def blocks(inspection: Inspection) -> Iterator[Block]:
     yield Line(f"clock {snapshot.now.isoformat()}")
     if snapshot.provenance is not None:
         yield from _provenance(snapshot.provenance)
+    yield Line(release_line(snapshot.release))
     yield Line("")
     yield Grid(("kind", "objects#"), tuple((name, str(number)) for name, number in _counts(snapshot)))
     yield Line("")

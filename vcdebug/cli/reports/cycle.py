@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from vcdebug.cli.render import Block, Grid, Line
+from vcdebug.cli.reports.releases import release_document, release_line
 from vcdebug.cli.snapshots import input_problems
 from vcdebug.explain.effects import Effect, Effects, effects
 from vcdebug.explain.writes import writes
@@ -21,6 +22,7 @@ def document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, ob
     done = effects(recording)
     return {
         "snapshot": recording.snapshot.name,
+        "release": release_document(recording.snapshot.release),
         "events": len(recording),
         "seconds": {stage: round(value, 6) for stage, value in seconds.items()},
         "actions": [asdict(action) for action in done.actions],
@@ -41,6 +43,7 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     """For people."""
     done = effects(recording)
     yield Line(_title(recording, seconds), "title")
+    yield Line(release_line(recording.snapshot.release))
     yield from problem_count(recording)
     yield Line("")
     yield Grid(ACTION_HEADS, tuple(_action_rows(done, seconds)))

@@ -68,7 +68,8 @@ class Desk(Screen[str]):
         """Load and replay in a thread."""
         self.before_replay()
         start = self.start
-        worker.run(start.source, self.post_message, start.ask_extender, start.complete, self._stop, start.limits)
+        reading = worker.Reading(start.complete, start.release)
+        worker.run(start.source, self.post_message, start.ask_extender, reading, self._stop, start.limits)
 
     def on_unmount(self) -> None:
         """Whatever still loads for this screen ends."""

@@ -1,0 +1,186 @@
+"""Changes of GPUs, NPUs and NUMA: what a node's cards hold, and who is charged when.
+
+Upstream: api/devices, plugins/deviceshare, plugins/numaaware.
+"""
+
+from __future__ import annotations
+
+from vcdebug.releases.change import Change
+
+NUMA_POD_LEVEL = Change(
+    "numa-pod-level",
+    "Free cpusets are remembered per node from cycle to cycle, and spec.podAllocations is not read.",
+    "NUMA placement over several cycles",
+    ("v1.16",),
+    "#5504",
+    "M",
+)
+DEVICE_ANNOTATIONS_ON_POD = Change(
+    "device-annotations-on-pod",
+    "The chosen vGPU cards are written on the pod object at once, so that taking a placement back frees them.",
+    "which later tasks of the session find room on those cards",
+    ("v1.16",),
+    "#5588",
+    "M",
+)
+VGPU_DUPLICATE_ALLOCATE = Change(
+    "vgpu-duplicate-allocate",
+    "A pod that already names vGPU cards of the node is not given cards again.",
+    "which cards a pod holds that is placed a second time",
+    ("v1.16",),
+    "#5588",
+    "M",
+    since="v1.15.0",
+)
+VGPU_UUID_LISTS = Change(
+    "vgpu-uuid-lists",
+    "Lists of wanted and unwanted vGPU cards are not read.",
+    "pods with volcano.sh/vgpu-use-gpuuuid or volcano.sh/vgpu-nouse-gpuuuid",
+    ("v1.16",),
+    "#5726",
+    "M",
+)
+VGPU_IDS_VALIDATION = Change(
+    "vgpu-ids-validation",
+    "Damaged entries of volcano.sh/vgpu-ids-new count as 0, or panic.",
+    "charges of pods with a damaged annotation",
+    ("v1.16",),
+    "#5404",
+    "L",
+)
+GPUSHARE_IDLE_WRAPS = Change(
+    "gpushare-idle-wraps",
+    "A shared GPU that holds more than it has counts as nearly endless.",
+    "pods on overcommitted cards",
+    ("v1.16",),
+    "#5470",
+    "L",
+)
+GPUSHARE_RELEASE_BY_INDEX = Change(
+    "gpushare-release-by-index",
+    "A placement that is taken back leaves its shared GPU charged.",
+    "which later tasks of the session find room on those cards",
+    ("v1.16",),
+    "#5588",
+    "M",
+)
+DEVICESHARE_NIL_LEDGER_BATCH = Change(
+    "deviceshare-nil-ledger-batch",
+    "A node whose NPUs are not known loses the scores of all nodes.",
+    "the best node of pods with NPUs",
+    ("v1.16",),
+    "#5217",
+    "L",
+    replayed=False,
+)
+HAMI_ASCEND = Change(
+    "hami-ascend-filter-code",
+    "A lack of Ascend cards is an error, so that preempt does not look at the node.",
+    "who is evicted for pods with Ascend cards",
+    ("v1.16",),
+    "#5843",
+    "M",
+    replayed=False,
+)
+VGPU_MIG_COPY = Change(
+    "vgpu-mig-copy",
+    "Dry runs share the usage of GPUs in MIG mode with the session.",
+    "topology-aware preemption with MIG",
+    ("v1.16",),
+    "#5550",
+    "L",
+    replayed=False,
+)
+DEVICES_SHARED_WITH_CACHE = Change(
+    "devices-shared-with-cache",
+    "Session, dry runs and cache charge one and the same ledger of cards.",
+    "cards of attempts that were taken back stay taken",
+    ("v1.15.0",),
+    "#5235",
+    "M",
+)
+RELEASING_CHARGED_TO_DEVICES = Change(
+    "releasing-charged-to-devices",
+    "A pod that is being evicted keeps its cards until it is gone: preemption for cards never helps at once.",
+    "whether a node fits after evictions",
+    ("v1.15.0",),
+    "#5235",
+    "M",
+)
+VGPU_LEDGER_LEAKS = Change(
+    "vgpu-ledger-leaks",
+    "A placement that is taken back leaves its virtual GPUs charged, and a failed attempt its first containers.",
+    "which later tasks find room on those cards",
+    ("v1.15.0",),
+    "#5235",
+    "M",
+)
+VGPU_DEVICE_ORDER = Change(
+    "vgpu-device-order",
+    "vGPU cards are tried from the last to the first, whatever the policy.",
+    "which card a pod gets",
+    ("v1.15.0",),
+    "#5252",
+    "M",
+)
+VGPU_SPREAD_SCORE = Change(
+    "vgpu-spread-score",
+    "The spread score counts the cards that nobody used before.",
+    "the best node with deviceshare.SchedulePolicy: spread",
+    ("v1.15.0",),
+    "#5252",
+    "M",
+)
+VGPU_PODGROUP_SPREAD = Change(
+    "vgpu-podgroup-spread",
+    "volcano.sh/vgpu-podgroup-policy is not read.",
+    "which card a pod gets",
+    ("v1.15.0",),
+    "#5049",
+    "M",
+)
+GPU_EXCLUSIVE_RULES = Change(
+    "gpu-exclusive-rules",
+    "There are no deviceshare.GPUExclusiveRules.",
+    "which pods may share a card",
+    ("v1.15.0",),
+    "#5213",
+    "M",
+)
+MIG_MEMORY_FACTOR = Change(
+    "mig-memory-factor",
+    "The memory factor does not apply to templates of GPUs in MIG mode.",
+    "pods on GPUs in MIG mode",
+    ("v1.15.0",),
+    "#5318",
+    "L",
+    replayed=False,
+)
+VGPU_HANDSHAKE = Change(
+    "vgpu-handshake",
+    "A node's vGPU cards count only while its device plugin answers the handshake; a release gives nothing back.",
+    "whether a node has vGPU cards",
+    ("v1.15.1", "v1.14.3"),
+    "#5433",
+    "M",
+)
+HAMI_ASCEND_LEDGER = Change(
+    "hami-ascend-ledger",
+    "Ascend cards may be charged twice.",
+    "pods with Ascend cards",
+    ("v1.15.1", "v1.14.4"),
+    "#5418",
+    "L",
+    replayed=False,
+)
+VNPUS_WRAPPER = Change(
+    "vnpus-wrapper",
+    "The device configuration takes vnpus as a list only.",
+    "pods with Ascend cards",
+    ("v1.15.1",),
+    "#5399",
+    "L",
+    replayed=False,
+)
+
+CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

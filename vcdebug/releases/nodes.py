@@ -1,0 +1,225 @@
+"""Changes of what a node is worth and whether it fits: predicates, nodeorder, and the Kubernetes library behind them.
+
+Upstream: plugins/predicates, plugins/nodeorder, capabilities, k8s framework plugins.
+"""
+
+from __future__ import annotations
+
+from vcdebug.releases.change import Change
+
+BALANCED_ALLOCATION_ABSOLUTE = Change(
+    "balanced-allocation-absolute",
+    "The balanced score is the final balance of the node, 0 to 100; not how much the pod improves it.",
+    "the best node, in every configuration with nodeorder",
+    ("v1.16",),
+    "#5287",
+    "H",
+)
+NODEORDER_POD_LEVEL_REQUESTS = Change(
+    "nodeorder-pod-level-requests",
+    "The balanced score does not see the pod-level requests of the pod that is placed.",
+    "the best node of pods with pod-level requests",
+    ("v1.16",),
+    "#5287",
+    "M",
+)
+IMAGE_VOLUME_SCORE = Change(
+    "image-volume-score",
+    "Images of volumes do not count for image locality.",
+    "the best node of pods with image volumes",
+    ("v1.16",),
+    "#5287",
+    "L",
+)
+DRA_SCORE = Change(
+    "dra-score",
+    "Resource claims are not scored, and a task that predicates was never asked about keeps its scores.",
+    "the best node, where predicates is listed with enablePredicate: false",
+    ("v1.16",),
+    "#5728",
+    "M",
+)
+PRESCORE_WRAPPING = Change(
+    "prescore-wrapping",
+    "A batch scorer without an opinion gives every node 0, and a PreScore error names no plugin.",
+    "what a trace shows",
+    ("v1.16",),
+    "#5728",
+    "T",
+)
+VOLUMEBINDING_CAPACITY = Change(
+    "volumebinding-capacity",
+    "CSIStorageCapacity is looked at only with --csi-storage, which is off by default.",
+    "feasible nodes of pods whose volumes are provisioned on demand",
+    ("v1.16",),
+    "#5287",
+    "M",
+)
+PORTWORX_MIGRATION_ANNOTATION = Change(
+    "portworx-migration-annotation",
+    "Portworx volumes count as CSI volumes only where the CSINode says that they are migrated.",
+    "volume limits of nodes with in-tree Portworx volumes",
+    ("v1.16",),
+    "#5287",
+    "L",
+)
+CSI_LIMIT_KEY = Change(
+    "csi-limit-key",
+    "A CSI driver's limit is named as Kubernetes once did: `/` is kept, and a long driver name is shortened by a hash.",
+    "the name of the dimension in messages; limits of drivers with very long names",
+    ("v1.16",),
+    "#5287",
+    "L",
+)
+DRA_TIMEOUT_CODE = Change(
+    "dra-timeout-code",
+    "A search for devices that takes too long makes the node unresolvable; it is no error.",
+    "which nodes preempt and reclaim look at",
+    ("v1.16",),
+    "#5287",
+    "L",
+    replayed=False,
+)
+FEATURE_GATES_1_35 = Change(
+    "feature-gate-ceiling-1.35",
+    "Kubernetes' feature gates have at most the defaults of 1.35, whatever the server's version.",
+    "quotas for claims, extended resources by device class",
+    ("v1.16",),
+    "#5287",
+    "M",
+)
+FEATURE_GATES_1_34 = Change(
+    "feature-gate-ceiling-1.34",
+    "Kubernetes' feature gates have at most the defaults of 1.34, whatever the server's version.",
+    "features of Kubernetes 1.35",
+    ("v1.15.0",),
+    "k8s 1.34.1",
+    "M",
+)
+TAINT_TEXT = Change(
+    "taint-text",
+    "The text about taints names the first one that is not tolerated.",
+    "messages, which have one entry per taint",
+    ("v1.15.0",),
+    "k8s 1.34.1",
+    "T",
+)
+NODEORDER_TWO_KINDS = Change(
+    "nodeorder-two-kinds",
+    "Resource scores and node affinity are asked node by node and not normalised; soft spread over hosts sees no pods.",
+    "the best node of pods with preferred node affinity or soft spread over hosts",
+    ("v1.15.1",),
+    "#5497",
+    "H",
+)
+PREDICATES_BATCH_ALL_NODES = Change(
+    "predicates-batch-all-nodes",
+    "The batch score of predicates names every node of the session, each with 0.",
+    "what a trace shows",
+    ("v1.15.1",),
+    "#5497",
+    "T",
+)
+PREFILTER_REGISTRATIONS = Change(
+    "prefilter-registrations",
+    "NodeAffinity, NodeVolumeLimits and VolumeZone have no PreFilter: what fails there fails node by node.",
+    "texts of pods with missing volumes or conflicting node names; where preempt may look",
+    ("v1.15.1", "v1.14.4"),
+    "#5505",
+    "L",
+)
+STABLE_SKIP = Change(
+    "stable-skip",
+    "The filters that depend on the node alone run although PreFilter skipped them.",
+    "nothing",
+    ("v1.15.1",),
+    "#5542",
+    "T",
+)
+DRA_PREDICATE_SWITCH = Change(
+    "dra-predicate-switch",
+    "Resource claims are looked at only with predicate.DynamicResourceAllocationEnable: true.",
+    "feasible nodes of pods with resource claims",
+    ("v1.15.0",),
+    "#5198",
+    "M",
+)
+RESERVE_FAILURE_CONTINUES = Change(
+    "reserve-failure-continues",
+    "A refused reservation is an error, and yet the pod enters predicates' view of the node; a discarded eviction "
+    "restores it there.",
+    "host ports, pod affinity, spread and pod count of later tasks on that node",
+    ("v1.15.0",),
+    "#5116",
+    "H",
+)
+SIMULATE_WITHOUT_DEVICES = Change(
+    "simulate-without-devices",
+    "Topology-aware preemption does not ask about devices in its dry run.",
+    "who is evicted for a task that wants GPUs",
+    ("v1.15.0",),
+    "#5235",
+    "M",
+)
+PREDICATE_ORDER = Change(
+    "predicate-order",
+    "Filters, reservations and scores run in the order of a Go map, which changes from run to run.",
+    "which of several reasons a node shows",
+    ("v1.15.0", "v1.14.2"),
+    "#5259",
+    "L",
+    since="v1.14.0",
+    replayed=False,
+)
+IMAGE_STATES = Change(
+    "image-states",
+    "Images on nodes are not known to the scorers: image locality is 0.",
+    "the best node of pods whose image lies on some nodes only",
+    ("v1.15.0", "v1.14.3"),
+    "da013e545",
+    "M",
+)
+SUBJOB_GRADIENT_SHORTCUT = Change(
+    "subjob-gradient-shortcut",
+    "A job without sub groups is tried in its hypernode as a whole; nothing narrows it to a lower one.",
+    "hypernodes of jobs with hard topology",
+    ("v1.15.0",),
+    "#5250",
+    "M",
+)
+USAGE_SHADOW_LOAD = Change(
+    "usage-shadow-load",
+    "The plugin usage knows measured load only: pods placed since the measurement count nothing, and no argument has "
+    "a range.",
+    "the best node, and which nodes are too busy",
+    ("v1.16",),
+    "#5314",
+    "M",
+)
+NODEGROUP_RESOURCE_LIMITS = Change(
+    "nodegroup-resource-limits",
+    "Queues have no limits per node group.",
+    "feasible nodes of queues with the annotation volcano.sh/nodegroup-resource-limits",
+    ("v1.16",),
+    "#5461",
+    "M",
+)
+NODEGROUP_PREFERRED_ORDER = Change(
+    "nodegroup-preferred-order",
+    "All preferred node groups are worth the same; there is no enablePreferredOrder.",
+    "the best node of queues with several preferred groups",
+    ("v1.15.0",),
+    "#5110",
+    "M",
+)
+NODEGROUP_NIL_ATTR = Change(
+    "nodegroup-nil-attr",
+    "A task whose job or queue is not known panics the plugin nodegroup.",
+    "the scheduler's process ends",
+    ("v1.15.0",),
+    "#4982",
+    "L",
+    replayed=False,
+)
+
+CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -1,0 +1,108 @@
+"""Changes of quota, share and admission.
+
+Upstream: plugins/proportion, plugins/capacity, plugins/resourcequota, plugins/gang, plugins/extender.
+"""
+
+from __future__ import annotations
+
+from vcdebug.releases.change import Change
+
+ENQUEUE_INQUEUE_AT_VOTE = Change(
+    "enqueue-inqueue-at-vote",
+    "A plugin that permits a job reserves its minimum at once, also where a later plugin of the vote refuses the job.",
+    "which later jobs are admitted",
+    ("v1.16",),
+    "#5339",
+    "H",
+)
+GANG_CLOSE_RELEASING = Change(
+    "gang-close-releasing",
+    "A job whose tasks are all terminating is marked Unschedulable like any other that is not ready.",
+    "conditions, and the phase Unknown",
+    ("v1.16",),
+    "#5796",
+    "M",
+)
+EXTENDER_JOB_ENQUEUED = Change(
+    "extender-job-enqueued",
+    "The extender is not told of admitted jobs.",
+    "what the extender's webhook knows",
+    ("v1.16",),
+    "#5339",
+    "M",
+)
+CAPACITY_RECLAIM_LIST_ORDER = Change(
+    "capacity-reclaim-list-order",
+    "capacity takes candidates for reclaim as they stand on the node, not in the order of eviction.",
+    "who is evicted",
+    ("v1.15.0",),
+    "#5115",
+    "M",
+)
+CAPACITY_ANCESTOR_LEVEL = Change(
+    "capacity-ancestor-level",
+    "Only a queue itself may claim what it deserves: there is no ancestorReclaimLevel.",
+    "whether a queue may reclaim through its parents",
+    ("v1.15.0",),
+    "#5115",
+    "M",
+)
+CAPACITY_PREEMPTIVE_NO_CAP = Change(
+    "capacity-preemptive-no-cap",
+    "A queue at its limit in one dimension may still reclaim for one that it deserves more of.",
+    "who is evicted",
+    ("v1.15.0",),
+    "#5053",
+    "H",
+)
+INQUEUE_FULL_MINRESOURCES = Change(
+    "inqueue-full-minresources",
+    "An Inqueue job reserves its whole minimum, also the part that its tasks already hold.",
+    "which jobs are admitted soon after a placement",
+    ("v1.15.0",),
+    "#5100",
+    "H",
+)
+INQUEUE_SCALAR_UNITS = Change(
+    "inqueue-scalar-units",
+    "Jobs reserve next to nothing of accelerators: whole units are compared with thousandths.",
+    "admission of jobs that ask for GPUs",
+    ("v1.15.1", "v1.14.3"),
+    "#5391",
+    "M",
+)
+DRA_QUOTA = Change(
+    "dra-quota",
+    "Devices of resource claims have no quota.",
+    "admission, allocation and reclaim of jobs with claims",
+    ("v1.15.0",),
+    "#5058",
+    "M",
+)
+DRA_COUNT_WRAPS = Change(
+    "dra-count-wraps",
+    "Sums of device counts wrap around at 2^63.",
+    "quotas with absurd counts",
+    ("v1.15.1",),
+    "#5621",
+    "L",
+    since="v1.15.0",
+)
+DRA_CAPACITY_MUL = Change(
+    "dra-capacity-mul",
+    "A claim for no devices counts the capacity of one.",
+    "quotas of claims with a count below 1",
+    ("v1.16",),
+    "c7fb3fe74",
+    "L",
+)
+ROOT_INFINITE = Change(
+    "root-infinite",
+    "The root queue's limit is the cluster, whatever it states.",
+    "quotas in a tree of queues",
+    ("v1.15.0", "v1.14.2"),
+    "#4973",
+    "H",
+)
+
+CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

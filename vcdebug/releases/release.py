@@ -1,0 +1,78 @@
+"""Release: the scheduler that is replayed, as the set of older forms that it still has.
+
+Rules ask `release.has(CHANGE)` when a session opens, and never compare versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from vcdebug.releases.change import Change, Tag
+from vcdebug.releases.nodes import FEATURE_GATES_1_34, FEATURE_GATES_1_35
+from vcdebug.releases.table import CHANGES, SUPPORTED
+
+MASTER = "master"
+MASTER_SAYS = "master of 2026-08-20, the eve of v1.16"
+_OLDER, _NEWER = "+", "-"
+"""In a release's name: this older form too, this newer form instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What the scheduler is built from. The default is the newest rules."""
+
+    name: str = MASTER
+    """A tag, or `master`, and the changes switched behind it: `v1.15.1,-csi-limit-key`."""
+    older: frozenset[str] = field(default=frozenset(), hash=False)
+    """Ids of the changes whose older form is in force."""
+    stated: str = ""
+    """What the snapshot says runs in the cluster; empty where nothing says it."""
+
+    def has(self, change: Change) -> bool:
+        """Whether the older form is in force."""
+        return change.id in self.older
+
+    @property
+    def assumed(self) -> bool:
+        """Whether nothing says which release the cluster runs."""
+        return not self.stated
+
+    @property
+    def kubernetes(self) -> tuple[int, int]:
+        """The Kubernetes library that it is built with: no gate is newer."""
+        if self.has(FEATURE_GATES_1_34):
+            return 1, 34
+        return (1, 35) if self.has(FEATURE_GATES_1_35) else (1, 36)
+
+    def changes(self) -> Iterator[Change]:
+        """The changes whose older form is in force, in the order of the table."""
+        return (change for change in CHANGES.values() if change.id in self.older)
+
+    def text(self) -> str:
+        """Its name, for people."""
+        return MASTER_SAYS if self.name == MASTER else self.name
+
+    def switched(self, change: Change, *, older: bool) -> Release:
+        """The same with one change in its older or its newer form."""
+        if self.has(change) is older:
+            return self
+        forms = self.older | {change.id} if older else self.older - {change.id}
+        wanted, opposite = (f"{sign}{change.id}" for sign in ((_OLDER, _NEWER) if older else (_NEWER, _OLDER)))
+        parts = self.name.split(",")
+        parts = [part for part in parts if part != opposite] if opposite in parts else [*parts, wanted]
+        return Release(",".join(parts), forms, ",".join(parts))
+
+
+NEWEST = Release()
+
+
+def at_tag(tag: Tag) -> Release:
+    """A supported release, with the older forms that the replay knows."""
+    older = frozenset(change.id for change in CHANGES.values() if change.replayed and change.in_force(tag))
+    return Release(str(tag), older, str(tag))
+
+
+def names() -> tuple[str, ...]:
+    """Every release that can be asked for, newest first."""
+    return MASTER, *map(str, SUPPORTED)

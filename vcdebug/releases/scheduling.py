@@ -1,0 +1,290 @@
+"""Changes of the actions, of the session around them, and of what the cache hands to it.
+
+Upstream: actions, framework, api, cache.
+"""
+
+from __future__ import annotations
+
+from vcdebug.releases.change import Change
+
+PREEMPT_NO_PREDICATE_RECHECK = Change(
+    "preempt-no-predicate-recheck",
+    "preempt evicts until queue and size allow the task, and does not ask the predicates again.",
+    "how many are evicted, and whether the node fits in the end",
+    ("v1.16",),
+    "#5843",
+    "H",
+)
+PREEMPT_REQUEUE_AFTER_ASSIGN = Change(
+    "preempt-requeue-after-assign",
+    "A job whose last task found room goes back into preempt's queue once its statement is committed.",
+    "jobs that starve again because a later job evicted their tasks",
+    ("v1.16",),
+    "#5818",
+    "M",
+)
+PODGROUP_PHASE_RELEASING = Change(
+    "podgroup-phase-releasing",
+    "Terminating tasks do not count for the PodGroup's phase: with too few others it falls back to Pending.",
+    "whether the job must be admitted again",
+    ("v1.16",),
+    "#5796",
+    "M",
+)
+PREEMPT_SHARED_STATEMENT = Change(
+    "preempt-shared-statement",
+    "What preempt evicted on a node where the task still does not fit stays in the statement.",
+    "tasks evicted for nothing; room and quota for later tasks",
+    ("v1.15.0",),
+    "#5010",
+    "H",
+)
+PREEMPT_INTRA_JOB_COMMITS_FAILURES = Change(
+    "preempt-intra-job-commits-failures",
+    "preempt within a job commits its evictions although the task found no room.",
+    "tasks evicted for nothing",
+    ("v1.15.0",),
+    "#5010",
+    "H",
+)
+RECLAIM_SHARED_STATEMENT = Change(
+    "reclaim-shared-statement",
+    "What reclaim evicted on a node where the task still does not fit stays in the statement.",
+    "tasks evicted for nothing; room and quota for later tasks",
+    ("v1.15.0",),
+    "#5067",
+    "H",
+)
+RECLAIM_EVICTS_BEFORE_TEST = Change(
+    "reclaim-evicts-before-test",
+    "reclaim evicts the first victim before it looks whether the task fits without.",
+    "one victim too many",
+    ("v1.15.0",),
+    "#5067",
+    "H",
+)
+VICTIM_TIE_BY_JOB_AGE = Change(
+    "victim-tie-by-job-age",
+    "Among victims of jobs that the plugins rank alike the younger job loses all its tasks first.",
+    "who is evicted",
+    ("v1.15.0",),
+    "#5115",
+    "H",
+)
+QUEUE_ALLOCATION_GATE = Change(
+    "queue-allocation-gate",
+    "Volcano's own scheduling gate is one like any other: the pod is not placed, and it holds no quota.",
+    "pods with the gate scheduling.volcano.sh/queue-allocation-gate",
+    ("v1.15.0",),
+    "#5033",
+    "M",
+)
+GANG_EVICTION = Change(
+    "gang-eviction",
+    "There is neither gangpreempt nor gangreclaim: a configuration that names them is refused.",
+    "the whole configuration",
+    ("v1.15.0",),
+    "#5250",
+    "M",
+)
+NOMINATION_IN_HYPERNODE = Change(
+    "nomination-in-hypernode",
+    "A task's nominated node is tried even outside the hypernode that is being tried.",
+    "hypernodes of jobs with hard topology after a preemption",
+    ("v1.15.0",),
+    "#5250",
+    "M",
+)
+STATEMENT_NO_SELF_ROLLBACK = Change(
+    "statement-no-self-rollback",
+    "A pipeline that a plugin refused in allocate is not undone: the task stays there, outside the statement.",
+    "room of later tasks, and whether the gang counts as pipelined",
+    ("v1.15.0",),
+    "#5073",
+    "M",
+)
+STATEMENT_KEEPS_OPERATIONS = Change(
+    "statement-keeps-operations",
+    "A finished statement keeps its operations; no action finishes one twice.",
+    "nothing",
+    ("v1.15.0",),
+    "#5180",
+    "T",
+)
+EVICT_NIL_PODGROUP = Change(
+    "evict-nil-podgroup",
+    "A pod of a job without PodGroup is deleted before its eviction is refused.",
+    "a pod is gone that the session still counts",
+    ("v1.15.0",),
+    "#5002",
+    "L",
+    replayed=False,
+)
+OVERHEAD_BEFORE_INIT = Change(
+    "overhead-before-init",
+    "A pod's overhead is added to its containers only, not where an init container needs more.",
+    "the request of pods with overhead and a large init container",
+    ("v1.15.0",),
+    "#5020",
+    "M",
+)
+POD_LEVEL_REQUESTS_IGNORED = Change(
+    "pod-level-requests-ignored",
+    "Requests of the pod as a whole are not read: a pod with no others is best-effort.",
+    "the request of pods with pod-level resources",
+    ("v1.15.0",),
+    "#5020",
+    "M",
+)
+ADD_POD_ON_ERROR = Change(
+    "add-pod-on-error",
+    "A pod whose volumes cannot be resolved takes part without volume counts.",
+    "whether the pod is seen at all",
+    ("v1.15.0",),
+    "#5725",
+    "L",
+)
+PVC_MISSING_DROPS_POD = Change(
+    "pvc-missing-drops-pod",
+    "A pod whose PersistentVolumeClaim does not exist is not seen at all.",
+    "the job is short of a task, and the node looks emptier",
+    ("v1.15.1",),
+    "#5725",
+    "M",
+    since="v1.15.0",
+)
+GETBOOL_STRINGS = Change(
+    "getbool-strings",
+    "An argument that is a quoted boolean is refused, and its default stands.",
+    'arguments written as "true"',
+    ("v1.15.0",),
+    "#5198",
+    "L",
+)
+ORPHAN_NIL_PANICS = Change(
+    "orphan-nil-panics",
+    "Plugins panic at tasks whose job or queue is not in the session.",
+    "the scheduler's process ends",
+    ("v1.15.0",),
+    "#5014",
+    "L",
+    replayed=False,
+)
+PREPREDICATE_ALWAYS_BREAKS = Change(
+    "prepredicate-always-breaks",
+    "A task that PrePredicate refuses ends the visit of its job.",
+    "whether the job's other tasks are placed",
+    ("v1.15.1", "v1.14.4"),
+    "#5528",
+    "M",
+)
+FLAT_NOMINATION = Change(
+    "flat-nomination",
+    "A job without hard topology does not keep the hypernode that gangpreempt or gangreclaim chose for it.",
+    "where a job goes after its gang eviction",
+    ("v1.15.1",),
+    "#5440",
+    "M",
+)
+NIL_PODGROUP = Change(
+    "nil-podgroup",
+    "Jobs without PodGroup panic in Clone, String and GetMinResources.",
+    "the scheduler's process ends",
+    ("v1.15.1", "v1.14.4"),
+    "#5575",
+    "L",
+    replayed=False,
+)
+RESOURCE_STRING_MAX = Change(
+    "resource-string-max",
+    "Unlimited amounts are printed as numbers.",
+    "log lines",
+    ("v1.15.1", "v1.14.3"),
+    "#5276",
+    "T",
+)
+REPRIEVE_ORDER = Change(
+    "reprieve-order",
+    "Topology-aware preemption spares the least valuable of its potential victims first.",
+    "who is evicted",
+    ("v1.15.0", "v1.14.3"),
+    "#5214",
+    "M",
+)
+SOFT_TO_HARD = Change(
+    "soft-to-hard",
+    "Jobs with soft topology take the flat path, and the hypernode that they reached is written back.",
+    "where jobs with soft topology go",
+    ("v1.15.0", "v1.14.3"),
+    "#5206",
+    "M",
+)
+PREEMPT_QUEUE_ORDER = Change(
+    "preempt-queue-order",
+    "preempt takes queues in the order of a Go map, and after each of them goes through the starving jobs of all.",
+    "who is evicted, where several queues have starving jobs",
+    ("v1.15.0", "v1.14.2", "v1.13.3", "v1.12.4"),
+    "#5268",
+    "H",
+)
+PREEMPT_TASKS_PER_QUEUE = Change(
+    "preempt-tasks-per-queue",
+    "After the first queue's turn the starving jobs of all other queues have no tasks left to preempt for.",
+    "who is evicted, where several queues have starving jobs",
+    ("v1.15.0", "v1.14.2", "v1.13.3", "v1.12.4"),
+    "#5141",
+    "H",
+)
+HIGHEST_TIER_NAME_SUBGROUP = Change(
+    "highest-tier-name-subgroup",
+    "A sub group's highestTierName is not translated: its topology is not hard.",
+    "hypernodes of sub groups with highestTierName",
+    ("v1.15.0", "v1.14.2"),
+    "#5190",
+    "M",
+)
+SUBGROUP_WITHOUT_HARD = Change(
+    "subgroup-without-hard",
+    "A job with sub groups and no hard topology is not placed at all.",
+    "jobs with subGroupPolicy",
+    ("v1.15.0", "v1.14.1"),
+    "#5038",
+    "M",
+)
+SUBJOB_RECOVERY_TIER = Change(
+    "subjob-recovery-tier",
+    "A sub job's hypernode is taken from its running pods as the one with the fewest nodes, not the lowest tier.",
+    "where the rest of a sub job may go",
+    ("v1.15.0", "v1.14.1"),
+    "#5008",
+    "M",
+)
+HYPERNODE_UPDATE_REBUILD = Change(
+    "hypernode-update-rebuild",
+    "A hypernode that changes does not rebuild others that claim its children.",
+    "hypernodes with two parents, and moves between parents",
+    ("v1.16",),
+    "#5076",
+    "L",
+    replayed=False,
+)
+BIND_NUMA_ANNOTATION_REVERT = Change(
+    "bind-numa-annotation-revert",
+    "A task whose NUMA decision cannot be written stays Binding in the cache.",
+    "practically nothing",
+    ("v1.16",),
+    "#5525",
+    "L",
+    replayed=False,
+)
+EVENT_TEXT_AS_FORMAT = Change(
+    "event-text-as-format",
+    "A percent sign in an event's text is garbled.",
+    "texts of events",
+    ("v1.16",),
+    "#5287",
+    "T",
+    replayed=False,
+)
+
+CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -1,0 +1,19 @@
+"""Every change by its id, each line of releases, and what is replayed of them."""
+
+from __future__ import annotations
+
+from vcdebug.releases import devices, nodes, queues, scheduling
+from vcdebug.releases.change import Change, Tag
+
+CHANGES: dict[str, Change] = {
+    change.id: change for module in (scheduling, queues, nodes, devices) for change in module.CHANGES
+}
+"""Older forms of upstream's rules; docs show this table."""
+
+SUPPORTED: tuple[Tag, ...] = tuple(
+    Tag.of(text) for text in ("v1.15.1", "v1.15.0", "v1.14.4", "v1.14.3", "v1.14.2", "v1.14.1", "v1.14.0")
+)
+"""Releases that are replayed, newest first, behind the newest rules."""
+
+KUBERNETES: dict[tuple[int, int], str] = {(1, 16): "1.36", (1, 15): "1.35", (1, 14): "1.34"}
+"""The Kubernetes library that each line is built with."""

@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "vcdebug"
 
 ENGINE_ROOMS = (
+    "releases",
     "snapshot",
     "model",
     "kube",

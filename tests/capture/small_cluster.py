@@ -119,7 +119,7 @@ def deployment(args: list[str], namespace: str = "volcano-system", **container: 
     """The scheduler's Deployment as its chart writes it."""
     scheduler = {
         "name": "volcano-scheduler",
-        "image": "docker.io/volcanosh/vc-scheduler:v1.12.1",
+        "image": "docker.io/volcanosh/vc-scheduler:v1.15.1",
         "args": [*args, "-v=3", "2>&1"],
         "volumeMounts": [{"name": "scheduler-config", "mountPath": "/volcano.scheduler"}],
     }

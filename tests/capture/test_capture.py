@@ -54,7 +54,7 @@ def test_clock_version_configuration_and_origin_are_the_servers(options: Capture
     assert CONF == snapshot.scheduler_conf
     assert "dev" == snapshot.name
     assert snapshot.origin.startswith("context 'dev' (http://127.0.0.1:")
-    assert "captured from a Kubernetes 1.34 cluster, scheduler image docker.io/volcanosh/vc-scheduler:v1.12.1" == (
+    assert "captured from a Kubernetes 1.34 cluster, scheduler image docker.io/volcanosh/vc-scheduler:v1.15.1" == (
         snapshot.description
     )
 
@@ -144,3 +144,28 @@ def test_a_redacted_capture_tells_neither_secrets_nor_the_cluster(
 def test_capturing_leaves_the_servers_objects_as_they_are(api: FakeApi, options: CaptureOptions) -> None:
     capture(options)
     assert small_cluster().objects == api.objects
+
+
+@pytest.mark.parametrize(
+    ("image", "replayed", "problems"),
+    [
+        ("volcanosh/vc-scheduler:v1.14.4", "v1.14.4", []),
+        ("volcanosh/vc-scheduler@sha256:0123", "master", ["does not tell which release it is"]),
+        ("registry.example/x/vc-scheduler:v1.15.1-acme.3", "v1.15.1", ["v1.15.1-acme.3 is a build of its own"]),
+        ("volcanosh/vc-scheduler:latest", "master", ["does not tell which release it is"]),
+    ],
+)
+def test_the_schedulers_image_tells_the_release(
+    api: FakeApi, options: CaptureOptions, image: str, replayed: str, problems: list[str]
+) -> None:
+    for deployment in api.objects["/apis/apps/v1/namespaces/volcano-system/deployments"]["items"]:
+        deployment["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    snapshot = capture(options)
+    said = [problem.what for problem in snapshot.problems if problem.field == "scheduler image"]
+    assert replayed == snapshot.release.name
+    assert len(problems) == len(said)
+    assert all(text in what for text, what in zip(problems, said, strict=True))
+
+
+def test_the_release_that_somebody_names_wins(options: CaptureOptions) -> None:
+    assert "v1.14.2" == capture(replace(options, release="v1.14.2")).release.name

@@ -25,6 +25,8 @@ class CaptureOptions:
     """`namespace/name` of the scheduler to replay, where there are several; empty means: choose."""
     scheduler_configmap: str = ""
     """`namespace/name` of the scheduler's ConfigMap; empty means: look for it."""
+    release: str = ""
+    """Which release the scheduler is; empty means: its image tells."""
     redact: bool = False
     """Remove what a replay does not need and what a company would not hand out."""
     page_size: int = 500

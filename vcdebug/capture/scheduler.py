@@ -13,10 +13,11 @@ from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
 from vcdebug.capture.schedulers import NAMESPACE, Objects, chosen, find_schedulers, started
 from vcdebug.capture.transport import Api, ApiRefusal
 from vcdebug.errors import CaptureError
+from vcdebug.releases.naming import release_of_image
 from vcdebug.snapshot.command_line import command_line, conf_path, environment, flag_values, scheduler_container
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.report import Report
-from vcdebug.snapshot.settings import CONF_KEY, with_flags
+from vcdebug.snapshot.settings import CONF_KEY, RELEASE_FIELDS, with_flags, with_release
 from vcdebug.snapshot.snapshot import Flags, Manifest
 
 CONFIG_MAP = "volcano-scheduler-configmap"
@@ -30,6 +31,7 @@ UNREAD_FLAGS = {
         "without a valid configuration the scheduler stops, where the replay goes on with the built-in one"
     ),
 }
+NO_RELEASE = "the newest rules are replayed; name the release with --release"
 
 
 class ConfSource(NamedTuple):
@@ -70,11 +72,24 @@ def read_settings(api: Api, options: CaptureOptions, objects: Objects) -> Schedu
         settings.schedulers = tuple(one.key for one in [scheduler, *(one for one in found if one is not scheduler)])
     else:
         settings.missing.append(FLAGS_MISSING)
+    _find_release(settings, options)
     source = _named_source(options, api) or _mounted_source(workload, container)
     settings.conf = _read_conf(api, source, bool(options.scheduler_configmap), settings.problems)
     if settings.conf is None:
         settings.missing.append(CONF_MISSING)
     return settings
+
+
+def _find_release(settings: SchedulerSettings, options: CaptureOptions) -> None:
+    """What somebody says, else what the image's tag says; a digest or `latest` says nothing."""
+    stated = options.release or release_of_image(settings.image)
+    report = Report()
+    field = RELEASE_FIELDS[0] if options.release else RELEASE_FIELDS[2]
+    settings.flags = with_release(settings.flags, stated, report, file=FILE, field=field)
+    if not stated and settings.image:
+        what = f"{settings.image} does not tell which release it is"
+        report.add(what, NO_RELEASE, file=FILE, field=RELEASE_FIELDS[2])
+    settings.problems.extend(report.problems())
 
 
 def _flags(container: Manifest, where: str, problems: list[Problem]) -> Flags:

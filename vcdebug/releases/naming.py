@@ -13,7 +13,6 @@ from vcdebug.releases.table import CHANGES, SUPPORTED
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(.*)", re.ASCII | re.DOTALL)
 _PRE = re.compile(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
 _SWITCH = re.compile(r"([+-])([a-z0-9][a-z0-9.-]*)")
-_TELLING_NOTHING = ("latest", "master", "main", "dev", "nightly", "stable")
 _NEWEST_LINE = (1, 16)
 MOST_NAMED = 4
 """Differences that a text names one by one."""
@@ -111,10 +110,10 @@ def _switched(found: Named, switch: str) -> Named:
 
 
 def release_of_image(image: str) -> str:
-    """The tag of an image that says something about the release; empty for a digest, `latest` and the like.
+    """The tag of an image that tells a release; empty for a digest, `latest` and the like.
 
     A registry's port and path stand before the last `/`, a digest behind `@`.
     """
     name = image.partition("@")[0].rpartition("/")[2]
     tag = name.partition(":")[2].strip()
-    return "" if tag.lower() in _TELLING_NOTHING else tag
+    return tag if _VERSION.fullmatch(tag) else ""

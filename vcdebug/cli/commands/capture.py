@@ -38,6 +38,9 @@ class Capture(Command):
         parser.add_argument(
             "--strict", action="store_true", help="exit with 2 when something that decides could not be read"
         )
+        parser.add_argument(
+            "--release", default="", metavar="VERSION", help="the scheduler's release (default: its image's tag)"
+        )
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.capture import capture
@@ -85,6 +88,7 @@ def cluster_options(args: Namespace) -> CaptureOptions:
         deadline=args.timeout,
         scheduler=args.scheduler,
         scheduler_configmap=args.scheduler_configmap,
+        release=args.release,
         redact=args.redact,
     )
 

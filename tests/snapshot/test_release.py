@@ -1,0 +1,157 @@
+"""Which release a snapshot comes from: what names it, what is said about a name that is not replayed, and saving it."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.builders import node
+from vcdebug.releases.change import Change, Tag
+from vcdebug.releases.naming import named_release, release_of_image
+from vcdebug.releases.nodes import CSI_LIMIT_KEY, PREFILTER_REGISTRATIONS, VOLUMEBINDING_CAPACITY
+from vcdebug.releases.release import NEWEST, at_tag
+from vcdebug.releases.table import CHANGES, SUPPORTED
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_apply import apply_edits
+from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.load import load, snapshot_from_objects
+from vcdebug.snapshot.save import save
+from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+
+
+def stated(release: str) -> Snapshot:
+    return snapshot_from_objects([node("n1")], scheduler={"release": release})
+
+
+def deployed(image: str, **meta: object) -> Snapshot:
+    container = {"name": "scheduler", "image": image, "args": ["--scheduler-conf=/etc/volcano/volcano-scheduler.conf"]}
+    spec = {"template": {"spec": {"containers": [container]}}}
+    deployment: Manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "s"}, "spec": spec}
+    return snapshot_from_objects([node("n1"), deployment], **meta)
+
+
+@pytest.mark.parametrize(
+    ("tag", "older"),
+    [
+        ("v1.16.0", False),
+        ("v1.15.1", False),
+        ("v1.15.0", True),
+        ("v1.14.4", False),
+        ("v1.14.3", True),
+        ("v1.13.9", True),
+    ],
+)
+def test_a_mended_rule_is_new_from_the_first_tag_of_each_branch_that_has_it(tag: str, older: bool) -> None:
+    assert older is PREFILTER_REGISTRATIONS.in_force(Tag.of(tag))
+
+
+def test_an_older_form_that_still_older_releases_lack_begins_with_a_tag() -> None:
+    change = Change("a", "b", "c", ("v1.15.1",), "#1", "L", since="v1.15.0")
+    assert [False, True, False] == [change.in_force(Tag.of(tag)) for tag in ("v1.14.4", "v1.15.0", "v1.15.1")]
+
+
+def test_each_supported_release_has_more_older_forms_than_the_next_newer_one_of_its_branch() -> None:
+    for newer, older in pairwise(SUPPORTED):
+        if newer.line == older.line:
+            assert at_tag(newer).older <= at_tag(older).older
+
+
+def test_ids_are_unique_and_each_row_says_what_and_decides_what() -> None:
+    assert [] == [row.id for row in CHANGES.values() if not (row.what.endswith(".") and row.decides and row.fixed_in)]
+
+
+@pytest.mark.parametrize(
+    ("name", "replayed", "what"),
+    [
+        ("v1.15.1", "v1.15.1", ""),
+        ("1.14.4", "v1.14.4", ""),
+        ("master", "master", ""),
+        ("v1.15", "v1.15.1", "v1.15 names no patch release"),
+        ("v1.15.1-acme.3", "v1.15.1", "v1.15.1-acme.3 is a build of its own"),
+        ("v1.16.0-alpha.1", "master", "v1.16.0-alpha.1 is a pre-release"),
+        ("v1.17.0", "master", "v1.17.0 is newer than what is replayed"),
+        ("bonkers", "master", "bonkers is no release of Volcano"),
+    ],
+)
+def test_the_nearest_release_is_replayed_and_what_differs_is_said(name: str, replayed: str, what: str) -> None:
+    snapshot = stated(name)
+    problems = [problem.what for problem in snapshot.problems if problem.field == "scheduler.release"]
+    assert (replayed, [what] if what else []) == (snapshot.release.name, problems)
+
+
+def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None:
+    problem = next(one for one in stated("v1.13.3").problems if one.field == "scheduler.release")
+    assert problem.effect.startswith("replayed as v1.14.")
+    assert "which differs in reclaim-immediate" in problem.effect
+
+
+def test_nothing_said_means_the_newest_rules_and_no_problem() -> None:
+    snapshot = snapshot_from_objects([node("n1")])
+    assert (NEWEST, True, []) == (snapshot.release, snapshot.release.assumed, snapshot.problems)
+
+
+@pytest.mark.parametrize(
+    ("image", "tag"),
+    [
+        ("volcanosh/vc-scheduler:v1.14.4", "v1.14.4"),
+        ("registry.example:5000/x/vc-scheduler:v1.15.1-acme.3", "v1.15.1-acme.3"),
+        ("vc-scheduler:v1.14.4@sha256:0123", "v1.14.4"),
+        ("volcanosh/vc-scheduler@sha256:0123", ""),
+        ("registry.example:5000/vc-scheduler", ""),
+        ("volcanosh/vc-scheduler:latest", ""),
+    ],
+)
+def test_an_image_tells_its_tag(image: str, tag: str) -> None:
+    assert tag == release_of_image(image)
+
+
+def test_the_deployments_image_says_it_unless_meta_does() -> None:
+    image = "volcanosh/vc-scheduler:v1.14.4"
+    found = (deployed(image).release.name, deployed(image, scheduler={"release": "v1.15.0"}).release.name)
+    assert ("v1.14.4", "v1.15.0") == found
+
+
+@pytest.mark.parametrize("name", ["v1.14.4", "v1.13.3", "v1.15.1,-csi-limit-key"])
+def test_what_was_stated_is_saved(name: str, tmp_path: Path) -> None:
+    snapshot = stated(name)
+    save(snapshot, tmp_path / "saved")
+    again = load(tmp_path / "saved")
+    assert (snapshot.release, snapshot.problems) == (again.release, again.problems)
+
+
+def test_what_is_asked_for_wins(tmp_path: Path) -> None:
+    save(stated("v1.14.4"), tmp_path / "saved")
+    assert "v1.15.1" == load(tmp_path / "saved", release="v1.15.1").release.name
+
+
+def test_an_edit_chooses_a_release_and_takes_the_problem_of_the_one_before_along() -> None:
+    edited = apply_edits(stated("v1.13.3"), [parse_edit("flag:release=v1.15.0")], "")
+    assert ("v1.15.0", []) == (edited.release.name, edited.problems)
+    assert NEWEST == apply_edits(edited, [parse_edit("flag:release-")], "").release
+
+
+def test_an_edit_that_names_no_release_is_refused() -> None:
+    with pytest.raises(EditError, match="nonsense is no release of Volcano"):
+        apply_edits(stated("v1.15.0"), [parse_edit("flag:release=nonsense")], "")
+
+
+def test_one_change_is_switched_alone_and_back() -> None:
+    newest = named_release("v1.15.1").release
+    without = newest.switched(CSI_LIMIT_KEY, older=False)
+    assert ("v1.15.1,-csi-limit-key", False) == (without.name, without.has(CSI_LIMIT_KEY))
+    assert newest == without.switched(CSI_LIMIT_KEY, older=True)
+    assert without == named_release(without.name).release
+    assert named_release("master,+csi-limit-key").release.has(CSI_LIMIT_KEY)
+
+
+def test_a_change_that_does_not_exist_is_said() -> None:
+    named = named_release("v1.15.1,+csi-limit-keys")
+    assert ("+csi-limit-keys is no change: did you mean csi-limit-key?", "it is left out") == (named.what, named.effect)
+
+
+def test_defaults_of_flags_and_gates_follow_the_release() -> None:
+    old = Flags(release=named_release("v1.15.1").release)
+    assert (True, False) == (Flags().csi_storage_on, old.csi_storage_on)
+    assert Flags(csi_storage=True, release=old.release).csi_storage_on
+    assert (True, False) == (Flags().gate("DRAConsumableCapacity"), old.gate("DRAConsumableCapacity"))
+    assert old.release.has(VOLUMEBINDING_CAPACITY)

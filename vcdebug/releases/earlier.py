@@ -1,0 +1,61 @@
+"""The heaviest changes between the releases that are replayed and the lines before: so far only known by name.
+
+Upstream: v1.12, v1.13.
+"""
+
+from __future__ import annotations
+
+from vcdebug.releases.change import Change
+
+
+def _known(id: str, what: str, fixed_in: tuple[str, ...], pull: str) -> Change:
+    return Change(id, what, "who is placed or evicted", fixed_in, pull, "H", replayed=False)
+
+
+CHANGES = (
+    _known("reclaim-immediate", "reclaim evicts at once, task by task, without a statement.", ("v1.14.0",), "#4794"),
+    _known(
+        "allocate-flat-retry", "allocate visits a job again that failed, with the tasks left.", ("v1.14.0",), "#4721"
+    ),
+    _known("allocate-topology-tiers", "Hard topology is tried tier by tier, in all hypernodes.", ("v1.14.0",), "#4721"),
+    _known("allocated-hypernode-annotation", "A job's hypernode is kept in an annotation.", ("v1.14.0",), "#4721"),
+    _known("nta-node-score-only", "network-topology-aware scores nodes only.", ("v1.14.0",), "#4721"),
+    _known("capacity-tree-violation-fatal", "A wrong limit in a tree of queues stops capacity.", ("v1.14.0",), "#4864"),
+    _known("capacity-best-effort-first", "capacity refuses other tasks beyond its limits.", ("v1.14.0",), "#4865"),
+    _known(
+        "capacity-reclaim-all-under-deserved",
+        "capacity spares a queue that is below what it deserves in every dimension only.",
+        ("v1.14.0",),
+        "#4919",
+    ),
+    _known("vgpu-memory-percentage", "A share of a card's memory counts otherwise.", ("v1.14.0",), "#4714"),
+    _known(
+        "podgroup-running-at-allocation",
+        "A PodGroup is Running at the end of the cycle that placed it.",
+        ("v1.13.0",),
+        "#4384",
+    ),
+    _known(
+        "pod-affinity-unresolvable",
+        "A pod that affinity keeps off a node never preempts there.",
+        ("v1.13.0",),
+        "#4279",
+    ),
+    _known("nodegroup-by-pod-label", "nodegroup reads the queue from the pod.", ("v1.13.0",), "#4455"),
+    _known(
+        "capacity-preemptive-every-dimension",
+        "A queue reclaims only while it is below what it deserves in every dimension.",
+        ("v1.13.1",),
+        "#4659",
+    ),
+    _known(
+        "capacity-scalars-not-inherited",
+        "Limits of accelerators are not inherited in a tree of queues.",
+        ("v1.13.0",),
+        "#4504",
+    ),
+    _known("nomination-needs-idle", "A nominated node is tried only while it has idle room.", ("v1.13.0",), "#4588"),
+    _known(
+        "vgpu-scalars-ignored", "Memory and cores of virtual GPUs are dropped from requests.", ("v1.13.0",), "#4520"
+    ),
+)

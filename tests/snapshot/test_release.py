@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ def stated(release: str) -> Snapshot:
     return snapshot_from_objects([node("n1")], scheduler={"release": release})
 
 
-def deployed(image: str, **meta: object) -> Snapshot:
+def deployed(image: str, **meta: Any) -> Snapshot:
     container = {"name": "scheduler", "image": image, "args": ["--scheduler-conf=/etc/volcano/volcano-scheduler.conf"]}
     spec = {"template": {"spec": {"containers": [container]}}}
     deployment: Manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "s"}, "spec": spec}

@@ -33,8 +33,8 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.process import Process
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 
 P = ParamSpec("P")

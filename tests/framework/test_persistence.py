@@ -5,16 +5,33 @@ from typing import Any
 import pytest
 
 from tests.actions.outcome import ops, phases, tasks
-from tests.builders import CREATED, cluster, conf_of, node, open_session, pod, pod_group, pods, queue, task
+from tests.builders import (
+    CREATED,
+    cluster,
+    conf_of,
+    node,
+    open_session,
+    pod,
+    pod_group,
+    pods,
+    priority_class,
+    queue,
+    task,
+)
+from vcdebug.debugger.between import advance
+from vcdebug.debugger.cycles import Cycles
+from vcdebug.debugger.what_if import edited
 from vcdebug.framework import transitions
 from vcdebug.framework.hooks import PRE_PREDICATE
-from vcdebug.framework.persistence import AnnotationPatch, annotation_patches, bind_conflict, removable
+from vcdebug.framework.persistence import AnnotationPatch, annotation_patches, removable
 from vcdebug.framework.quirks import BOOKS_CLAMPED
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.load import snapshot_from_objects
 from vcdebug.snapshot.process import Persistence
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
@@ -22,6 +39,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 STATUS, NODE, EVICTION = (f"volcano.sh/{key}" for key in ("pipelined-status", "pipelined-node", "eviction-occurred"))
+FLAG = {EVICTION: "true"}
 TIERS = ("priority gang conformance", "drf predicates proportion nodeorder")
 
 
@@ -214,11 +232,91 @@ def test_a_release_by_another_decision_leaves_the_task_pending() -> None:
     assert 0.0 == ssn.nodes["n1"].pipelined.milli_cpu
 
 
-def test_a_bound_pod_may_be_bound_again_only_where_it_is() -> None:
-    ssn = opened(node("n1"), pod_group("j"), pods("j", 1, on="n1"), setting="on")
-    placed = task(ssn, "j-0")
-    assert None is bind_conflict(placed, "n1")
-    assert "pod default/j-0 is already bound to n1, not to n2" == bind_conflict(placed, "n2")
+def bound_meanwhile(where: str, setting: Persistence = "auto") -> Recording:
+    """A restored task whose node is free, and somebody else who binds its pod while the cycle runs."""
+    snapshot = world(node("n1"), node("n2"), pod_group("j"), pipelined("j-0", "n1", notes=FLAG), setting=setting)
+    snapshot.bound = {"default/j-0": where}
+    return replay(snapshot)
+
+
+def test_binding_a_pod_where_somebody_has_bound_it_meanwhile_is_a_success() -> None:
+    recording = bound_meanwhile("n1")
+    assert {"j-0": "Binding@n1"} == tasks(recording)
+    assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE, EVICTION))] == patches(recording)
+
+
+def test_a_pod_that_is_bound_elsewhere_meanwhile_is_a_conflict_and_clears_the_annotations() -> None:
+    recording = bound_meanwhile("n2")
+    assert {"j-0": "Pending@"} == tasks(recording)
+    assert ["allocate j-0@n1", "unallocate j-0@n1"] == ops(recording)
+    assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE, EVICTION))] == patches(recording)
+    assert "n2" == advance(recording).of("Pod")[0]["spec"]["nodeName"]
+    assert {} == advance(recording).bound
+
+
+def test_without_persistence_the_session_does_not_hear_of_it() -> None:
+    recording = bound_meanwhile("n2", setting="off")
+    assert {"j-0": "Binding@n1"} == tasks(recording)
+    assert "n2" == advance(recording).of("Pod")[0]["spec"]["nodeName"]
+
+
+def test_eviction_occurred_does_not_survive_the_bind() -> None:
+    recording = cycle(node("n1"), pod_group("j"), pipelined("j-0", "n1", notes=FLAG))
+    assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE, EVICTION))] == patches(recording)
+
+
+def test_a_flag_that_means_nothing_any_more_is_struck_out() -> None:
+    leaving = [pod_group("r"), *pods("r", 1, cpu="9", on="n1", deleting=True)]
+    waiting = pod("j-0", "j", requests={"cpu": "5"}, annotations=FLAG)
+    recording = cycle(node("n1"), leaving, pod_group("j"), waiting)
+    assert [AnnotationPatch("default/j-0", {STATUS: "true", NODE: "n1"}, (EVICTION,))] == patches(recording)
+
+
+def test_a_restored_task_that_is_allocated_and_never_committed_keeps_its_annotations() -> None:
+    """The gang is pipelined but not ready: its statement stays open."""
+    both = [pipelined("j-0", "n1"), pipelined("j-1", "n1")]
+    recording = cycle(node("n1", cpu="3"), pod_group("j", min_member=2), both)
+    assert {"j-0": "Allocated@n1", "j-1": "Pipelined@n1"} == tasks(recording)
+    assert [] == patches(recording)
+
+
+def test_what_a_cycle_writes_the_next_one_reads() -> None:
+    """The victim takes two seconds to leave; meanwhile the task keeps its place, and nobody is evicted again."""
+    low = [pod_group("r", phase="Running"), *pods("r", 2, cpu="4500m", on="n1", terminationGracePeriodSeconds=2)]
+    high = [priority_class("high", 9), pod_group("j", priority_class="high")]
+    waiting = pods("j", 1, cpu="4", priority=9, annotations={"third.party/x": "keep"})
+    cycles = Cycles(cycle(node("n1"), low, high, waiting, setting="on", actions="allocate, preempt"))
+    for _ in range(2):
+        cycles.next()
+    states = [tasks(one)["j-0"] for one in cycles.recordings]
+    assert ["Pipelined@n1", "Pipelined@n1", "Binding@n1"] == states
+    notes = [named_pod(one.snapshot, "j-0")["metadata"]["annotations"] for one in cycles.recordings]
+    assert {STATUS: "true", NODE: "n1", EVICTION: "true", "third.party/x": "keep"}.items() <= notes[1].items()
+    after = named_pod(advance(cycles.recordings[-1]), "j-0")
+    assert {"third.party/x"} == {key for key in after["metadata"]["annotations"] if "scheduling" not in key}
+
+
+def named_pod(snapshot: Snapshot, name: str) -> Manifest:
+    return next(manifest for manifest in snapshot.of("Pod") if manifest["metadata"]["name"] == name)
+
+
+def test_once_on_persistence_stays_on_although_no_pod_carries_an_annotation_any_more() -> None:
+    first = cycle(node("n1"), pod_group("j"), pipelined("j-0", "n1"))
+    later = replay(advance(first)).session.persistence
+    assert "task state persistence: on (as in the cycles before)" == later.text
+
+
+def test_edits_switch_persistence_and_bind_pods_meanwhile() -> None:
+    snapshot = world(node("n1"), pod_group("j"), pods("j", 1))
+    for text, expected in (("replay:persistence=on", ("on", {})), ("replay:persistence-", ("auto", {}))):
+        changed = edited(snapshot, [parse_edit(text)])
+        assert expected == (changed.persistence, changed.bound)
+    bound = edited(snapshot, [parse_edit("replay:bound[default/j-0]=n2")])
+    assert {"default/j-0": "n2"} == bound.bound
+    assert {} == edited(bound, [parse_edit("replay:bound[default/j-0]-")]).bound
+    for wrong in ("replay:persistence=maybe", "replay:speed=2", "replay:bound=n1"):
+        with pytest.raises(EditError):
+            edited(snapshot, [parse_edit(wrong)])
 
 
 def test_books_never_give_back_more_than_they_hold() -> None:

@@ -28,6 +28,7 @@ from vcdebug.plugins.capacity import Capacity
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
+WHOLE_CLAIM = "allocated + request ≤ limit, and ≤ deserved, in every dimension that the queue configures"
 WITHIN = "allocated + request ≤ limit, in the dimensions requested, for the queue and each ancestor"
 SPOILT = "the tree of queues is spoilt: capacity refuses everything"
 NO_LEAF = "the queue has children: jobs may only be in leaves"
@@ -185,12 +186,28 @@ def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     held = state.amount(CAPACITY, queue, "allocated")
     limits = tuple(_level(state, queue, (held, request), counted(recording.session, queue, request)))
     limits = tuple(replace(term, name=f"limit {term.name}") for term in limits)
+    if recording.session.persistence.on:
+        return _whole_claim(
+            Equation(title, WHOLE_CLAIM, columns, "dimension", limits, None, None), recording, seq, event
+        )
     claims = tuple(term for name in claimants(recording, queue) for term in _claims(state, name, request))
     claiming = next((term.name for term in claims if term.holds), None)
     verdict = all_hold(limits) and claiming is not None
     deciding = first_failing(limits) or claiming
     note = "" if deciding else f"queue {queue} deserves no more in any dimension requested"
     return Equation(title, formula, columns, "dimension", (*limits, *claims), verdict, deciding, note)
+
+
+def _whole_claim(equation: Equation, recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """With task state persistence one of the claimants must deserve all of what counts."""
+    queue, state = event.subject[0][1], before(recording, seq)
+    asked = counted(recording.session, queue, requested(recording, event.subject[1][1]))
+    groups = [tuple(_claims(state, name, asked)) for name in claimants(recording, queue)]
+    claims = tuple(term for group in groups for term in group)
+    entitled = any(all_hold(group) for group in groups)
+    deciding = first_failing(equation.terms) or (None if entitled else first_failing(claims))
+    verdict = all_hold(equation.terms) and entitled
+    return replace(equation, terms=(*equation.terms, *claims), verdict=verdict, deciding=deciding)
 
 
 def claimants(recording: Recording, queue: QueueName) -> list[QueueName]:

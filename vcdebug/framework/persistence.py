@@ -11,7 +11,7 @@ from typing import NamedTuple
 from vcdebug.framework.quirks import BOOKS_CLAMPED
 from vcdebug.framework.session import Session
 from vcdebug.model.names import QueueName, TaskKey
-from vcdebug.model.persistence import EVICTION, NODE, STATUS, TRUE
+from vcdebug.model.persistence import ANNOTATIONS, EVICTION, NODE, STATUS, TRUE
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
@@ -68,9 +68,9 @@ def _set(resource: Resource, name: str, amount: float) -> None:
         resource.set_scalar(name, amount)
 
 
-def bind_conflict(task: TaskInfo, host: str) -> str | None:
-    """A pod that is bound already may only be bound where it is."""
-    bound: str = task.pod.spec.get("nodeName") or ""
+def bind_conflict(ssn: Session, task: TaskInfo, host: str) -> str | None:
+    """A pod that somebody else has bound meanwhile may only be bound where it is, which then is a success."""
+    bound = ssn.snapshot.bound.get(task.key, "")
     return f"pod {task.key} is already bound to {bound}, not to {host}" if bound and bound != host else None
 
 
@@ -88,15 +88,21 @@ def _tasks(ssn: Session) -> Iterator[TaskInfo]:
 
 
 def _patch(ssn: Session, task: TaskInfo) -> AnnotationPatch | None:
-    """Pipelined tasks are written down; placed ones and those that lost their place are struck out."""
+    """Pipelined tasks are written down; bound ones and those that lost their place are struck out.
+
+    A restored task that was allocated and never committed keeps what brought it back.
+    """
     present = task.pod.annotations
     wanted: dict[str, str] = {}
-    remove: tuple[str, ...] = ()
+    struck: tuple[str, ...] = ()
     if task.status is TaskStatus.PIPELINED:
         wanted = {STATUS: TRUE, NODE: task.node_name}
         if task.eviction_occurred:
             wanted[EVICTION] = TRUE
-    elif task.status is TaskStatus.BINDING or task.uid in ssn.cluster.restored:
-        remove = tuple(name for name in (STATUS, NODE) if name in present)
+        else:
+            struck = (EVICTION,)
+    elif task.status is TaskStatus.BINDING or (task.uid in ssn.cluster.restored and task.uid not in ssn.restored):
+        struck = ANNOTATIONS
+    remove = tuple(name for name in struck if name in present)
     changed = {name: text for name, text in wanted.items() if present.get(name) != text}
     return AnnotationPatch(task.key, changed, remove) if changed or remove else None

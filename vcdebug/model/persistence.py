@@ -40,7 +40,8 @@ class Persistence:
         carriers = len([notes for notes in _annotations(snapshot) if any(key in notes for key in ANNOTATIONS)])
         self.on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
         pods = "1 pod carries" if carriers == 1 else f"{carriers or 'no'} pods carry"
-        self.why = f"{pods} its annotations" if snapshot.persistence == "auto" else "set in meta.json"
+        said = "set in meta.json" if not snapshot.process.sessions else "as in the cycles before"
+        self.why = f"{pods} its annotations" if snapshot.persistence == "auto" else said
 
     @property
     def text(self) -> str:

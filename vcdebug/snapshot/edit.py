@@ -3,7 +3,8 @@
 `Queue/research:spec.weight=4` sets a field to a YAML value, `Pod/team/web-0:spec.nodeSelector-` removes one,
 `Node/n1:-` removes an object, `Node/n9:+=n1` adds one like another. `conf:actions=...`,
 `conf:plugins.gang.enablePreemptable=false`, `flag:minimum_feasible_nodes=50`, `chance:tie_seed=3` and
-`clock:now=2026-11-01T00:05:00Z` change what stands beside the objects, and `answer:103.Preemptable.gang=offer a-0`
+`clock:now=2026-11-01T00:05:00Z` change what stands beside the objects, `replay:persistence=on` how it is replayed and
+`replay:bound[team/a-0]=n2` whom somebody else binds meanwhile, and `answer:103.Preemptable.gang=offer a-0`
 forces the answer that a plugin gives at an event.
 """
 
@@ -18,10 +19,11 @@ from vcdebug.snapshot.edit_path import Change, EditError, PathReader, PathStep, 
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
 
-CONF, FLAG, CHANCE, CLOCK, ANSWER = "conf", "flag", "chance", "clock", "answer"
-SETTINGS: Final = (CONF, FLAG, CHANCE, CLOCK, ANSWER)
+CONF, FLAG, CHANCE, CLOCK, REPLAY, ANSWER = "conf", "flag", "chance", "clock", "replay", "answer"
+SETTINGS: Final = (CONF, FLAG, CHANCE, CLOCK, REPLAY, ANSWER)
 FORMS: Final = (
-    "KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE, chance:NAME=VALUE or answer:EVENT=VALUE"
+    "KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE, chance:NAME=VALUE, "
+    "replay:NAME=VALUE or answer:EVENT=VALUE"
 )
 PARTS: Final = ("spec", "status", "metadata", "data", "value")
 """Where a short edit's path may begin; else it is about the specification."""
@@ -37,7 +39,7 @@ class Edit:
     text: str
     """As written."""
     kind: str
-    """A kind's name, or conf, flag, chance, clock or answer."""
+    """A kind's name, or conf, flag, chance, clock, replay or answer."""
     name: str
     """The object, with its namespace where one was given; empty for settings."""
     path: tuple[PathStep, ...]

@@ -11,7 +11,7 @@ from vcdebug.releases.naming import named_release
 from vcdebug.releases.release import NEWEST, names
 from vcdebug.snapshot.answers import checked_answer
 from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, Edit
+from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit
 from vcdebug.snapshot.edit_conf import edited_conf
 from vcdebug.snapshot.edit_path import Walk
 from vcdebug.snapshot.gather import object_name
@@ -24,6 +24,8 @@ from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 HOST_LABEL: Final = "kubernetes.io/hostname"
 _FEATURE_GATES: Final = "feature_gates"
 _RELEASE: Final = "release"
+_PERSISTENCE: Final = "persistence"
+_BOUND: Final = "bound"
 
 
 def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:
@@ -192,6 +194,19 @@ def _with_clock(snapshot: Snapshot, edit: Edit) -> Snapshot:
     return replace(snapshot, now=meta.now)
 
 
+def _with_replay(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    """Whether task state persists, and pods that somebody else binds meanwhile."""
+    name = _setting_name(edit, [_PERSISTENCE, _BOUND], deep=_BOUND)
+    if edit.change == "delete" and len(edit.path) == 1:
+        return replace(snapshot, **{name: getattr(Snapshot(""), name)})
+    values: dict[str, Any] = {_BOUND: dict(snapshot.bound)} if name == _BOUND else {}
+    value = edit.read_value() if edit.change == "set" else None
+    report = Report()
+    meta = read_meta("", Walk(edit.text, edit.change, value).applied(values, edit.path), report)
+    _refuse(edit, report)
+    return replace(snapshot, **{name: getattr(meta, name)})
+
+
 def _with_answer(snapshot: Snapshot, edit: Edit) -> Snapshot:
     """One answer per event: a later one takes the place of an earlier one."""
     if len(edit.path) > len(("event", "hook", "plugin")):
@@ -229,5 +244,6 @@ _SETTINGS: Final[Mapping[str, Callable[[Snapshot, Edit], Snapshot]]] = {
     FLAG: _with_flag,
     CHANCE: _with_chance,
     CLOCK: _with_clock,
+    REPLAY: _with_replay,
     ANSWER: _with_answer,
 }

@@ -125,6 +125,7 @@ def _build(found: Gathered, complete: bool | None, release: str | None = None) -
         extender=read_answers(*found.extender, report),
         process=read_process(meta.scheduler, found.meta[0], report),
         persistence=meta.persistence,
+        bound=meta.bound,
         problems=_with_saved(report.problems(), meta),
         description=meta.description,
         provenance=meta.capture,

@@ -92,6 +92,8 @@ def _meta(snapshot: Snapshot) -> Manifest:
         meta["persistence"] = snapshot.persistence
     if snapshot.provenance is not None:
         meta["capture"] = document(snapshot.provenance)
+    if snapshot.bound:
+        meta["bound"] = dict(snapshot.bound)
     if snapshot.problems:
         meta["problems"] = [[p.file, p.object, p.field, p.what, p.effect] for p in snapshot.problems]
     return meta

@@ -42,6 +42,7 @@ class Meta:
     scheduler: Mapping[str, Any] = field(default_factory=dict)
     persistence: Persistence = "auto"
     capture: Provenance | None = None
+    bound: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     """Problems found when the snapshot was made, which it no longer shows by itself."""
 
@@ -59,6 +60,7 @@ def read_meta(file: str, document: Manifest, report: Report) -> Meta:
         "scheduler": _mapping,
         "persistence": _persistence,
         "capture": read_provenance,
+        "bound": _nodes_of_pods,
         "problems": _problems,
     }
     for key, read in readers.items():
@@ -186,6 +188,13 @@ def _persistence(value: Any) -> Persistence | None:
     if isinstance(value, bool):
         return "on" if value else "off"
     return next((setting for setting in PERSISTENCE if setting == value), None)
+
+
+def _nodes_of_pods(value: Any) -> dict[str, str] | None:
+    """namespace/name → node."""
+    if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+        return None
+    return dict(value)
 
 
 def _list(value: Any) -> list[Any]:

@@ -132,6 +132,8 @@ class Snapshot:
     """What the scheduler remembers of earlier cycles."""
     persistence: Persistence = "auto"
     """Whether task state is restored from pods' annotations."""
+    bound: Mapping[str, str] = field(default_factory=dict)
+    """Pods that somebody else binds while the cycle runs, and where: the scheduler does not see it."""
     problems: list[Problem] = field(default_factory=list)
     description: str = ""
     origin: str = ""

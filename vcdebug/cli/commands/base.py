@@ -84,8 +84,8 @@ def add_edits(parser: ArgumentParser, scope: str = "") -> None:
         action="append",
         default=[],
         help=f"{scope}change something first: KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE, "
-        "chance:NAME=VALUE, answer:EVENT=VALUE, PATH- to remove a field, :- to remove an object, @FILE for a file of "
-        "edits; may be repeated",
+        "chance:NAME=VALUE, replay:NAME=VALUE, answer:EVENT=VALUE, PATH- to remove a field, :- to remove an object, "
+        "@FILE for a file of edits; may be repeated",
     )
 
 

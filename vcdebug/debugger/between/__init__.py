@@ -43,6 +43,8 @@ def advance(recording: Recording, between: Between = Between(), number: int = 2)
         objects=objects,
         now=snapshot.now + between.every,
         answers=(),
+        bound={},
+        persistence="on" if recording.session.persistence.on else snapshot.persistence,
         chance=replace(snapshot.chance, search_start=recording.session.node_search_start if closed else 0),
         process=_process(recording, objects["Pod"]) if closed else Process(),
     )

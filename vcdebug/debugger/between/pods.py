@@ -41,7 +41,9 @@ class PodChanges:
         done = effects(recording)
         jobs = recording.session.jobs.values() if closed else ()
         self.now = recording.snapshot.now
-        self.bound: Mapping[TaskKey, NodeName] = {effect.task: effect.node for effect in done.bound}
+        own = {effect.task: effect.node for effect in done.bound}
+        self.bound: Mapping[TaskKey, NodeName] = {**own, **recording.snapshot.bound}
+        """Where somebody else was quicker, the pod is there."""
         self.evicted = dict.fromkeys(effect.task for effect in done.evicted)
         self.statuses = {status.pod: status for job in jobs for status in pod_statuses(job)}
         self.patches = {patch.pod: patch for patch in annotation_patches(recording.session)}

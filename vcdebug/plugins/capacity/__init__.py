@@ -11,7 +11,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.order import victims_queue
-from vcdebug.framework.persistence import limiting_queues, removable
+from vcdebug.framework.persistence import counted, limiting_queues, removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
@@ -138,7 +138,10 @@ class Capacity(Plugin):
     # Reclaim
 
     def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
-        """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold."""
+        """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold.
+
+        With task state persistence in every dimension: two queues that may each claim one from the other never settle.
+        """
         if not self.ready or queue.state != OPEN:
             return False
         attr = self.queues[queue.name]
@@ -147,7 +150,11 @@ class Capacity(Plugin):
             request.add(task.resreq)
         if not self.limits.room(attr, attr.allocated, request).fits:
             return False
-        return any(deserves_more(claim(claimant, request)) for claimant in self.claimants(attr))
+        asked = counted(self.ssn, attr.name, request)
+        claims = (claim(claimant, request, asked) for claimant in self.claimants(attr))
+        if self.ssn.persistence.on:
+            return any(one.fits for one in claims)
+        return any(deserves_more(one) for one in claims)
 
     def claimants(self, attr: QueueAttr) -> Iterator[QueueAttr]:
         """The queue and its nearest ancestors below the root."""

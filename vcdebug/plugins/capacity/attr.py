@@ -214,9 +214,9 @@ def exceeds_deserved(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
     return held.greater_partly_with_relevant_dimensions(attr.deserved, task.resreq)[0]
 
 
-def claim(attr: QueueAttr, request: Resource) -> LimitCheck:
-    """The request against what the queue deserves."""
-    return beside(attr.allocated, request, attr.deserved)
+def claim(attr: QueueAttr, request: Resource, asked: Resource | None = None) -> LimitCheck:
+    """The request against what the queue deserves; `asked` is what of it counts."""
+    return beside(attr.allocated, request, attr.deserved, asked)
 
 
 def deserves_more(claimed: LimitCheck) -> list[str]:

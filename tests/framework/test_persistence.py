@@ -25,7 +25,7 @@ from vcdebug.framework import transitions
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches, removable
 from vcdebug.framework.quirks import BOOKS_CLAMPED
-from vcdebug.framework.record import PredicateEvent
+from vcdebug.framework.record import CloseEvent, PanicEvent, PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.resource import Resource
@@ -308,9 +308,8 @@ def test_once_on_persistence_stays_on_although_no_pod_carries_an_annotation_any_
 
 def test_edits_switch_persistence_and_bind_pods_meanwhile() -> None:
     snapshot = world(node("n1"), pod_group("j"), pods("j", 1))
-    for text, expected in (("replay:persistence=on", ("on", {})), ("replay:persistence-", ("auto", {}))):
-        changed = edited(snapshot, [parse_edit(text)])
-        assert expected == (changed.persistence, changed.bound)
+    for text, expected in (("replay:persistence=on", "on"), ("replay:persistence-", "auto")):
+        assert expected == edited(snapshot, [parse_edit(text)]).persistence
     bound = edited(snapshot, [parse_edit("replay:bound[default/j-0]=n2")])
     assert {"default/j-0": "n2"} == bound.bound
     assert {} == edited(bound, [parse_edit("replay:bound[default/j-0]-")]).bound
@@ -363,3 +362,29 @@ def test_the_root_queues_own_limits_are_not_enforced(setting: Persistence, expec
     )
     snapshot.persistence = setting
     assert expected == phases(replay(snapshot))["j"]
+
+
+def deep_preemption(setting: Persistence) -> Recording:
+    """Queues so deep that asking about l makes it x1's parent, although it holds nothing of what x1's victims hold."""
+    chain = [queue(f"q{depth}", parent=f"q{depth - 1}" if depth > 1 else "root") for depth in range(1, 6)]
+    below = [queue("x", parent="q5"), queue("l", parent="q5"), queue("x1", parent="x")]
+    low = [pod_group("low", queue="x1", min_member=0, phase="Running"), *pods("low", 1, cpu="9", on="n1")]
+    high = [pod_group("j", queue="x1", priority_class="high"), *pods("j", 1, cpu="9", priority=9)]
+    waiting = [pod_group("k", queue="l"), *pods("k", 1, cpu="9")]
+    snapshot = cluster(node("n1"), [queue("root"), *chain, *below], priority_class("high", 9), low, high, waiting)
+    snapshot.scheduler_conf = conf_of(
+        "priority",
+        "predicates capacity",
+        actions="allocate, preempt",
+        arguments={"capacity": {"enableHierarchy": "true"}},
+    )
+    snapshot.persistence = setting
+    return replay(snapshot)
+
+
+def test_a_cycle_in_which_books_would_fall_below_nothing_goes_on_with_persistence() -> None:
+    off, on = deep_preemption("off"), deep_preemption("on")
+    assert isinstance(off.events[-1], PanicEvent)
+    assert isinstance(on.events[-1], CloseEvent)
+    clamped = [note.text for note in on.notes if note.code == BOOKS_CLAMPED]
+    assert ["capacity: l holds less cpu, memory, pods than is given back; it stays at 0"] == clamped

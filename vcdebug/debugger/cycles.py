@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from vcdebug.debugger.between import Between, advance
 from vcdebug.debugger.recordings import BRANCH, Recordings
+from vcdebug.explain.divergence import compare
 from vcdebug.explain.effects import effects
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import OpEvent, PanicEvent
 from vcdebug.model.names import TaskKey
+from vcdebug.trace.cut import whole
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import Clock, replay
 
@@ -74,9 +76,26 @@ class Cycles:
         self._recordings.append(more)
         return more
 
+    def run(self, count: int) -> None:
+        """Run until there are so many cycles, or until one is cut off or ends the process."""
+        while len(self._recordings) < count and not self.panicked and self._recordings[-1].cut is None:
+            self.next()
+
     def repeat(self) -> Repeat | None:
         """The first cycle that does what an earlier one did."""
         return repeat(self._recordings)
+
+
+def first_apart(before: Recording, after: Recording, between: Between, count: int) -> tuple[int, Recording, Recording]:
+    """Two processes side by side: the first cycle in which they decide otherwise, else the last one of both."""
+    chains = Cycles(before, between), Cycles(after, between)
+    for number in range(1, count + 1):
+        pair = tuple(whole(chain.recordings[-1]) for chain in chains)
+        if number == count or any(chain.panicked for chain in chains) or not compare(*pair).same:
+            break
+        for chain in chains:
+            chain.next()
+    return number, pair[0], pair[1]
 
 
 class _Deeds(NamedTuple):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -20,17 +19,15 @@ from vcdebug.cli.commands.base import (
     add_json,
     add_snapshot,
     bound_of,
-    positive,
 )
+from vcdebug.cli.commands.cycling import add_cycles, between_of, check_cycles
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.between import Between
     from vcdebug.trace.recording import Recording
 
 STDOUT = "-"
-FINISH = ("none", "thirds")
 
 
 class Run(Command):
@@ -47,7 +44,7 @@ class Run(Command):
         parser.add_argument(
             "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
         )
-        _add_cycles(parser)
+        add_cycles(parser, "; --trace writes all of them")
         add_edits(parser)
         add_bound(parser)
         add_extender(parser)
@@ -67,7 +64,7 @@ class Run(Command):
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
         if args.extender_answers is not None and args.extender_url is None:
             raise VcdebugError("--extender-answers needs --extender-url")
-        _check_cycles(args)
+        check_cycles(args)
         recording, seconds = replay_snapshot(
             args.snapshot,
             complete=args.complete,
@@ -91,66 +88,6 @@ class Run(Command):
         return Outcome.DONE
 
 
-def _add_cycles(parser: ArgumentParser) -> None:
-    """Further cycles, each from what the one before left."""
-    parser.add_argument(
-        "--cycles",
-        metavar="N",
-        type=positive,
-        default=1,
-        help="run so many cycles of one scheduler process, one after another; --trace writes all of them",
-    )
-    parser.add_argument(
-        "--every",
-        metavar="TIME",
-        type=_time_between,
-        help="time between two cycles, such as 31s or 1m30s; 1s by default",
-    )
-    parser.add_argument(
-        "--recreate", action="store_true", help="between cycles a controller makes a new pod for each that has left"
-    )
-    parser.add_argument(
-        "--finish",
-        metavar="RULE",
-        choices=FINISH,
-        help="which running pods succeed between cycles: none, the default, or thirds, every third by name in turn",
-    )
-    parser.add_argument(
-        "--arrivals",
-        metavar="FILE",
-        help='objects that arrive between cycles: {"2": [manifest, ...]} before cycle 2, and so on',
-    )
-
-
-def _time_between(text: str) -> timedelta:
-    """Seconds, or a duration as Go writes it."""
-    from vcdebug.debugger.between.actors import passing
-
-    found = passing(text)
-    if found is None:
-        raise ArgumentTypeError(f"{text!r} is no time that passes, such as 31s or 1m30s")
-    return found
-
-
-def _check_cycles(args: Namespace) -> None:
-    between = ("every", "recreate", "finish", "arrivals")
-    given = [f"--{name}" for name in between if getattr(args, name) not in (None, False)]
-    if args.cycles == 1 and given:
-        raise VcdebugError(f"{given[0]} is about what happens between cycles", "give --cycles N")
-
-
-def _between(args: Namespace) -> Between:
-    from vcdebug.debugger.between import ONE_SECOND, Between
-    from vcdebug.snapshot.arrivals import read_arrivals
-
-    return Between(
-        every=args.every or ONE_SECOND,
-        recreate=args.recreate,
-        finish=args.finish or "none",
-        arrivals={} if args.arrivals is None else read_arrivals(Path(args.arrivals)),
-    )
-
-
 def _several(first: Recording, seconds: dict[str, float], args: Namespace, output: Output) -> Outcome:
     """The first cycle in full, then what each of them did and what repeats."""
     from vcdebug.cli.render import show
@@ -159,10 +96,9 @@ def _several(first: Recording, seconds: dict[str, float], args: Namespace, outpu
     from vcdebug.trace.codec import write_cycles
     from vcdebug.trace.cut import whole
 
-    chain = Cycles(whole(first), _between(args), bound=bound_of(args))
-    while len(chain.recordings) < args.cycles and not chain.panicked:
-        whole(chain.next())
-    line = chain.recordings
+    chain = Cycles(whole(first), between_of(args), bound=bound_of(args))
+    chain.run(args.cycles)
+    line = [whole(recording) for recording in chain.recordings]
     if args.trace is not None:
         _write_trace(partial(write_cycles, line), args.trace, output)
     if args.json:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.explain.divergence import Comparison, TaskOutcome
@@ -16,13 +17,27 @@ from vcdebug.views.base import Table, text_of
 from vcdebug.views.comparison import changes, parting, summary
 
 
-def blocks(
-    found: Comparison, before: Recording, after: Recording, edits: Sequence[str], titles: tuple[str, str]
-) -> Iterator[Block]:
+class Sides(NamedTuple):
+    """What is compared."""
+
+    before: Recording
+    after: Recording
+    titles: tuple[str, str]
+    edits: tuple[str, ...]
+    """Those of the second run."""
+    cycle: tuple[int, int] = (1, 1)
+    """Which of how many."""
+
+
+def blocks(found: Comparison, sides: Sides) -> Iterator[Block]:
     """For people."""
-    yield Line(f"before  {titles[0]}")
-    yield Line(f"after   {titles[1]}")
-    yield from (Line(f"set {edit}", indent=8) for edit in edits)
+    before, after = sides.before, sides.after
+    yield Line(f"before  {sides.titles[0]}")
+    yield Line(f"after   {sides.titles[1]}")
+    yield from (Line(f"set {edit}", indent=8) for edit in sides.edits)
+    number, of = sides.cycle
+    if of > 1:
+        yield Line(f"{of} cycles, all decided alike" if found.same else f"cycle {number} is the first that differs")
     yield Line(summary(found), "good" if found.same else "bad")
     for side, panic in zip(("before", "after"), found.panics, strict=True):
         if panic is not None:
@@ -46,11 +61,11 @@ def _table(table: Table) -> Iterator[Block]:
         yield Grid(heads, tuple(tuple(cell.text for cell in row.cells) for row in table.rows), 2)
 
 
-def document(
-    found: Comparison, before: Recording, after: Recording, edits: Sequence[str], titles: tuple[str, str]
-) -> dict[str, object]:
+def document(found: Comparison, sides: Sides) -> dict[str, object]:
     """For programs; the keys are a contract."""
+    before, after, titles, edits, (number, of) = sides
     return {
+        **({"cycle": number} if of > 1 else {}),
         "same": found.same,
         "before": titles[0],
         "after": titles[1],

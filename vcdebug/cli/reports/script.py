@@ -134,4 +134,4 @@ def _comparison(open_: Recordings) -> dict[str, object]:
     """As `vcdebug diff` has it."""
     before, after = open_.pair()
     found = open_.found if open_.found is not None else compare(before, after)
-    return comparison.document(found, before, after, open_.texts, ("original", "branch"))
+    return comparison.document(found, comparison.Sides(before, after, ("original", "branch"), open_.texts))

@@ -1,0 +1,70 @@
+"""Task state persistence over cycles: what the article promises, beside the same cycles without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.cli.transcripts import call
+from tests.scenarios.questions import asked
+from tests.scenarios.test_histories import gone, placed
+from vcdebug.debugger.between import Between, advance
+from vcdebug.debugger.cycles import Cycles
+from vcdebug.snapshot.process import Persistence, Process
+from vcdebug.snapshot.save import save
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+Scenario = Callable[[Persistence], Snapshot]
+CYCLES = 10
+RECREATE = Between(recreate=True)
+
+
+def in_turns(setting: Persistence) -> Snapshot:
+    """Scenario 4949: two queues that take the same node from each other."""
+    return replace(asked(4949).recording().snapshot, persistence=setting)
+
+
+def restarted(setting: Persistence) -> Snapshot:
+    """The same after its first cycle, as a scheduler finds it that has just started: a-0 leaves, b-0 waits for it."""
+    left = advance(replay(in_turns("on")), Between(every=timedelta(seconds=0.5)))
+    return replace(left, process=Process(), persistence=setting)
+
+
+def ten(snapshot: Snapshot) -> list[Recording]:
+    cycles = Cycles(replay(snapshot), RECREATE)
+    cycles.run(CYCLES)
+    return list(cycles.recordings)
+
+
+@pytest.mark.parametrize("scenario", [in_turns, restarted])
+def test_with_persistence_the_cluster_settles(scenario: Scenario) -> None:
+    cycles = ten(scenario("on"))
+    assert [] == [task for one in cycles[1:] for task in gone(one)]
+    assert ["team/b-0"] == [task for one in cycles[1:] for task in placed(one)]
+
+
+@pytest.mark.parametrize("scenario", [in_turns, restarted])
+def test_without_persistence_it_never_does(scenario: Scenario) -> None:
+    cycles = ten(scenario("off"))
+    evictions = [task for one in cycles for task in gone(one)]
+    assert 4 <= len(evictions)
+    assert {"team/a-0"} == {*evictions}
+
+
+@pytest.mark.parametrize(("scenario", "cycle"), [(in_turns, 2), (restarted, 1)])
+def test_diff_names_the_first_cycle_and_the_first_event_that_differ(
+    scenario: Scenario, cycle: int, tmp_path: Path
+) -> None:
+    save(scenario("on"), tmp_path / "s.tar.gz")
+    options = ["--cycles", str(CYCLES), "--recreate", "--set", "replay:persistence=off"]
+    code, out, _ = call(["diff", str(tmp_path / "s.tar.gz"), *options, "--json"])
+    found = json.loads(out)
+    assert (2, cycle, False) == (code, found["cycle"], found["same"])
+    assert found["firstDifference"] is not None

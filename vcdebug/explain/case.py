@@ -41,9 +41,9 @@ class Case:
 
     @cached_property
     def pending_at_open(self) -> list[TaskInfo]:
-        """Tasks without a place when the session opened."""
-        opening = self.recording.timeline.opening_tasks
-        return [task for key, task in self.tasks.items() if opening[key].status is TaskStatus.PENDING]
+        """Tasks without a place of their own when the session opened; an earlier cycle's promise is none yet."""
+        opening, waiting = self.recording.timeline.opening_tasks, (TaskStatus.PENDING, TaskStatus.PIPELINED)
+        return [task for key, task in self.tasks.items() if opening[key].status in waiting]
 
     @cached_property
     def placed(self) -> list[TaskInfo]:

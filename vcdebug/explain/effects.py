@@ -192,4 +192,6 @@ def _outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
         return "no pods"
     if job.count(TaskStatus.PENDING):
         return "pending"
+    if job.count(TaskStatus.PIPELINED):
+        return "pipelined"
     return "running" if job.count(TaskStatus.RUNNING, TaskStatus.BOUND) else "done"

@@ -110,7 +110,7 @@ def operation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None
     if event.after is None:
         return None
     state, request = before(recording, seq), task_of(recording, event.task).resreq
-    change = CHANGES[event.op]
+    change = {**CHANGES[event.op], **_promise(recording, seq, event)}
     rolled_back = event.op in UNDONE and state.tasks[event.task].status is not UNDONE[event.op]
     if rolled_back:
         change = {}
@@ -121,6 +121,16 @@ def operation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None
     title = f"{event.op} {event.task} on {event.node}"
     columns = ("before", "change", "after")
     return Equation(title, formula, columns, "dimension", terms, all_hold(terms), None, note)
+
+
+def _promise(recording: Recording, seq: Seq, event: OpEvent) -> Change:
+    """An allocation of a task that an earlier cycle pipelined there keeps the promise; its undoing makes it again."""
+    was, now = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
+    if event.op == "allocate" and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
+        return {"pipelined": -1}
+    if event.op == "unallocate" and now.status is TaskStatus.PIPELINED:
+        return {"pipelined": 1}
+    return {}
 
 
 def _changes(before_it: NodeAmounts, after: NodeAmounts, change: Change, request: Resource) -> Iterable[Term]:

@@ -107,7 +107,8 @@ class Timeline:
     @cached_property
     def opening_tasks(self) -> Mapping[TaskKey, TaskState]:
         """Tasks as the session found them."""
-        return {key: _opening_state(task) for key, task in self.tasks.items()}
+        restored = self._session.cluster.restored
+        return {key: _opening_state(task, restored.get(task.uid)) for key, task in self.tasks.items()}
 
     @cached_property
     def opening_nodes(self) -> Mapping[NodeName, NodeAmounts]:
@@ -263,7 +264,9 @@ def _left_by(event: Event, kind: str, key: str | FigureKey) -> Any:
     return event.figures.figure(event.place, *key)
 
 
-def _opening_state(task: TaskInfo) -> TaskState:
-    """From the pod's manifest, because the task has moved on."""
+def _opening_state(task: TaskInfo, restored: NodeName | None) -> TaskState:
+    """From the pod's manifest, because the task has moved on; where an earlier cycle pipelined it, it waits there."""
+    if restored is not None:
+        return TaskState(TaskStatus.PIPELINED, restored)
     pod = Pod(task.pod.manifest)
     return TaskState(task_status(pod), pod.node_name)

@@ -58,6 +58,7 @@ def edit_words(here: Here) -> Iterator[str]:
         yield f"conf:plugins.{option}"
     yield from (f"flag:{row.name}=" for row in fields(Flags))
     yield from (f"chance:{row.name}=" for row in fields(Chance))
+    yield "replay:persistence="
 
 
 def answer_words(here: Here) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, dimensions, figure, short_name
@@ -33,6 +34,9 @@ _WORDS = {
     "bind": "Allocated → Binding: handed to the cache",
 }
 
+_FROM_PROMISE = {"allocate": "Pipelined → Allocated: takes the room that an earlier cycle promised"}
+_TO_PROMISE = {"unallocate": "Allocated → Pipelined: back to the promise of an earlier cycle"}
+
 
 def operation(recording: Recording, seq: Seq, event: OpEvent) -> Table:
     """What the operation did to the node and to the plugins' books; rows that did not change are left out."""
@@ -40,11 +44,20 @@ def operation(recording: Recording, seq: Seq, event: OpEvent) -> Table:
     title = f"Operation: {event.op} {bare(event.task)} @{event.node}"
     rows = [*_node_rows(event, before, after), *_book_rows(event, before)]
     figures = partial(operation_figure, event)
-    return Table(title, COLUMNS, rows, head=tuple(_head(recording, event)), figures=figures)
+    return Table(title, COLUMNS, rows, head=tuple(_head(recording, seq, event)), figures=figures)
 
 
-def _head(recording: Recording, event: OpEvent) -> Iterator[Line]:
-    yield line(_WORDS.get(event.op, event.op))
+def _words(recording: Recording, seq: Seq, event: OpEvent) -> str:
+    """What the operation means; a task that an earlier cycle pipelined comes from there, and goes back."""
+    statuses = (recording.timeline.state_at(at).tasks[event.task].status for at in (seq - 1, seq))
+    for status, words in zip(statuses, (_FROM_PROMISE, _TO_PROMISE), strict=True):
+        if status is TaskStatus.PIPELINED and event.op in words:
+            return words[event.op]
+    return _WORDS.get(event.op, event.op)
+
+
+def _head(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
+    yield line(_words(recording, seq, event))
     task = recording.timeline.tasks.get(event.task)
     if task is not None:
         wants = ", ".join(f"{short_name(n)} {amount(n, v)}" for n, v in task.resreq.items() if v)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.case import Case
@@ -75,6 +76,9 @@ def _sentence(
     tail = rest if case.left_over else ""
     if cause == PIPELINED:
         leaving = listed(f"{task.key} {departure(case, task)}" for task in _leaving(case, waiting))
+        if all(task.uid in case.session.restored for task in waiting):
+            room = f", where room is being released ({leaving})" if leaving else ", whose room is not idle yet"
+            return f"{case.job.uid} keeps the place that an earlier cycle promised: {got}{room}{tail}."
         if not leaving:
             return f"{case.job.uid} is planned, but not bound: {got}, without evicting anyone{tail}."
         return (
@@ -123,7 +127,12 @@ def _evidence(
                 yield Evidence(seq, f"{event.op} {event.task} on {event.node}")
             elif isinstance(event, StatementEvent) and event.what == "commit" and event.ops:
                 yield Evidence(seq, f"{visit.action} commits {plural(len(event.ops), 'operation')}")
-    if not evicted and any(task.status is TaskStatus.PIPELINED for task in firm):
-        start = case.action_starts("allocate")
-        if start is not None:
+    waiting = [task for task in firm if task.status is TaskStatus.PIPELINED]
+    kept = [task for task in waiting if task.uid in case.session.restored]
+    start = case.action_starts("allocate")
+    if start is not None:
+        for task in kept:
+            asks = amounts.resource(task.init_resreq)
+            yield Evidence(start, f"{task.key} keeps its place on {task.node_name}, where {asks} are not idle yet")
+        if not evicted and len(kept) < len(waiting):
             yield Evidence(start, "the room was being released before allocate began")

@@ -1,0 +1,70 @@
+"""A task that an earlier cycle pipelined is called what it is, wherever one looks."""
+
+from __future__ import annotations
+
+from tests.builders import node, pod_group, pods
+from tests.framework.test_persistence import cycle, pipelined
+from vcdebug.explain.effects import effects
+from vcdebug.explain.equations_nodes import operation as node_equation
+from vcdebug.explain.pending import explain
+from vcdebug.framework.record import OpEvent
+from vcdebug.model.status import TaskStatus
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import text_of
+from vcdebug.views.jobs import jobs
+from vcdebug.views.operation import operation
+
+
+def waiting() -> Recording:
+    """The node of the restored task is full, and nobody leaves."""
+    full = [pod_group("r", phase="Running"), *pods("r", 1, cpu="9", on="n1")]
+    return cycle(node("n1"), full, pod_group("j"), pipelined("j-0", "n1"))
+
+
+def test_it_waits_from_the_first_event_on() -> None:
+    state = waiting().timeline.state_at(1)
+    assert (TaskStatus.PIPELINED, "n1") == (state.tasks["default/j-0"].status, state.tasks["default/j-0"].node)
+    assert (1, 0) == (state.job("default/j").waiting, state.job("default/j").pending)
+    assert "default/j-0" in state.tasks_on("n1")
+
+
+def test_the_panel_of_jobs_counts_it_as_waiting() -> None:
+    rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in jobs(waiting(), 1).rows}
+    assert ["1", "0"] == [text.strip() for text in rows["default/j"][2:4]]
+
+
+def test_the_outcome_of_its_job_is_pipelined() -> None:
+    outcomes = {job.job: job.outcome for job in effects(waiting()).jobs}
+    assert {"default/j": "pipelined", "default/r": "running"} == outcomes
+
+
+def test_explain_says_that_it_keeps_its_place() -> None:
+    found = explain(waiting(), "default/j")
+    assert "pipelined" == found.cause
+    assert (
+        "keeps the place that an earlier cycle promised: j-0 pipelined on n1, whose room is not idle" in found.sentence
+    )
+    assert ["default/j-0 keeps its place on n1, where 2 cpu"] == [one.text[:46] for one in found.evidence]
+
+
+def test_its_allocation_keeps_the_promise_and_the_sum_is_right() -> None:
+    recording = cycle(node("n1"), pod_group("j"), pipelined("j-0", "n1"))
+    (seq,) = recording.index.of_type(OpEvent)
+    event = recording.event(seq)
+    assert isinstance(event, OpEvent)
+    assert text_of(operation(recording, seq, event).head[0]).startswith("Pipelined → Allocated")
+    found = node_equation(recording, seq, event)
+    assert found is not None
+    assert ("idle − request, used + request, pipelined − request", True) == (found.formula, found.verdict)
+
+
+def test_its_allocation_that_is_taken_back_makes_the_promise_again() -> None:
+    gang = [pipelined("j-0", "n1"), *pods("j", 3, cpu="9")[1:]]
+    recording = cycle(node("n1"), pod_group("j", min_member=3), gang)
+    seq = list(recording.index.of_type(OpEvent))[-1]
+    event = recording.event(seq)
+    assert isinstance(event, OpEvent)
+    assert text_of(operation(recording, seq, event).head[0]).startswith("Allocated → Pipelined")
+    found = node_equation(recording, seq, event)
+    assert found is not None
+    assert found.verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_json
-from vcdebug.cli.commands.cycling import add_cycles, between_of, check_cycles
+from vcdebug.cli.cycling import add_cycles, between_of, check_cycles
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 

@@ -20,7 +20,7 @@ from vcdebug.cli.commands.base import (
     add_snapshot,
     bound_of,
 )
-from vcdebug.cli.commands.cycling import add_cycles, between_of, check_cycles
+from vcdebug.cli.cycling import add_cycles, between_of, check_cycles
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from argparse import Namespace
 from contextlib import closing
 
 from vcdebug.cli.executors.processes import Standing
 from vcdebug.cli.failure import Failure
 from vcdebug.cli.output import Output
 from vcdebug.cli.progress import told
+from vcdebug.cli.render import show
+from vcdebug.cli.reports import pending, remedies
+from vcdebug.cli.reports.cycle import problem_count
 from vcdebug.debugger.remedies.prove import search_for, trials_of
 from vcdebug.debugger.remedies.search import Search, carried_out
 from vcdebug.debugger.remedies.trial import Edits, Outcome, Trials
@@ -19,6 +23,21 @@ from vcdebug.trace.recording import Recording
 
 WORTH_HIRING = 0.25
 """Seconds that a trial takes here from which on worker processes pay for their start."""
+
+
+def answered(recording: Recording, explanation: Explanation, args: Namespace, output: Output) -> dict[str, object]:
+    """The answer about one job, shown where a person reads, with proven remedies where they are asked for."""
+    if not args.json:
+        show([*pending.blocks(explanation, advice=not args.prove), *problem_count(recording)], output)
+    answer = pending.document(explanation)
+    if not args.prove:
+        return answer
+    if explanation.scheduled:
+        return {**answer, "remedies": []}
+    search = proven(recording, explanation, output, seconds=args.budget, workers=args.workers)
+    if not args.json:
+        show(remedies.blocks(search, args.snapshot), output)
+    return {**answer, "remedies": remedies.documents(search)}
 
 
 def proven(

@@ -14,6 +14,7 @@ from vcdebug.cli.commands.report import Report
 from vcdebug.cli.commands.run import Run
 from vcdebug.cli.commands.script import Script
 from vcdebug.cli.commands.serve import Serve
+from vcdebug.cli.commands.submit import Submit
 
 COMMANDS: tuple[type[Command], ...] = (
     Open,
@@ -21,6 +22,7 @@ COMMANDS: tuple[type[Command], ...] = (
     Run,
     Explain,
     Diff,
+    Submit,
     Ask,
     Expect,
     Odds,

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_extender, add_json
+from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_extender, add_json, add_release
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -43,6 +43,7 @@ class Ask(Command):
             "quota/NAMESPACE; for next a queue, or nothing for all",
         )
         add_complete(parser)
+        add_release(parser)
         add_edits(parser)
         add_extender(parser)
         add_json(parser)
@@ -56,7 +57,11 @@ class Ask(Command):
         if not args.subject and question.name != "next":
             raise VcdebugError(f"{question.words}?", f"name a {' or '.join(question.about)}")
         recording, _ = replay_snapshot(
-            args.snapshot, complete=args.complete, edits=args.edits, extender_url=args.extender_url
+            args.snapshot,
+            complete=args.complete,
+            release=args.release,
+            edits=args.edits,
+            extender_url=args.extender_url,
         )
         reply = question.answer(recording, args.subject)
         if args.json:

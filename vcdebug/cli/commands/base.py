@@ -139,6 +139,26 @@ def add_workers(parser: ArgumentParser, scope: str = "") -> None:
     )
 
 
+BUDGET = 20
+"""Seconds after which no further remedies are tried."""
+
+
+def add_proof(parser: ArgumentParser) -> None:
+    """Remedies that are carried out."""
+    parser.add_argument(
+        "--prove",
+        action="store_true",
+        help="carry remedies out on the snapshot, replay them and list what works, the least harmful first",
+    )
+    parser.add_argument(
+        "--budget",
+        metavar="SECONDS",
+        type=positive,
+        default=BUDGET,
+        help=f"for --prove: stop after; {BUDGET} by default",
+    )
+
+
 def positive(text: str) -> int:
     """A number from 1 on."""
     if not text.isdecimal() or int(text) < 1:

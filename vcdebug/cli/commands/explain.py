@@ -14,9 +14,9 @@ from vcdebug.cli.commands.base import (
     add_edits,
     add_extender,
     add_json,
+    add_proof,
     add_release,
     add_workers,
-    positive,
 )
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -25,12 +25,8 @@ if TYPE_CHECKING:
     from vcdebug.cli.failure import Failure
     from vcdebug.cli.reports.surveys import Surveys
     from vcdebug.cli.surveying import Surveyor
-    from vcdebug.explain.answer import Explanation
     from vcdebug.explain.survey import Survey
     from vcdebug.trace.recording import Recording
-
-BUDGET = 20
-"""Seconds after which no further remedies are tried."""
 
 
 class Explain(Command):
@@ -51,7 +47,7 @@ class Explain(Command):
             nargs="?",
             help="NAMESPACE/NAME, or a name that is unique; without it, every job that stays unscheduled",
         )
-        _add_proof(parser)
+        add_proof(parser)
         add_complete(parser)
         add_release(parser)
         add_workers(parser, "for a folder, and for --prove: ")
@@ -80,52 +76,16 @@ class Explain(Command):
         return _report(Surveys((name,), {name: surveyor.survey(recording)}), args, output)
 
 
-def _add_proof(parser: ArgumentParser) -> None:
-    """Remedies that were carried out."""
-    parser.add_argument(
-        "--prove",
-        action="store_true",
-        help="carry remedies out on the snapshot, replay them and list what works, the least harmful first",
-    )
-    parser.add_argument(
-        "--budget",
-        metavar="SECONDS",
-        type=positive,
-        default=BUDGET,
-        help=f"for --prove: stop after; {BUDGET} by default",
-    )
-
-
 def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
     """Everything about one job."""
-    from vcdebug.cli.render import show
-    from vcdebug.cli.reports import pending
-    from vcdebug.cli.reports.cycle import problem_count
+    from vcdebug.cli.proving import answered
     from vcdebug.explain.pending import explain
 
     explanation = explain(recording, args.job)
-    if not args.json:
-        show([*pending.blocks(explanation, advice=not args.prove), *problem_count(recording)], output)
-    answer = pending.document(explanation)
-    if args.prove:
-        answer["remedies"] = _proven(recording, explanation, args, output)
+    answer = answered(recording, explanation, args, output)
     if args.json:
         output.json(answer)
     return Outcome.DONE if explanation.scheduled else Outcome.UNSCHEDULED
-
-
-def _proven(recording: Recording, explanation: Explanation, args: Namespace, output: Output) -> list[dict[str, object]]:
-    """The remedies, said after the answer where a person reads; none for a job that is scheduled."""
-    from vcdebug.cli.proving import proven
-    from vcdebug.cli.render import show
-    from vcdebug.cli.reports import remedies
-
-    if explanation.scheduled:
-        return []
-    search = proven(recording, explanation, output, seconds=args.budget, workers=args.workers)
-    if not args.json:
-        show(remedies.blocks(search, args.snapshot), output)
-    return remedies.documents(search)
 
 
 def _many(folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespace, output: Output) -> Outcome:

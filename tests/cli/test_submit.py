@@ -1,0 +1,48 @@
+"""`submit`: a manifest on top of a snapshot, explained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.transcripts import call
+
+MANIFEST = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: probe, namespace: research}
+spec:
+  queue: research
+  tasks:
+  - name: worker
+    replicas: 1
+    template:
+      spec:
+        containers:
+        - {name: main, resources: {limits: {cpu: "1", nvidia.com/gpu: "GPUS"}}}
+"""
+
+
+def written(folder: Path, gpus: int) -> str:
+    file = folder / "job.yaml"
+    file.write_text(MANIFEST.replace("GPUS", str(gpus)), encoding="utf-8")
+    return str(file)
+
+
+def test_a_job_that_fits_is_placed(tmp_path: Path) -> None:
+    code, out, err = call(["submit", "preempt-blocked-by-gang", written(tmp_path, 1), "--json"])
+    (answer,) = json.loads(out)["submitted"]
+    assert (0, "", "places", "research/probe-submitted") == (code, err, answer["cause"], answer["job"])
+
+
+def test_a_job_that_does_not_fit_is_explained(tmp_path: Path) -> None:
+    code, out, _ = call(["submit", "preempt-blocked-by-gang", written(tmp_path, 9)])
+    assert (2, True) == (code, "larger-than-any-node: probe-worker-0 asks 9 nvidia.com/gpu" in out)
+
+
+def test_a_manifest_that_is_no_workload_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text("kind: Node\nmetadata: {name: n}\n", encoding="utf-8")
+    code, _, err = call(["submit", "preempt-works", str(file)])
+    assert (1, 1) == (code, len(err.splitlines()))
+    assert "no controller is known for Node" in err

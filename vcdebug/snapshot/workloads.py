@@ -1,0 +1,307 @@
+"""What the controllers make of a workload: PodGroups and pods of a Volcano Job, a Deployment, a Job and their like.
+
+Upstream: controllers/job (createOrUpdatePodGroup, createJobPod), controllers/podgroup (buildPodGroupFromPod).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.quantity import milli_value, value
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+GROUP_NAME: Final = "scheduling.k8s.io/group-name"
+MIN_MEMBER: Final = "scheduling.volcano.sh/group-min-member"
+QUEUE_NAME: Final = "scheduling.volcano.sh/queue-name"
+TASK_SPEC: Final = "volcano.sh/task-spec"
+JOB_NAME: Final = "volcano.sh/job-name"
+TASK_INDEX: Final = "volcano.sh/task-index"
+NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
+INHERITED: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone")
+"""Annotations of a Volcano Job that its pods take over."""
+_PREFIX: Final = "volcano.sh/"
+_LISTS: Final = ("List", "PodList", "JobList")
+
+
+class Submitted(NamedTuple):
+    """A snapshot with workloads added, and the PodGroups that they made."""
+
+    snapshot: Snapshot
+    jobs: tuple[str, ...]
+    """`namespace/name` of each PodGroup."""
+
+
+def submitted(snapshot: Snapshot, manifests: Sequence[Manifest]) -> Submitted:
+    """The snapshot just after the controllers have seen the workloads; raises SnapshotError for other kinds."""
+    made = [one for manifest in _flat(manifests) for one in _made(snapshot, manifest)]
+    objects = {kind: list(there) for kind, there in snapshot.objects.items()}
+    for one in made:
+        names = [_key(other) for other in objects.setdefault(one["kind"], [])]
+        if _key(one) in names:
+            raise SnapshotError(
+                "is in the snapshot already", "rename it, or remove the other one", f"{one['kind']} {_key(one)}"
+            )
+        objects[one["kind"]].append(one)
+    jobs = tuple(_key(one) for one in made if one["kind"] == "PodGroup")
+    if not jobs:
+        raise SnapshotError("there is nothing to schedule", f"give a manifest of {', '.join(WORKLOADS)}")
+    return Submitted(replace(snapshot, objects=objects), jobs)
+
+
+def _flat(manifests: Sequence[Manifest]) -> Iterator[Manifest]:
+    for manifest in manifests:
+        if manifest.get("kind") in _LISTS:
+            yield from manifest.get("items") or ()
+        else:
+            yield manifest
+
+
+def _made(snapshot: Snapshot, manifest: Manifest) -> Iterator[Manifest]:
+    kind = manifest.get("kind") or ""
+    volcano = str(manifest.get("apiVersion") or "").startswith("batch.volcano.sh/")
+    maker = _volcano_job if kind == "Job" and volcano else WORKLOADS.get(kind)
+    if maker is None:
+        raise SnapshotError(
+            f"no controller is known for {kind or 'it'}", f"give {', '.join(WORKLOADS)}", _key(manifest)
+        )
+    yield from maker(snapshot, manifest)
+
+
+def _key(manifest: Manifest) -> str:
+    metadata = manifest.get("metadata") or {}
+    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or ''}"
+
+
+def _metadata(snapshot: Snapshot, owner: Manifest, name: str, **more: Any) -> dict[str, Any]:
+    """Of an object that a controller makes now."""
+    namespace = (owner.get("metadata") or {}).get("namespace") or "default"
+    created = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    kept = {key: what for key, what in more.items() if what}
+    return {
+        "name": name,
+        "namespace": namespace,
+        "uid": f"submitted-{namespace}-{name}",
+        "creationTimestamp": created,
+        **kept,
+    }
+
+
+def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
+    """A PodGroup for the job, and the pods of each task."""
+    metadata, spec = job.get("metadata") or {}, job.get("spec") or {}
+    tasks = [_named(task, at) for at, task in enumerate(spec.get("tasks") or ())]
+    least = {task["name"]: _least(task) for task in tasks}
+    minimum = spec.get("minAvailable") or sum(least.values())  # exact: ints
+    group = {
+        "minMember": minimum,
+        "minTaskMember": least,
+        "queue": spec.get("queue") or "default",
+        "minResources": _min_resources(snapshot, tasks, minimum),
+        "priorityClassName": spec.get("priorityClassName"),
+        "networkTopology": spec.get("networkTopology"),
+    }
+    name = f"{metadata.get('name')}-{metadata.get('uid') or 'submitted'}"
+    annotations = metadata.get("annotations") or {}
+    yield _pod_group(snapshot, job, name, group, annotations, metadata.get("labels") or {})
+    inherited = {key: annotations[key] for key in INHERITED if key in annotations}
+    for task in tasks:
+        for index in range(int(task.get("replicas") or 0)):
+            said = {
+                **((task.get("template") or {}).get("metadata") or {}).get("annotations", {}),
+                TASK_INDEX: str(index),
+                TASK_SPEC: task["name"],
+                GROUP_NAME: name,
+                JOB_NAME: str(metadata.get("name")),
+                "volcano.sh/queue-name": str(group["queue"]),
+                **({NUMA_POLICY: task["topologyPolicy"]} if task.get("topologyPolicy") else {}),
+                **inherited,
+            }
+            template = {**(task.get("template") or {}).get("spec", {})}
+            template.setdefault("schedulerName", spec.get("schedulerName") or "volcano")
+            if spec.get("priorityClassName"):
+                template.setdefault("priorityClassName", spec["priorityClassName"])
+            labels = ((task.get("template") or {}).get("metadata") or {}).get("labels")
+            pod_name = f"{metadata.get('name')}-{task['name']}-{index}"
+            yield _pod(snapshot, job, pod_name, template, said, {**(labels or {}), JOB_NAME: str(metadata.get("name"))})
+
+
+def _named(task: Mapping[str, Any], at: int) -> dict[str, Any]:
+    return {**task, "name": task.get("name") or f"default{at}"}
+
+
+def _least(task: Mapping[str, Any]) -> int:
+    stated = task.get("minAvailable")
+    return int(stated if stated is not None else task.get("replicas") or 0)
+
+
+def _min_resources(snapshot: Snapshot, tasks: Sequence[Mapping[str, Any]], minimum: int) -> dict[str, str]:
+    """Of the first pods by priority that make up the minimum: of each task its own minimum, where that is enough."""
+    ordered = sorted(tasks, key=lambda task: -_priority(snapshot, (task.get("template") or {}).get("spec") or {}))
+    by_task = minimum >= sum(_least(task) for task in tasks)  # exact: ints
+    counts = [_least(task) if by_task else int(task.get("replicas") or 0) for task in ordered]
+    left, chosen = minimum, []
+    for task, count in zip(ordered, counts, strict=True):
+        chosen.append((task, min(left, count)))
+        left -= min(left, count)
+    for place, (task, count) in enumerate(chosen if by_task else ()):
+        more = min(left, int(task.get("replicas") or 0) - count)
+        chosen[place] = (task, count + more)
+        left -= more
+    return _summed([((task.get("template") or {}).get("spec") or {}, count) for task, count in chosen if count > 0])
+
+
+def _summed(pods: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, str]:
+    """What a quota would count: requests and limits of containers, and the pods themselves."""
+    totals: dict[str, int] = {}
+    for spec, count in pods:
+        _count(totals, "pods", count)
+        for container in spec.get("containers") or ():
+            stated = container.get("resources") or {}
+            limits = stated.get("limits") or {}
+            for resource, amount in {**limits, **(stated.get("requests") or {})}.items():
+                _count(totals, resource, _units(resource, amount) * count)
+                _count(totals, f"requests.{resource}", _units(resource, amount) * count)
+            for resource in ("cpu", "memory"):
+                if resource in limits:
+                    _count(totals, f"limits.{resource}", _units(resource, limits[resource]) * count)
+    return {name: f"{total}m" if name.endswith("cpu") else str(total) for name, total in totals.items()}
+
+
+def _count(totals: dict[str, int], name: str, amount: int) -> None:
+    totals[name] = totals.get(name, 0) + amount
+
+
+def _units(resource: str, amount: object) -> int:
+    return milli_value(amount) if resource == "cpu" else value(amount)
+
+
+def _replicated(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
+    """A Deployment, ReplicaSet or StatefulSet: all pods of one owner share a PodGroup."""
+    yield from _owned(snapshot, owner, int((owner.get("spec") or {}).get("replicas", 1)))
+
+
+def _kubernetes_job(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
+    """As many pods at once as parallelism and completions allow."""
+    spec = owner.get("spec") or {}
+    parallel = int(spec.get("parallelism", 1))
+    yield from _owned(snapshot, owner, min(parallel, int(spec.get("completions") or parallel)))
+
+
+def _owned(snapshot: Snapshot, owner: Manifest, count: int) -> Iterator[Manifest]:
+    metadata, template = owner.get("metadata") or {}, (owner.get("spec") or {}).get("template") or {}
+    name, spec = str(metadata.get("name")), dict(template.get("spec") or {})
+    inner = template.get("metadata") or {}
+    annotations = {**(inner.get("annotations") or {})}
+    if spec.get("schedulerName") in snapshot.flags.scheduler_names:
+        annotations[GROUP_NAME] = f"podgroup-{name}"
+        above = metadata.get("annotations") or {}
+        yield _group_of_pods(snapshot, owner, f"podgroup-{name}", spec, annotations, above)
+    for index in range(count):
+        yield _pod(snapshot, owner, f"{name}-{index}", spec, annotations, inner.get("labels") or {})
+
+
+def _group_of_pods(
+    snapshot: Snapshot,
+    owner: Manifest,
+    name: str,
+    spec: Mapping[str, Any],
+    annotations: Mapping[str, str],
+    above: Mapping[str, str],
+) -> Manifest:
+    stated = str(above.get(MIN_MEMBER) or "1")
+    minimum = int(stated) if stated.isdecimal() else 1
+    group = {
+        "minMember": minimum,
+        "minResources": _summed([(spec, minimum)]),
+        "queue": annotations.get(QUEUE_NAME) or above.get(QUEUE_NAME),
+        "priorityClassName": spec.get("priorityClassName"),
+    }
+    kept = {key: text for key, text in {**above, **annotations}.items() if _PREFIX in key}
+    return _pod_group(snapshot, owner, name, group, kept, {})
+
+
+def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
+    """A pod that belongs to no PodGroup gets one of its own."""
+    metadata, spec = pod.get("metadata") or {}, dict(pod.get("spec") or {})
+    annotations = {**(metadata.get("annotations") or {})}
+    name = str(metadata.get("name"))
+    if GROUP_NAME not in annotations and spec.get("schedulerName") in snapshot.flags.scheduler_names:
+        annotations[GROUP_NAME] = f"podgroup-{name}"
+        yield _group_of_pods(snapshot, pod, f"podgroup-{name}", spec, annotations, {})
+    yield _pod(snapshot, pod, name, spec, annotations, metadata.get("labels") or {})
+
+
+def _own_group(snapshot: Snapshot, group: Manifest) -> Iterator[Manifest]:
+    metadata = group.get("metadata") or {}
+    annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
+    yield _pod_group(snapshot, group, str(metadata.get("name")), group.get("spec") or {}, annotations, labels)
+
+
+def _pod_group(
+    snapshot: Snapshot,
+    owner: Manifest,
+    name: str,
+    spec: Mapping[str, Any],
+    annotations: Mapping[str, str],
+    labels: Mapping[str, str],
+) -> Manifest:
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": _metadata(snapshot, owner, name, annotations=dict(annotations), labels=dict(labels)),
+        "spec": {key: what for key, what in spec.items() if what is not None},
+        "status": {"phase": "Pending"},
+    }
+
+
+def _pod(
+    snapshot: Snapshot,
+    owner: Manifest,
+    name: str,
+    spec: Mapping[str, Any],
+    annotations: Mapping[str, str],
+    labels: Mapping[str, str],
+) -> Manifest:
+    """As admission leaves it: requests from limits, the priority of its class."""
+    complete = {
+        **spec,
+        "containers": [_with_requests(one) for one in spec.get("containers") or ()],
+        "priority": _priority(snapshot, spec),
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _metadata(snapshot, owner, name, annotations=dict(annotations), labels=dict(labels)),
+        "spec": complete,
+        "status": {"phase": "Pending"},
+    }
+
+
+def _with_requests(container: Mapping[str, Any]) -> dict[str, Any]:
+    stated = container.get("resources") or {}
+    requests = {**(stated.get("limits") or {}), **(stated.get("requests") or {})}
+    return {**container, "resources": {**stated, "requests": requests}} if requests else dict(container)
+
+
+def _priority(snapshot: Snapshot, spec: Mapping[str, Any]) -> int:
+    if spec.get("priority") is not None:
+        return int(spec["priority"])
+    classes = {one["metadata"]["name"]: one for one in snapshot.of("PriorityClass")}
+    chosen = classes.get(spec.get("priorityClassName") or "")
+    if chosen is None:
+        chosen = next((one for one in classes.values() if one.get("globalDefault")), {})
+    return int(chosen.get("value") or 0)
+
+
+WORKLOADS: Final[Mapping[str, Callable[[Snapshot, Manifest], Iterator[Manifest]]]] = {
+    "Job": _kubernetes_job,
+    "Deployment": _replicated,
+    "ReplicaSet": _replicated,
+    "StatefulSet": _replicated,
+    "Pod": _single_pod,
+    "PodGroup": _own_group,
+}
+"""Kinds that can be submitted; a Job of batch.volcano.sh is Volcano's own."""

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.recorded import recorded
-from vcdebug.explain.logs import LogLine, narrate
+from vcdebug.explain.logs import LogLine, log_lines
 from vcdebug.explain.logs.klog import parse_log
 from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.explain.logs.messages import BY_KEY, recognise
@@ -26,7 +26,7 @@ def log_file(name: str) -> Path:
 
 
 @cache
-def log_lines(path: Path) -> tuple[str, ...]:
+def lines_in(path: Path) -> tuple[str, ...]:
     """A log, line by line."""
     return tuple(gzip.decompress(path.read_bytes()).decode().splitlines())
 
@@ -34,7 +34,7 @@ def log_lines(path: Path) -> tuple[str, ...]:
 @cache
 def copied(name: str) -> tuple[tuple[str, ...], Recording]:
     """A copied log and the replay of its snapshot."""
-    return log_lines(log_file(name)), recorded(CASES / name)
+    return lines_in(log_file(name)), recorded(CASES / name)
 
 
 def quieter(lines: Iterable[str], level: int) -> list[str]:
@@ -49,13 +49,13 @@ def _level(line: str) -> int:
 
 
 def written(lines: Iterable[LogLine]) -> list[str]:
-    """Narrated lines as a log."""
+    """Lines of a replay as a log."""
     return [HEADER.format(file=BY_KEY[line.key].file, text=line.text.replace(UNKNOWN, "?")) for line in lines]
 
 
 def own_log(folder: Path, level: int = 10) -> list[str]:
     """What the replay of a case would print."""
-    return written(narrate(recorded(folder), level))
+    return written(log_lines(recorded(folder), level))
 
 
 def position(lines: Iterable[str], text: str) -> int:

@@ -8,7 +8,7 @@ from tests.explain.log_cases import (
     CASES,
     COPIES,
     copied,
-    log_lines,
+    lines_in,
     own_log,
     position,
     quieter,
@@ -45,7 +45,7 @@ def test_a_copied_log_agrees_at_any_level_from_3(name: str, level: int) -> None:
 @pytest.mark.parametrize("path", CORPUS_LOGS, ids=lambda path: path.name.removesuffix(".log.gz"))
 def test_a_log_of_the_corpus_agrees_at_any_level_from_3(path: Path, level: int) -> None:
     recording = recorded(CORPUS / "random" / path.name.removesuffix(".log.gz"))
-    check = check_log(quieter(log_lines(path), level), recording)
+    check = check_log(quieter(lines_in(path), level), recording)
     assert check.best.disagreement is None
     assert level == check.best.level
 

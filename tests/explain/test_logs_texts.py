@@ -1,12 +1,20 @@
 """Single lines: how Go prints, which message a line is, where a cycle ends."""
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+import vcdebug
 from tests.explain.log_cases import copied
-from vcdebug.explain.logs import narrate
+from vcdebug.explain.logs import log_lines
+from vcdebug.explain.logs.gotext import json_object, json_text, number, text_of
 from vcdebug.explain.logs.klog import cycles, parse_log
-from vcdebug.explain.logs.messages import BY_KEY, MESSAGES, recognise
-from vcdebug.explain.logs.story import escaped, mapping, number
+from vcdebug.explain.logs.log_writer import IN_SHORT
+from vcdebug.explain.logs.messages import BY_KEY, MESSAGES, recognise, texts
+
+ENGINE = Path(vcdebug.__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -33,11 +41,12 @@ def test_a_number_reads_as_go_prints_it(value: float, text: str) -> None:
 
 
 def test_a_map_has_its_keys_in_order() -> None:
-    assert "map[a:0.5 b:2]" == mapping({"b": 2.0, "a": 0.5})
+    assert "map[a:0.5 b:2]" == text_of({"b": 2.0, "a": 0.5})
 
 
 def test_json_escapes_angle_brackets() -> None:
-    assert '"\\u003ctop\\u003e"' == escaped("<top>")
+    assert '"\\u003ctop\\u003e"' == json_text("<top>")
+    assert '{"a":0.5,"b":2}' == json_object({"b": 2.0, "a": 0.5})
 
 
 def test_a_header_is_found_behind_a_prefix() -> None:
@@ -47,14 +56,49 @@ def test_a_header_is_found_behind_a_prefix() -> None:
 
 def test_every_message_recognises_what_it_writes() -> None:
     for message in MESSAGES:
-        text = message.template.replace("{", "<").replace("}", ">")
+        text = message.text.replace("{", "<").replace("}", ">")
         found = recognise(message.file, text)
         assert found is not None
         assert found.key == message.key or found.level == message.level
 
 
-def test_keys_are_unique() -> None:
-    assert len(MESSAGES) == len(BY_KEY)
+def test_keys_are_unique_in_each_form() -> None:
+    forms = [(message.key, message.older) for message in MESSAGES]
+    assert len(forms) == len(dict.fromkeys(forms))
+    assert {message.key for message in MESSAGES} == set(BY_KEY)
+
+
+def test_an_older_form_shows_what_the_newest_is_given() -> None:
+    values = ("q1", "cpu 1.00", "cpu 0.00", "cpu 2.00", "job-1-0")
+    newest, older = (texts(forms)["proportion.refused"].write(values) for forms in ((), ("log-names",)))
+    assert "Queue <q1>: deserved <cpu 1.00>, allocated <cpu 0.00>; Candidates total request <cpu 2.00>" == newest
+    assert older.endswith("; Candidate <job-1-0>: resource request <cpu 2.00>")
+
+
+def test_an_older_form_has_no_blank_that_the_newest_lacks() -> None:
+    for message in MESSAGES:
+        if message.older:
+            assert "{" not in message.write(message.blanks)
+
+
+def logged() -> Iterator[tuple[str, int]]:
+    """Each line that the engine logs, with the number of its values."""
+    for room in ("framework", "actions", "plugins"):
+        for path in sorted((ENGINE / room).rglob("*.py")):
+            for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("ssn.log"):
+                    names = (part.value for part in ast.walk(call.args[0]) if isinstance(part, ast.Constant))
+                    yield from ((name, len(call.args) - 1) for name in names if isinstance(name, str))
+
+
+def test_every_line_that_the_engine_logs_has_a_row_with_as_many_blanks() -> None:
+    found = list(logged())
+    assert len(found) > 50
+    for key, count in found:
+        if any(key in (short, short.partition(".")[2]) for short in IN_SHORT):
+            continue
+        rows = [row for row in BY_KEY.values() if key in (row.key, row.key.partition(".")[2])]
+        assert count in [len(row.blanks) for row in rows], key
 
 
 def test_a_cycle_without_its_end_is_incomplete() -> None:
@@ -63,8 +107,8 @@ def test_a_cycle_without_its_end_is_incomplete() -> None:
     assert [(1, True), (2, False)] == [(cycle.number, cycle.complete) for cycle in found]
 
 
-def test_a_quieter_narration_is_part_of_a_louder_one() -> None:
+def test_a_quieter_log_is_part_of_a_louder_one() -> None:
     _, recording = copied("preempt-0003")
-    loud = list(narrate(recording))
-    assert [line for line in loud if line.level <= 3] == list(narrate(recording, 3))
+    loud = list(log_lines(recording))
+    assert [line for line in loud if line.level <= 3] == list(log_lines(recording, 3))
     assert [line.seq for line in loud] == sorted(line.seq for line in loud)

@@ -6,9 +6,9 @@ Upstream: actions/backfill.
 from __future__ import annotations
 
 from vcdebug.framework import transitions
-from vcdebug.framework.action import Action, QueuedJobs, pre_predicate_errors
+from vcdebug.framework.action import Action, QueuedJobs, is_invalid, pre_predicate_errors
 from vcdebug.framework.cycle import SchedulerPanic
-from vcdebug.framework.hooks import JOB_VALID, PRE_PREDICATE
+from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue, task_queue
 from vcdebug.framework.placement import PredicateHelper, for_allocate, shard_groups
 from vcdebug.framework.record import Level
@@ -38,7 +38,7 @@ class Backfill(Action):
         waiting = QueuedJobs(ssn)
         heaps: dict[str, PriorityQueue[TaskInfo]] = {}
         for job in ssn.jobs.values():
-            if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
+            if job.is_pending() or is_invalid(ssn, job):
                 continue
             tasks = self._best_effort(ssn, job)
             if tasks:
@@ -66,6 +66,7 @@ class Backfill(Action):
     def _place(self, ssn: Session, job: JobInfo, task: TaskInfo) -> None:
         error = ssn.ask(PRE_PREDICATE, task)
         if error is not None:
+            ssn.log("pre-predicate", task.key)
             job.nodes_fit_errors[task.uid] = pre_predicate_errors(ssn, error, ssn.all_rows())
             return
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
@@ -74,6 +75,7 @@ class Backfill(Action):
             job.nodes_fit_errors[task.uid] = errors
             return
         node = self._choose(ssn, task, feasible)
+        ssn.log("binding", task.key, node.name)
         refused = transitions.allocate(ssn, task, node.name)
         if refused is not None:
             errors = FitErrors(ssn.reasons)

@@ -36,9 +36,10 @@ class Enqueue(Action):
         waiting = QueuedJobs(ssn)
         for job in ssn.jobs.values():
             queue = ssn.queues[job.queue]
-            waiting.add_queue(queue)
+            waiting.add_queue(queue, job)
             if job.is_pending():
                 waiting.add_job(queue, job)
+        ssn.log("try", len([jobs for jobs in waiting.jobs.values() if jobs]))
         return waiting
 
     def _consider(self, ssn: Session, job: JobInfo) -> None:

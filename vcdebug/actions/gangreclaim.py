@@ -36,7 +36,10 @@ class GangReclaim(GangEviction):
         return ssn.victim_queue_order_less(queues[left.queue], queues[right.queue], queues[job.queue])
 
     def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
-        return ssn.ask(PREEMPTIVE, queue, pending)
+        if ssn.ask(PREEMPTIVE, queue, pending):
+            return True
+        ssn.log("refused", queue.name, pending[0].job)
+        return False
 
     def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
         return ssn.ask(OVERUSED, queue)

@@ -39,12 +39,14 @@ class Reclaim(Action):
         """Pop queues; a queue is drained at its first turn, and pushed back once per job while it drains.
         Upstream: actions/reclaim.Execute.
         """
+        ssn.log("total", len(ssn.jobs), len(ssn.queues))
         starving, jobs_in_need = collect_starving(ssn)
         heaps = {job.uid: _pending_tasks(ssn, job) for job in jobs_in_need}
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.scope(Level.QUEUE, queue.name):
                 if ssn.ask(OVERUSED, queue):
+                    ssn.log("overused", queue.name)
                     continue
                 jobs = starving.jobs[queue.name]
                 while jobs:
@@ -53,10 +55,15 @@ class Reclaim(Action):
                         self._reclaim_for_job(ssn, queue, job, heaps[job.uid])
                     if jobs:
                         starving.queues.push(queue)
+                ssn.log("no-jobs", queue.name)
 
     def _reclaim_for_job(self, ssn: Session, queue: QueueInfo, job: JobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
         statement = Statement(ssn)
-        while ssn.ask(JOB_STARVING, job) and tasks:
+        while ssn.ask(JOB_STARVING, job):
+            if not tasks:
+                ssn.log("no-task", job.uid)
+                break
+            ssn.log("tasks", len(tasks), job.uid)
             task = tasks.pop()
             with ssn.scope(Level.TASK, task.key):
                 if self._may_reclaim(ssn, queue, task):
@@ -68,8 +75,15 @@ class Reclaim(Action):
 
     def _may_reclaim(self, ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
         if task.pod.preemption_policy == NEVER:
+            ssn.log("never", task.key)
             return False
-        return ssn.ask(PREEMPTIVE, queue, [task]) and ssn.ask(PRE_PREDICATE, task) is None
+        if not ssn.ask(PREEMPTIVE, queue, [task]):
+            ssn.log("refused", queue.name, task.name)
+            return False
+        if ssn.ask(PRE_PREDICATE, task) is not None:
+            ssn.log("pre-predicate", task.key)
+            return False
+        return True
 
     def _reclaim_for_task(self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo) -> None:
         """The first node in search order whose victims make enough room; nodes are not scored.
@@ -86,19 +100,23 @@ class Reclaim(Action):
     def _reclaim_on_node(
         self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo, node: NodeInfo
     ) -> bool:
+        ssn.log("node", task.key, node.name)
         reclaimees = candidates_on(node, lambda candidate: self._reclaimee(ssn, job, candidate))
         if not reclaimees:
+            ssn.log("nobody", node.name)
             return False
         victims = ssn.ask(RECLAIMABLE, task, reclaimees) or []
-        if not make_room(task, node, victims):
+        if not make_room(ssn, task, node, victims):
             return False
         trial = Statement(ssn)
         available = node.future_idle()
         heap = victims_queue(ssn, victims, task)
         while heap and not task.init_resreq.less_equal(available):
             victim = heap.pop()
+            ssn.log("victim", victim.key, task.key)
             trial.evict(victim, REASON)
             available.add(victim.resreq)
+        ssn.log("sum", trial.requested(), task.key, task.init_resreq, node.name, available)
         if not task.init_resreq.less_equal(available):
             trial.discard()
             return False

@@ -24,4 +24,5 @@ class Shuffle(Action):
         running = [task for job in ssn.jobs.values() for task in job.with_status(TaskStatus.RUNNING)]
         victims = ssn.ask(VICTIM_TASKS, running)
         for victim in sorted(victims, key=lambda task: task.uid):
+            ssn.log("victim", victim.name, victim.namespace, victim.job)
             transitions.evict(ssn, victim, REASON, via="session")

@@ -58,16 +58,27 @@ class QueuedJobs:
         self.queues = queue_heap(ssn)
         self.jobs: dict[QueueName, PriorityQueue[JobInfo]] = {}
 
-    def add_queue(self, queue: QueueInfo) -> None:
-        """Enter the queue the first time it is named."""
+    def add_queue(self, queue: QueueInfo, job: JobInfo) -> None:
+        """Enter the queue the first time one of its jobs is named."""
         if queue.name not in self.jobs:
+            self._ssn.log("queue", queue.name, job.uid)
             self.jobs[queue.name] = job_heap(self._ssn)
             self.queues.push(queue)
 
     def add_job(self, queue: QueueInfo, job: JobInfo) -> None:
         """Enter the job, and its queue the first time."""
-        self.add_queue(queue)
+        self.add_queue(queue, job)
+        self._ssn.log("job", job.uid, queue.name)
         self.jobs[queue.name].push(job)
+
+
+def is_invalid(ssn: Session, job: JobInfo) -> bool:
+    """Whether a plugin says that the job cannot be scheduled as it is."""
+    verdict = ssn.ask(JOB_VALID, job)
+    if verdict is None:
+        return False
+    ssn.log("invalid", job.uid, job.queue, verdict.reason, verdict.message)
+    return True
 
 
 def collect_starving(ssn: Session) -> tuple[QueuedJobs, list[JobInfo]]:
@@ -75,10 +86,10 @@ def collect_starving(ssn: Session) -> tuple[QueuedJobs, list[JobInfo]]:
     queued = QueuedJobs(ssn)
     starving: list[JobInfo] = []
     for job in ssn.jobs.values():
-        if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
+        if job.is_pending() or is_invalid(ssn, job):
             continue
         queue = ssn.queues[job.queue]
-        queued.add_queue(queue)
+        queued.add_queue(queue, job)
         if ssn.ask(JOB_STARVING, job):
             queued.add_job(queue, job)
             starving.append(job)

@@ -142,6 +142,41 @@ class NoteLog(Column[Note]):
         return Note(self._seqs[index], self._codes[index], text.format(*about) if about else text)
 
 
+class Line(NamedTuple):
+    """A place that the cycle passed without leaving an event, where upstream prints a line."""
+
+    seq: Seq
+    """The last event before it."""
+    key: str
+    values: tuple[Any, ...]
+
+
+class LineLog(Column[Line]):
+    """Lines in order; a cycle has several for each task, so their values stand in one list."""
+
+    __slots__ = ("_ends", "_keys", "_seqs", "_values")
+
+    def __init__(self) -> None:
+        self._seqs = array("I")
+        self._keys: list[str] = []
+        self._ends = array("I", [0])
+        self._values: list[Any] = []
+
+    def append(self, seq: Seq, key: str, values: tuple[Any, ...]) -> None:
+        """One more line behind event `seq`."""
+        self._seqs.append(seq)
+        self._keys.append(key)
+        self._values.extend(values)
+        self._ends.append(len(self._values))
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    def _make(self, index: int) -> Line:
+        values = self._values[self._ends[index] : self._ends[index + 1]]
+        return Line(self._seqs[index], self._keys[index], tuple(values))
+
+
 class SpanLog(Column[Span]):
     """Spans in order of their beginning; to be read once the cycle is over, and then the same object each time."""
 

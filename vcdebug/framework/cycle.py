@@ -80,6 +80,8 @@ def run_cycle(
             record.silent = 0
             record.append(CutEvent(str(full)))
             return ssn
+        finally:
+            record.finished = True
     forced.check()
     return ssn
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
@@ -37,8 +38,11 @@ def candidates_on(node: NodeInfo, accepts: Callable[[TaskInfo], bool]) -> list[T
     return [task.clone() for task in node.tasks_in_order() if accepts(task)]
 
 
-def make_room(task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:
+def make_room(ssn: Session, task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:
     """ValidateVictims: whether FutureIdle with the victims gone holds the task.
     Upstream: util/scheduler_helper.ValidateVictims.
     """
-    return node.future_holds(task.init_resreq, victims)
+    if node.future_holds(task.init_resreq, victims):
+        return True
+    ssn.log("no-victims", node.name, task.init_resreq, [victim.key for victim in victims])
+    return False

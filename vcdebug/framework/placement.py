@@ -113,6 +113,7 @@ class PredicateHelper:
         self._sampled = False
         self._exact = any(plugin.remembers_rows for plugin in ssn.plugins.values())
         self._cache: dict[str, Codes] = {}
+        ssn.log("search.helper", cache_on)
 
     def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: Judge) -> tuple[NodeRows, FitErrors]:
         """(feasible nodes in visiting order, errors of the visited others).
@@ -126,6 +127,7 @@ class PredicateHelper:
         start = ssn.node_search_start % len(nodes)  # exact: ints
         order = np.concatenate((nodes.rows[start:], nodes.rows[:start]))
         want = num_feasible_nodes_to_find(ssn.flags, len(nodes))
+        ssn.log("search.start", int(order[0]))
         feasible, codes = self._search(task, order, want, judge, group)
         visited = order[: len(codes)]
         ssn.node_search_start = (ssn.node_search_start + len(visited)) % len(nodes)  # exact: ints

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from vcdebug.framework import subject
-from vcdebug.framework.columns import OPERATION, ChangeLog, NoteLog, SpanLog
+from vcdebug.framework.columns import OPERATION, ChangeLog, LineLog, NoteLog, SpanLog
 from vcdebug.framework.columns import Level as Level
+from vcdebug.framework.columns import Line as Line
 from vcdebug.framework.columns import Note as Note
 from vcdebug.framework.columns import Span as Span
 from vcdebug.framework.figures import Books as Books
@@ -289,6 +290,8 @@ class Record:
         "changes",
         "events",
         "figures",
+        "finished",
+        "lines",
         "node_names",
         "notes",
         "pod_group_events",
@@ -303,12 +306,15 @@ class Record:
         self.changes = ChangeLog()
         self.spans = SpanLog()
         self.notes = NoteLog()
+        self.lines = LineLog()
         self.figures = FigureLog()
         self.pod_group_events: list[PodGroupEvent] = []
         self.node_names: list[NodeName] = []
         self.reasons = ReasonTable()
         self.silent = 0
         """Above 0 while a recorded call runs: what happens inside it is not recorded one by one."""
+        self.finished = False
+        """Whether the cycle is over: who asks its plugins again must not lengthen its log."""
 
     @property
     def next_seq(self) -> Seq:
@@ -337,6 +343,11 @@ class Record:
         """A quirk that acted at the last event, unless a recorded call is running."""
         if not self.silent:
             self.notes.append(len(self.events), code, text, about)
+
+    def log(self, key: str, *values: object) -> None:
+        """Upstream prints a line here that no event stands for; `values` fill its blanks, and must not change."""
+        if not self.finished:
+            self.lines.append(len(self.events), key, values)
 
     def scope(self, level: Level, name: str) -> Scope:
         """Events until the end of the block belong to one span."""

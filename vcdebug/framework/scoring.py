@@ -140,7 +140,8 @@ def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | No
     """Nodes with idle room before nodes with future room; a group of one wins without scores.
     Upstream: actions/allocate.prioritizeNodes.
     """
-    for group in _groups(ssn, task, feasible):
+    for index, group in enumerate(_groups(ssn, task, feasible)):
+        ssn.log("group", task.name, index, group.rows)
         if len(group) == 1:
             return group.nodes[0]
         if len(group) > 1:

@@ -279,6 +279,13 @@ class Session:
         """
         self.record.note(code, text, *about, at_last=at_last)
 
+    def log(self, key: str, *values: object) -> None:
+        """Upstream prints a line here: a row of explain/logs/messages.py, whose blanks are filled with `values`.
+
+        A key without a dot belongs to the action that runs; an action without such a row prints nothing.
+        """
+        self.record.log(key, *values)
+
     # Nodes
 
     @property

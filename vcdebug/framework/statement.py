@@ -11,6 +11,7 @@ from vcdebug.framework import transitions
 from vcdebug.framework.record import StatementEvent, made
 from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName
+from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
@@ -40,6 +41,13 @@ class Statement:
     def has_evictions(self) -> bool:
         """Whether some operation evicts. Upstream: framework/statement.HasEvictions."""
         return any(operation.kind == "evict" for operation in self.operations)
+
+    def requested(self) -> Resource:
+        """What the tasks of all operations request together."""
+        total = Resource()
+        for operation in self.operations:
+            total.add(operation.task.resreq)
+        return total
 
     def evict(self, task: TaskInfo, reason: str) -> None:
         """Release a running task; never fails. Upstream: framework/statement.Evict."""

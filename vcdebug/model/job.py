@@ -19,6 +19,7 @@ from vcdebug.model.task import TaskInfo, TransactionContext
 from vcdebug.model.taskset import Least, TaskSet
 
 _PLACED = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
+_USABLE = (*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING)
 
 
 class JobInfo(TaskSet):
@@ -205,7 +206,7 @@ class JobInfo(TaskSet):
 
     def valid_roles(self) -> list[Least]:
         """Usable tasks of each role that has a minimum."""
-        return self._least_roles((*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING), empty_pending=False)
+        return self._least_roles(_USABLE, empty_pending=False)
 
     def ready_roles(self) -> list[Least]:
         """Placed tasks of each role that has a minimum."""
@@ -218,6 +219,10 @@ class JobInfo(TaskSet):
     def check_task_valid(self) -> bool:
         """Every role has as many usable tasks as its minimum. Upstream: api/job_info.CheckTaskValid."""
         return all(role.holds for role in self.valid_roles())
+
+    def usable_by_role(self) -> dict[str, int]:
+        """Tasks of each role that are placed or may still be."""
+        return self._roles(_USABLE, empty_pending=False)
 
     def check_task_ready(self) -> bool:
         """Every role has as many placed tasks as its minimum. Upstream: api/job_info.CheckTaskReady."""

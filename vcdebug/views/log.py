@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from vcdebug.explain.logs import LogLine, narrate
+from vcdebug.explain.logs import LogLine, log_lines
 from vcdebug.model.names import Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -35,7 +35,7 @@ class Narration:
     """A recording's log while it is being written, loudest level; a front end may write a part at a time."""
 
     def __init__(self, recording: Recording) -> None:
-        self._source = islice(narrate(recording, LEVELS[-1]), MOST_LINES)
+        self._source = islice(log_lines(recording, LEVELS[-1]), MOST_LINES)
         self.lines: list[LogLine] = []
         self.done = False
 

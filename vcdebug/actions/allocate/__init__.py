@@ -5,11 +5,13 @@ Upstream: actions/allocate.
 
 from __future__ import annotations
 
+from functools import partial
+
 from vcdebug.actions.allocate.domains import DomainSearch
 from vcdebug.actions.allocate.nomination import allocate_from_nomination
 from vcdebug.actions.allocate.tasks import TaskPlacement
-from vcdebug.framework.action import Action, QueuedJobs
-from vcdebug.framework.hooks import JOB_READY, JOB_VALID, OVERUSED
+from vcdebug.framework.action import Action, QueuedJobs, is_invalid
+from vcdebug.framework.hooks import JOB_READY, OVERUSED
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.quirks import STATEMENT_LEFT_OPEN
 from vcdebug.framework.record import Level
@@ -43,8 +45,12 @@ class Allocate(Action):
         while waiting.queues:
             queue = waiting.queues.pop()
             with ssn.scope(Level.QUEUE, queue.name):
-                if not ssn.ask(OVERUSED, queue) and waiting.jobs[queue.name]:
+                if ssn.ask(OVERUSED, queue):
+                    ssn.log("overused", queue.name)
+                elif waiting.jobs[queue.name]:
                     self._visit(ssn, queue, waiting)
+                else:
+                    ssn.log("no-jobs", queue.name)
 
     def _visit(self, ssn: Session, queue: QueueInfo, waiting: QueuedJobs) -> None:
         """Upstream: actions/allocate.allocateResources."""
@@ -64,19 +70,23 @@ class Allocate(Action):
         for job in ssn.jobs.values():
             if job.is_pending():
                 if ENQUEUE in ssn.conf.actions:
+                    ssn.log("pending", job.uid, job.queue)
                     continue
+                ssn.log("inqueue", job.uid, job.queue)
                 ssn.set_phase(job, INQUEUE)
-            if ssn.ask(JOB_VALID, job) is not None:
+            if is_invalid(ssn, job):
                 continue
             if not ssn.hyper_nodes.ready and job.contains_network_topology():
+                ssn.log("topology", job.uid, job.queue)
                 continue
-            worksheet = build_worksheet(ssn, job, _placeable)
+            worksheet = build_worksheet(ssn, job, partial(_placeable, ssn))
             if worksheet.empty:
                 continue
             waiting.add_job(ssn.queues[job.queue], job)
             self._worksheets[job.uid] = worksheet
             if not job.contains_hard_topology() and job.uid in worksheet.tasks:
                 self._flat[job.uid] = worksheet.tasks[job.uid]
+        ssn.log("try", len(waiting.jobs))
         return waiting
 
     def _allocate_in_domains(self, ssn: Session, job: JobInfo) -> bool:
@@ -108,6 +118,7 @@ class Allocate(Action):
         sub_job, tasks = job.default_sub_job(), self._flat.get(job.uid)
         if sub_job is None or tasks is None:
             return False
+        ssn.log("flat", job.queue, job.uid, sub_job.nominated_hyper_node, len(tasks))
         statement: Statement | None = None
         if sub_job.nominated_hyper_node:
             statement = allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
@@ -120,6 +131,12 @@ class Allocate(Action):
         return bool(tasks)
 
 
-def _placeable(task: TaskInfo) -> bool:
+def _placeable(ssn: Session, task: TaskInfo) -> bool:
     """Not best-effort, and behind no gate but Volcano's own."""
-    return not task.resreq.is_empty() and (not task.sch_gated or task.pod.only_volcano_gate)
+    if task.sch_gated and not task.pod.only_volcano_gate:
+        ssn.log("gate", task.key)
+        return False
+    if task.resreq.is_empty():
+        ssn.log("best-effort", task.key)
+        return False
+    return True

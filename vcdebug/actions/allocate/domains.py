@@ -65,11 +65,16 @@ class Decisions:
         if not chosen:
             return
         tree = self._ssn.hyper_nodes
-        job.allocated_hyper_node = tree.lca(job.allocated_hyper_node, chosen)
+        held, job.allocated_hyper_node = job.allocated_hyper_node, tree.lca(job.allocated_hyper_node, chosen)
+        if held != job.allocated_hyper_node:
+            self._ssn.log("recorder.job", job.uid, held, job.allocated_hyper_node)
         for uid, hyper_node in sorted(self._sub_jobs.get((job.uid, chosen), {}).items()):
             sub_job = job.sub_jobs.get(uid)
             if sub_job is not None:
-                sub_job.allocated_hyper_node = tree.lca(sub_job.allocated_hyper_node, hyper_node)
+                held = sub_job.allocated_hyper_node
+                sub_job.allocated_hyper_node = tree.lca(held, hyper_node)
+                if held != sub_job.allocated_hyper_node:
+                    self._ssn.log("recorder.sub-job", uid, held, sub_job.allocated_hyper_node)
                 sub_job.nominated_hyper_node = ""
 
 
@@ -85,11 +90,12 @@ class DomainSearch:
         """Operations of the best hypernode's dry run, applied again; the worksheet keeps what is left.
         Upstream: actions/allocate.allocateForJob.
         """
+        self._ssn.log("domains", job.queue, job.uid, job.allocated_hyper_node, len(worksheet.sub_jobs))
         if worksheet.empty:
             return None
         before = {sub_job.uid: sub_job.allocated_hyper_node for sub_job in job.sub_jobs.values()}
         gradients = self._ssn.ask(HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, FOR_ALLOCATE)
-        for row in [[hyper_node]] if gradients is None else gradients:
+        for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions: dict[str, Solution] = {}
             for candidate in row:
                 solution = self._try_job(job, worksheet.clone(), candidate, before)
@@ -97,10 +103,13 @@ class DomainSearch:
                     solutions[candidate] = solution
             if solutions:
                 return self._recover_best(job, worksheet, solutions)
+            self._ssn.log("domain-fail", job.uid, gradient)
+        self._ssn.log("job-fail", job.uid)
         return None
 
     def _try_job(self, job: JobInfo, trial: Worksheet, hyper_node: str, before: dict[SubJobId, str]) -> Solution | None:
         ssn = self._ssn
+        ssn.log("domain", job.uid, hyper_node)
         job.reset_fit_errors()
         statements: list[Statement] = []
         total = 0.0
@@ -138,6 +147,7 @@ class DomainSearch:
             return None
         worksheet.become(solutions[best].worksheet)
         self.decisions.choose_job(job, best)
+        self._ssn.log("domain-success", job.uid, best)
         return statement
 
     def _allocate_sub_job(
@@ -147,16 +157,20 @@ class DomainSearch:
         ssn, tasks = self._ssn, worksheet.tasks[sub_job.uid]
         if not tasks:
             return None, 0.0
-        if sub_job.nominated_hyper_node:
+        held, nominated = sub_job.allocated_hyper_node, sub_job.nominated_hyper_node
+        ssn.log("sub-job", job.uid, sub_job.uid, held, nominated, len(tasks))
+        if nominated:
             statement = allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
             if statement is not None:
                 self.decisions.choose_sub_job(job, hyper_node, sub_job)
                 return statement, 0.0
         gradients = ssn.ask(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, hyper_node, FOR_ALLOCATE)
-        for row in [[hyper_node]] if gradients is None else gradients:
+        for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions = self._try_sub_job(job, sub_job, tasks, row)
             if solutions:
                 return self._recover_sub_job(job, sub_job, worksheet, hyper_node, solutions)
+            ssn.log("sub-job-row", sub_job.uid, gradient)
+        ssn.log("sub-job-fail", sub_job.uid)
         return None, 0.0
 
     def _try_sub_job(
@@ -165,6 +179,7 @@ class DomainSearch:
         """Every hypernode of the row is tried, also after a success."""
         solutions: dict[str, tuple[Statement, PriorityQueue[TaskInfo]]] = {}
         for candidate in row:
+            self._ssn.log("tasks", job.uid, sub_job.uid, len(tasks), candidate)
             job.reset_sub_job_fit_errors(sub_job)
             leftover = tasks.clone()
             statement = self._placement.allocate(job, sub_job, leftover, candidate)
@@ -192,6 +207,7 @@ class DomainSearch:
         sub_job.allocated_hyper_node = self._ssn.hyper_nodes.lca(sub_job.allocated_hyper_node, best)
         worksheet.tasks[sub_job.uid] = leftover
         self.decisions.choose_sub_job(job, hyper_node, sub_job)
+        self._ssn.log("sub-job-success", sub_job.uid, best, score, sub_job.allocated_hyper_node)
         return statement, score
 
     def _best_hyper_node(self, sub_job: SubJobInfo, candidates: list[str]) -> tuple[str, float]:
@@ -203,9 +219,11 @@ class DomainSearch:
         answers = ssn.ask(HYPER_NODE_ORDER, sub_job, nodes)
         totals = dict.fromkeys(candidates, 0.0)
         for plugin in sorted(answers):
-            for name, score in answers[plugin].items():
+            for name, score in sorted(answers[plugin].items()):
                 if name in totals:
                     totals[name] = totals[name] + score
+                    ssn.log("score.plugin", sub_job.uid, plugin, name, score)
+        ssn.log("score.domains", sub_job.uid, totals)
         best = max(totals.values())
         tied = tuple(name for name in candidates if totals[name] == best)
         if not tied:

@@ -72,7 +72,7 @@ def _place(ssn: Session, sub_job: SubJobInfo, placements: Placements) -> Stateme
     for task, node in placements:
         if sub_job.with_network_topology():
             task.job_allocated_hyper_node = sub_job.nominated_hyper_node
-        if place_task(statement, task, node) is not None:
+        if place_task(ssn, statement, task, node) is not None:
             statement.discard()
             return None
     return statement

@@ -40,6 +40,7 @@ class TaskPlacement:
         ssn = self._ssn
         nodes = ssn.hyper_node_rows(hyper_node)
         if nodes is None or not len(nodes):
+            ssn.log("no-nodes", job.uid, hyper_node)
             return None
         statement = Statement(ssn)
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
@@ -50,8 +51,10 @@ class TaskPlacement:
                 go_on = visit.place(task)
             if not go_on:
                 break
-        if ssn.sub_job_ready(job, sub_job) or ssn.sub_job_pipelined(job, sub_job):
-            return statement
+        for enough, key in ((ssn.sub_job_ready, "ready"), (ssn.sub_job_pipelined, "pipelined")):
+            if enough(job, sub_job):
+                ssn.log(key, job.uid, sub_job.uid)
+                return statement
         statement.discard()
         return None
 
@@ -82,6 +85,7 @@ class _Visit:
         """Try one task; False ends the loop. A task lost to Allocatable or a gate leaves no fit error."""
         ssn, job = self._ssn, self._job
         if not ssn.ask(ALLOCATABLE, ssn.queues[job.queue], task):
+            ssn.log("lost", job.queue, task.name)
             ssn.note(TASK_LOST_TO_QUEUE, f"{task.key} is dropped: {job.queue} may not allocate it", at_last=True)
             return True
         if task.sch_gated:
@@ -93,9 +97,12 @@ class _Visit:
         if job.task_has_fit_errors(self._sub_job, task):
             text = f"Task {task.name} with role spec {task.task_role} has already predicated failed, skip"
             job.nodes_fit_errors[task.uid] = FitErrors(ssn.reasons, text)
+            ssn.log("again", task.name, task.task_role)
             return True
+        ssn.log("nodes", len(self._nodes), job.uid)
         error = ssn.ask(PRE_PREDICATE, task)
         if error is not None:
+            ssn.log("pre-predicate", task.key)
             job.nodes_fit_errors[task.uid] = pre_predicate_errors(ssn, error, self._nodes)
             return job.need_continue_allocating(self._sub_job)
         feasible, errors = self._feasible(task)
@@ -121,7 +128,7 @@ class _Visit:
         if sub_job.with_network_topology():
             task.job_allocated_hyper_node = self._allocated_in
         node = best_node(ssn, task, feasible)
-        if node is None or place_task(self._statement, task, node) is not None:
+        if node is None or place_task(ssn, self._statement, task, node) is not None:
             return True
         if sub_job.with_network_topology():
             self._widen(node)
@@ -147,12 +154,15 @@ class _Visit:
         self._allocated_in = self._ssn.hyper_nodes.lca(found, self._allocated_in) if self._allocated_in else found
 
 
-def place_task(statement: Statement, task: TaskInfo, node: NodeInfo) -> str | None:
+def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo) -> str | None:
     """Allocate on idle room, else pipeline on future room, else do nothing and report no error.
     Upstream: actions/allocate.allocateResourcesForTask.
     """
     if task.init_resreq.less_equal(node.idle):
+        ssn.log("binding", task.key, node.name)
         return statement.allocate(task, node.name)
+    ssn.log("limited", task.key, node.name)
     if node.future_holds(task.init_resreq):
+        ssn.log("pipelining", task.key, node.name, task.init_resreq, node.releasing.clone())
         return statement.pipeline(task, node.name, eviction=False)
     return None

@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
-from vcdebug.framework.action import Action, QueuedJobs
+from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import candidates_on, make_room
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_PIPELINED,
     JOB_STARVING,
-    JOB_VALID,
     PRE_PREDICATE,
     PREEMPTABLE,
 )
@@ -37,7 +36,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus, preemptable_status
 from vcdebug.model.task import TaskInfo
 
@@ -74,6 +72,7 @@ class Preempt(Action):
                     job = jobs.pop()
                     with ssn.scope(Level.JOB, job.uid):
                         self._preempt_between_jobs(ssn, helper, job, heaps[job.uid])
+                ssn.log("no-jobs", queue.name)
                 for job in under_request[queue.name]:
                     with ssn.scope(Level.JOB, job.uid):
                         self._preempt_within_job(ssn, helper, job)
@@ -83,9 +82,10 @@ class Preempt(Action):
         jobs: dict[QueueName, list[JobInfo]] = {}
         heaps: TaskHeaps = {}
         for job in ssn.jobs.values():
-            if job.is_pending() or ssn.ask(JOB_VALID, job) is not None:
+            if job.is_pending() or is_invalid(ssn, job) or not ssn.ask(JOB_STARVING, job):
                 continue
-            if not ssn.ask(JOB_STARVING, job) or job.contains_network_topology():
+            if job.contains_network_topology():
+                ssn.log("topology", job.uid, job.queue)
                 continue
             jobs.setdefault(job.queue, []).append(job)
             heaps[job.uid] = _pending_heap(ssn, job)
@@ -99,7 +99,10 @@ class Preempt(Action):
         self, ssn: Session, helper: PredicateHelper, job: JobInfo, tasks: PriorityQueue[TaskInfo]
     ) -> None:
         statement = Statement(ssn)
-        while ssn.ask(JOB_STARVING, job) and tasks:
+        while ssn.ask(JOB_STARVING, job):
+            if not tasks:
+                ssn.log("no-task", job.uid)
+                break
             task = tasks.pop()
             with ssn.scope(Level.TASK, task.key):
                 self._preempt(ssn, helper, statement, task, partial(_of_other_job, ssn.jobs, job, task))
@@ -127,7 +130,11 @@ class Preempt(Action):
         """Find victims for one task. The second shard group's result replaces the first's.
         Upstream: actions/preempt.preempt.
         """
-        if not _eligible(ssn, task) or ssn.ask(PRE_PREDICATE, task) is not None:
+        if not _eligible(ssn, task):
+            ssn.log("never" if task.pod.preemption_policy == NEVER else "failed", task.key)
+            return False
+        if ssn.ask(PRE_PREDICATE, task) is not None:
+            ssn.log("failed", task.key)
             return False
         feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), for_preempt)
         for group in shard_groups(ssn, feasible):
@@ -137,6 +144,8 @@ class Preempt(Action):
                 placed = self._preempt_normal(ssn, statement, task, group, accepts)
             if placed:
                 return True
+        if self.topology_aware is not None:
+            ssn.log("no-candidates", task.key)
         return False
 
     def _preempt_normal(
@@ -152,16 +161,21 @@ class Preempt(Action):
     def _preempt_on_node(
         self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, accepts: Filter
     ) -> bool:
+        ssn.log("node", task.key, node.name)
         victims = ssn.ask(PREEMPTABLE, task, candidates_on(node, accepts)) or []
-        if not make_room(task, node, victims):
+        if not make_room(ssn, task, node, victims):
             return False
         trial = Statement(ssn)
         heap = victims_queue(ssn, victims, task)
         fits = _fits(ssn, task, node)
         while heap and not fits:
-            trial.evict(heap.pop(), REASON)
+            victim = heap.pop()
+            ssn.log("victim", victim.key, task.key)
+            trial.evict(victim, REASON)
             fits = _fits(ssn, task, node)
-        if not fits or trial.pipeline(task, node.name, eviction=_frees_something(trial)) is not None:
+        freed = trial.requested()
+        ssn.log("sum", freed, task.key, task.init_resreq)
+        if not fits or trial.pipeline(task, node.name, eviction=not freed.is_empty()) is not None:
             trial.discard()
             return False
         statement.merge(trial)
@@ -170,13 +184,6 @@ class Preempt(Action):
 
 def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
     return task_queue(ssn).extend(task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)
-
-
-def _frees_something(trial: Statement) -> bool:
-    preempted = Resource()
-    for operation in trial.operations:
-        preempted.add(operation.task.resreq)
-    return not preempted.is_empty()
 
 
 def _fits(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:

@@ -24,6 +24,7 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.gomath import div
 from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.names import TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
@@ -102,6 +103,7 @@ class TopologyAwarePreemption:
         trial = Statement(ssn)
         with ssn.scope(Level.NODE, winner.node.name):
             for victim in winner.victims:
+                ssn.log("victim", victim.key, task.key)
                 trial.evict(victim, REASON)
             if trial.pipeline(task, winner.node.name, eviction=True) is not None:
                 trial.discard()
@@ -118,8 +120,10 @@ class TopologyAwarePreemption:
     ) -> list[Candidate]:
         """Upstream: actions/preempt.findCandidates, actions/preempt.DryRunPreemption."""
         if not len(nodes):
+            ssn.log("no-nodes", task.key)
             return []
         ssn.record.append(RandomEvent(len(nodes)))
+        ssn.log("count", len(nodes))
         offset = ssn.draws.below(len(nodes))
         wanted = self.wanted(len(nodes))
         found: list[Candidate] = []
@@ -142,9 +146,12 @@ class TopologyAwarePreemption:
         Upstream: actions/preempt.SelectVictimsOnNode.
         """
         simulation = Simulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
-        victims = ssn.ask(PREEMPTABLE, task, candidates_on(simulation.node, accepts)) or []
-        if not make_room(task, simulation.node, victims):
+        candidates = candidates_on(simulation.node, accepts)
+        ssn.log("candidates", keys(candidates))
+        victims = ssn.ask(PREEMPTABLE, task, candidates) or []
+        if not make_room(ssn, task, simulation.node, victims):
             return []
+        ssn.log("victims", keys(victims))
         potential: list[TaskInfo] = []
         heap = victims_queue(ssn, victims, task)
         while heap:
@@ -153,9 +160,11 @@ class TopologyAwarePreemption:
             if not simulation.remove(victim):
                 return []
             if simulation.fits():
+                ssn.log("enough", task.key, node.name, victim.key)
                 break
         if not potential or ssn.ask(SIMULATE_PREDICATE, simulation.state, task, simulation.node) is not None:
             return []
+        ssn.log("potential", keys(potential), node.name)
         if simulation.refused_by_queue:
             text = f"{task.key} evicts {len(potential)} on {node.name} although its queue may not allocate it then"
             ssn.note(PREEMPTION_IGNORES_QUEUE, text, at_last=True)
@@ -170,12 +179,20 @@ def _reprieve(simulation: Simulation, potential: list[TaskInfo]) -> list[TaskInf
     for candidate in reversed(potential):
         if not simulation.add(candidate):
             return []
-        if simulation.fits():
-            continue
-        if not simulation.remove(candidate):
-            return []
-        victims.append(candidate)
+        fits = simulation.fits()
+        if not fits:
+            if not simulation.remove(candidate):
+                return []
+            victims.append(candidate)
+            simulation.ssn.log("kept", candidate.key, simulation.node.name)
+        simulation.ssn.log("reprieve", candidate.name, fits)
+    simulation.ssn.log("chosen", keys(victims))
     return victims
+
+
+def keys(tasks: list[TaskInfo]) -> list[TaskKey]:
+    """Tasks by `namespace/name`."""
+    return [task.key for task in tasks]
 
 
 def pick_one(candidates: list[Candidate]) -> Candidate:

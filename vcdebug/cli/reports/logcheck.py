@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.cli.render import Block, Line
+from vcdebug.explain.logs import LogLine
 from vcdebug.explain.logs.check import LogCheck
 from vcdebug.explain.logs.compare import Comparison, Disagreement
 from vcdebug.explain.logs.klog import KlogLine
-from vcdebug.explain.logs.story import LogLine
 
 WHAT = {
     "different": "the log says something else than the replay",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.logs.compare import Comparison, compare
 from vcdebug.explain.logs.klog import cycles, parse_log
-from vcdebug.explain.logs.narrator import narrate
+from vcdebug.explain.logs.log_writer import log_lines
 from vcdebug.trace.recording import Recording
 
 
@@ -33,10 +33,10 @@ def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None =
         raise VcdebugError("no scheduling cycle in this log", "the scheduler must run with -v=3 or more")
     if cycle is not None and not 1 <= cycle <= len(found):
         raise VcdebugError(f"no cycle {cycle} in this log", f"it has cycles 1 to {len(found)}")
-    narrated = list(narrate(recording))
+    written = list(log_lines(recording))
     best: Comparison | None = None
     for candidate in found if cycle is None else [found[cycle - 1]]:
-        comparison = compare(candidate, narrated)
+        comparison = compare(candidate, written)
         if best is None or _rank(comparison) > _rank(best):
             best = comparison
         if comparison.disagreement is None and candidate.complete:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from vcdebug.explain.logs.klog import KlogLine, LogCycle
+from vcdebug.explain.logs.log_writer import LogLine
 from vcdebug.explain.logs.message import UNKNOWN, Message
 from vcdebug.explain.logs.messages import BY_KEY, recognise
-from vcdebug.explain.logs.story import LogLine
 
 Kind = Literal["different", "missing", "extra", "order"]
 

@@ -5,11 +5,17 @@ Upstream: k8s.io/klog.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator
+from string import Formatter
 from typing import Any, NamedTuple
 
+from vcdebug.explain.logs.gotext import text_of
+
 UNKNOWN = "…"
-"""Stands in a narrated line for what a replay cannot know; it agrees with anything."""
+"""Stands in a line for what a replay cannot know; it agrees with anything."""
+_BLANK = re.compile(r"\{\w+[^}]*\}")
+_ROW = re.compile(r"(?P<name>\S+) (?P<level>\d+)(?P<marks>[~>]*)(?:@(?P<older>\S+))? (?P<text>.*)")
 
 
 class Message(NamedTuple):
@@ -19,21 +25,56 @@ class Message(NamedTuple):
     level: int
     """The -v level from which it is printed; 0 is always."""
     file: str
-    template: str
-    firm: bool = True
+    text: str
+    """With blanks in braces."""
+    firm: bool
     """The level is certain. Others are compared only where the log has at least one line of their kind."""
-    unordered: bool = False
-    """Written by parallel workers or while ranging over a map: order means nothing."""
+    unordered: bool
+    ahead: bool
+    """The line belongs to the event that comes after it."""
+    older: str
+    """The change whose older form has this text; empty for the newest one."""
 
-    def write(self, fields: Mapping[str, Any]) -> str:
-        """The message's text."""
-        return self.template.format(**fields)
+    blanks: tuple[str, ...]
+    """Their names, in the order in which values are given."""
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What recognises it."""
+        parts = re.split(f"{_BLANK.pattern}|{UNKNOWN}", self.text)
+        return re.compile("(.*)".join(map(re.escape, parts)), re.DOTALL)
+
+    def write(self, values: Iterable[object], tasks_text: Callable[[list[Any]], str] = str) -> str:
+        """The line; a list is one of tasks by name."""
+        shown = [tasks_text(value) if isinstance(value, list) else value for value in values]
+        return _GO.vformat(self.text, (), dict(zip(self.blanks, shown, strict=False)))
 
 
-def rows(file: str, *table: tuple[Any, ...], firm: bool = True) -> tuple[Message, ...]:
-    """Messages of one source file, from (key, level, template)."""
-    return tuple(Message(key, level, file, template, firm, *rest) for key, level, template, *rest in table)
+class _GoFormatter(Formatter):
+    """Blanks are filled as Go's %v does, or by a width and precision of their own."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return format(value, format_spec) if format_spec else text_of(value)
 
 
-UNORDERED = True
-"""Last item of a row whose order means nothing."""
+_GO = _GoFormatter()
+
+
+def messages_of(rows: str) -> Iterator[Message]:
+    """The messages of a table, as `messages.ROWS` describes it."""
+    file, prefix, firm = "", "", True
+    blanks: tuple[str, ...] = ()
+    for line in filter(None, rows.splitlines()):
+        if not line.startswith(" "):
+            file, prefix, *uncertain = line.split(" ")
+            firm = not uncertain
+            continue
+        row = _ROW.fullmatch(line.strip())
+        assert row is not None, line
+        key, marks, text, older = f"{prefix}.{row['name']}", row["marks"], row["text"], row["older"] or ""
+        blanks = blanks if older else _blanks(text)
+        yield Message(key, int(row["level"]), file, text, firm, "~" in marks, ">" in marks, older, blanks)
+
+
+def _blanks(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(text) if name))

@@ -1,4 +1,4 @@
-"""Which messages of the real scheduler are compared: one row per message, used to recognise it and to write it.
+"""Which lines of the real scheduler's log are written and recognised: one row each.
 
 Upstream: the klog calls of cache, framework, actions, plugins and util.
 """
@@ -6,33 +6,246 @@ Upstream: the klog calls of cache, framework, actions, plugins and util.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 
-from vcdebug.explain.logs.message import Message
-from vcdebug.explain.logs.messages_evicting import EVICTING
-from vcdebug.explain.logs.messages_placing import PLACING
-from vcdebug.explain.logs.messages_plugins import PLUGINS
+from vcdebug.explain.logs.message import Message, messages_of
 
-_FIELD = re.compile(r"\{\w+\}")
+ROWS = """
+session.go session
+  hypernode 5 "hyperNode in session" name="{name}" tier={tier} parent="{parent}" children={children}
+  open 3 Open Session … with <{jobs}> Job and <{queues}> Queues. HyperNodesReadyToSchedule: {ready}
+  close 3 Close Session …
 
-MESSAGES: tuple[Message, ...] = (*PLACING, *EVICTING, *PLUGINS)
+statement.go statement
+  pipelined 3 After pipelined Task <{task}> to Node <{node}>: idle <{idle}>, used <{used}>, releasing <{releasing}>
+  unpipelined 3 After unpipelined Task <{task}> to Node <{node}>: idle <{idle}>, used <{used}>, releasing <{releasing}>
+  allocated 3 After allocated Task <{task}> to Node <{node}>: idle <{idle}>, used <{used}>, releasing <{releasing}>
+  allocating 3 Allocating operations ...
+  remove 3 Remove Task <{name}> on node <{node}>
+  discard 3 Discarding operations ...
+  commit 3 Committing operations ...
+  save 4 Save operations: {operations}
+  recover 4 Recover operations:
 
-BY_KEY: Mapping[str, Message] = {message.key: message for message in MESSAGES}
+cache.go cache ?
+  bind 5~ add bind task {task}
+
+enqueue.go enqueue
+  enter 5 Enter Enqueue ...
+  queue 5 Added Queue <{queue}> for Job <{job}>
+  job 5 Added Job <{job}> into Queue <{queue}>
+  try 3 Try to enqueue PodGroup to {count} Queues
+  leave 5 Leaving Enqueue ...
+
+allocate.go allocate
+  enter 5 Enter Allocate ...
+  pending 4 Job <{job}> Queue <{queue}> skip allocate, reason: job status is pending.
+  inqueue 4 Job <{job}> Queue <{queue}> status update from pending to inqueue, reason: no enqueue action is configured.
+  invalid 4 Job <{job}> Queue <{queue}> skip allocate, reason: {reason}, message {message}
+  topology 4 Job <{job}> Queue <{queue}> skip allocate, reason: hyperNodes are not ready for scheduling
+  gate 4 Task <{task}> has external scheduling gate, skip it.
+  best-effort 4 Task <{task}> is BestEffort task, skip it.
+  job 4 Added Job <{job}> into Queue <{queue}>
+  try 3 Try to allocate resource to {count} Queues
+  overused 3 Queue <{queue}> is overused, ignore it.
+  no-jobs 4 Can not find jobs for queue {queue}.
+  domains 3 "Try to allocate resource for job contains hard topology or subjob policy" queue="{queue}" job="{job}" allocatedHyperNode="{allocated}" subJobNum={count}
+  flat 3 "Try to allocate resource" queue="{queue}" job="{job}" nominatedHyperNode="{nominated}" taskNum={count}
+  flat 3@log-names "Try to allocate resource" queue="{queue}" job="{job}" taskNum={count}
+  domain 3 "Try to allocate resource for job in hyperNode" job="{job}" hyperNode="{hyper_node}"
+  domain-fail 5 "Find solution for job fail" job="{job}" gradient={gradient}
+  job-fail 5 "Cannot find any solution for job" job="{job}"
+  domain-success 3 "Allocate job to hyperNode success" job="{job}" hyperNode="{hyper_node}"
+  sub-job 3 "Try to allocate resource for subJob" job="{job}" subJob="{sub_job}" allocatedHyperNode="{allocated}" nominatedHyperNode="{nominated}" taskNum={count}
+  tasks 3 "Try to allocate resource for tasks in subJob" job="{job}" subJob="{sub_job}" taskNum={count} hyperNode="{hyper_node}"
+  sub-job-row 5 "Find solution for subJob fail" subJob="{sub_job}" gradient={gradient}
+  sub-job-fail 5 "Cannot find any solution for subJob" subJob="{sub_job}"
+  sub-job-success 3 "Allocate subJob to hyperNode success" subJob="{sub_job}" hyperNode="{hyper_node}" score={score} newAllocatedHyperNode="{allocated}"
+  no-nodes 4 "There is no node in hyperNode" job="{job}" hyperNode="{hyper_node}"
+  lost 3 Queue <{queue}> is overused when considering task <{name}>, ignore it.
+  again 5 Task {name} with role spec {role} has already predicated failed, skip
+  nodes 3> There are <{count}> nodes for Job <{job}>
+  pre-predicate 3 PrePredicate for task {task} failed for: …
+  ready 3 "SubJob ready, return statement" job="{job}" subJob="{sub_job}"
+  pipelined 3 "SubJob pipelined, return statement" job="{job}" subJob="{sub_job}"
+  node 5 node {node}, idle: {idle}, future idle: {future}
+  no-match 5 Task: {name}, no matching node is found in the candidateNodes（index: {index}） list.
+  binding 3> Binding Task <{task}> to node <{node}>
+  limited 3> Predicates failed in allocate for task <{task}> on node <{node}> with limited resources
+  pipelining 3> Pipelining Task <{task}> to node <{node}> for <{request}> on <{releasing}>
+  leave 5 Leaving Allocate ...
+
+recorder.go recorder
+  job 3 "update allocated hyperNode for job" job="{job}" old="{old}" new="{new}"
+  sub-job 3 "update allocated hyperNode for subJob" subJob="{sub_job}" old="{old}" new="{new}"
+
+backfill.go backfill
+  enter 5 Enter Backfill ...
+  invalid 4 Job <{job}> Queue <{queue}> skip backfill, reason: {reason}, message {message}
+  pre-predicate 3 PrePredicate for task {task} failed in backfill for: …
+  binding 3> Binding Task <{task}> to node <{node}>
+  leave 5 Leaving Backfill ...
+
+preempt.go preempt
+  enter 5 Enter Preempt ...
+  invalid 4 Job <{job}> Queue <{queue}> skip preemption, reason: {reason}, message {message}
+  topology 3 Job <{job}> Queue <{queue}> skip preemption, reason: jobs containing networkTopology do not support preemption
+  no-jobs 4 No preemptors in Queue <{queue}>, break.
+  no-task 3 No preemptor task in job <{job}>.
+  failed 3 Preemptor <{task}> failed to preempt Task , err: …
+  never 3 Preemptor <{task}> failed to preempt Task , err: not eligible to preempt other tasks due to preemptionPolicy is Never
+  no-candidates 3 Preemptor <{task}> failed to preempt Task , err: no candidates that fit the pod, the status of the nodes are map[]
+  node 3> Considering Task <{task}> on Node <{node}>.
+  no-victims 3 No validated victims on Node <{node}>: not enough resources: requested <{request}>, but future idle <{future}>
+  victim 3> Try to preempt Task <{victim}> for Task <{task}>
+  sum 3> Preempted <{amount}> for Task <{task}> requested <{request}>.
+  no-nodes 3 No nodes are eligible to preempt task {task}
+  count 0 the predicateNodes number is {count}
+  candidates 3 all preemptees: {tasks}
+  victims 3 allVictims: {tasks}
+  enough 3 Pod {task} can be scheduled on node {node} after preempt {victim}, stop evicting more pods
+  potential 3 potentialVictims---: {tasks}, nodeInfo: {node}
+  kept 3 Pod is a potential preemption victim on nodepod{victim}node{node}
+  reprieve 0 reprievePod for task: {name}, fits: {fits}
+  chosen 0 victims: {tasks}
+  leave 5 Leaving Preempt ...
+
+reclaim.go reclaim
+  enter 5 Enter Reclaim ...
+  total 3 There are <{jobs}> Jobs and <{queues}> Queues in total for scheduling.
+  invalid 4 Job <{job}> Queue <{queue}> skip reclaim, reason: {reason}, message {message}
+  queue 4 Added Queue <{queue}> for Job <{job}>
+  overused 3 Queue <{queue}> is overused, ignore it.
+  no-jobs 4 No preemptors in Queue <{queue}>, break.
+  no-task 3 No preemptor task in job <{job}>.
+  tasks 3> Considering reclaim for {count} tasks of job <{job}>.
+  never 3 Task {task} cannot preempt (policy Never)
+  refused 3 Queue <{queue}> cannot reclaim for task <{name}>, skip
+  pre-predicate 3 PrePredicate failed for task {task}: …
+  node 3> Considering Task <{task}> on Node <{node}>.
+  nobody 4 No reclaimees on Node <{node}>.
+  no-victims 3 No validated victims on Node <{node}>: not enough resources: requested <{request}>, but future idle <{future}>
+  victim 3> Try to reclaim Task <{victim}> for Tasks <{task}>
+  sum 3> Reclaimed <{amount}> for task <{task}> requested <{request}>, and Node <{node}> availableResources <{available}>.
+  leave 5 Leaving Reclaim ...
+
+gangpreempt.go gangpreempt
+  enter 5 Enter GangPreempt ...
+  leave 5 Leaving GangPreempt ...
+
+gangreclaim.go gangreclaim
+  enter 5 Enter GangReclaim ...
+  leave 5 Leaving GangReclaim ...
+  refused 3 Queue <{queue}> cannot reclaim for job <{job}>, skip
+
+shuffle.go shuffle
+  enter 5 Enter Shuffle ...
+  leave 5 Leaving Shuffle ...
+  victim 3> pod {name} from namespace {namespace} and job {job} will be evicted.
+
+predicate_helper.go search
+  node 4~ Considering Task <{task}> on node <{node}>: <{request}> vs. <{idle}>
+  failed 3~ Predicates failed: {error}
+
+scheduler_helper.go score
+  total 5 Prioritize nodeScoreMap for task<{task}> is: {scores}
+  plugin 5 "Add plugin score at hypeNode" subJob="{sub_job}" pluginName="{plugin}" hyperNodeName="{hyper_node}" score={score}
+  domains 5 "Prioritize hyperNode score map for subJob" subJob="{sub_job}" scoreMap={scores}
+
+nodeorder.go score ?
+  scoring 4~ Score node through ImageLocality plugin
+  part 4~ Node: {node}, task<{task}> plugin ImageLocality weight {weight}, raw score: {raw}, weighted score: {score:.6f}
+  nodeorder 4~ Nodeorder Total Score for task<{task}> on node {node} is: {score:.6f}
+  nodeorder-batch 4 Batch Total Score for task {task} is: {scores}
+
+predicates.go score ?
+  predicates-batch 4 Batch Total Score for task {task} is: {scores}
+
+binpack.go score ?
+  binpack 4~ Binpack score for Task {task} on node {node} is: {score}
+
+drf.go drf
+  total 4 Total Allocatable {total}
+  victims 4 [drf] Victims from DRF preemptable plugin are {tasks}
+  victims 4@log-names Victims from DRF plugins are {tasks}
+  allocate 4 [drf] AllocateFunc: task <{task}>, resreq <{request}>, share <{share}>, namespace share <-1>
+  allocate 4@log-names DRF AllocateFunc: task <{task}>, resreq <{request}>,  share <{share}>, namespace share <-1>
+  deallocate 4 [drf] DeallocateFunc: task <{task}>, resreq <{request}>, share <{share}>, namespace share <-1>
+  deallocate 4@log-names DRF EvictFunc: task <{task}>, resreq <{request}>,  share <{share}>, namespace share <-1>
+
+proportion.go proportion
+  total 4 The total resource is <{total}>
+  overused 3 Queue <{queue}> is overused: deserved <{deserved}>, allocated <{allocated}>, share <{share}>
+  refused 3 Queue <{queue}>: deserved <{deserved}>, allocated <{allocated}>; Candidates total request <{request}>{name:.0}
+  refused 3@log-names Queue <{queue}>: deserved <{deserved}>, allocated <{allocated}>; Candidate <{name}>: resource request <{request}>
+  allocate 4 [proportion] AllocateFunc: task <{task}>, resreq <{request}>, share <{share}>
+  allocate 4@log-names Proportion AllocateFunc: task <{task}>, resreq <{request}>,  share <{share}>
+  deallocate 4 [proportion] DeallocateFunc: task <{task}>, resreq <{request}>, share <{share}>
+  deallocate 4@log-names Proportion EvictFunc: task <{task}>, resreq <{request}>,  share <{share}>
+
+capacity.go capacity ?
+  total 4 The total resource is <{total}>
+  allocate 4 [capacity] AllocateFunc: task <{task}>, resreq <{request}>, share <{share}>
+  allocate 4@log-names Capacity AllocateFunc: task <{task}>, resreq <{request}>,  share <{share}>
+  deallocate 4 [capacity] DeallocateFunc: task <{task}>, resreq <{request}>, share <{share}>
+  deallocate 4@log-names Capacity EvictFunc: task <{task}>, resreq <{request}>,  share <{share}>
+
+gang.go gang
+  kept 4 Can not preempt task <{task}> because job {job} ready num({ready}) <= MinAvailable({minimum}) for gang-scheduling
+  victims 4 Victims from Gang plugins, victims={tasks} preemptor={preemptor}
+
+priority.go priority
+  job 4 [priority] Can not preempt task <{task}> because preemptee job has greater or equal job priority ({theirs}) than preemptor ({ours})
+  job 4@log-names Can not preempt task <{task}>because preemptee job has greater or equal job priority ({theirs}) than preemptor ({ours})
+  task 4 [priority] Can not preempt task <{task}> because preemptee task has greater or equal task priority ({theirs}) than preemptor ({ours})
+  task 4@log-names Can not preempt task <{task}>because preemptee task has greater or equal task priority ({theirs}) than preemptor ({ours})
+  victims 4 [priority] Victims from Priority plugin are {tasks}
+  victims 4@log-names Victims from Priority plugins are {tasks}
+  unified 4 Victims from Priority UnifiedEvictableFn are {tasks}
+
+predicates.go view ?
+  allocate 4 predicates, allocate {node}
+  added 4 predicates, update pod {task} allocate to node [{node}]
+  deallocate 4 predicates, deallocate {node}
+  removed 4 predicates, update pod {task} deallocate from node [{node}]
+  missing 0 predicates, remove pod {task} from node [{node}] error: no corresponding pod {name} in pods of node {node}
+  refused 0 Reserve plugin VolumeBinding failed for pod {task}: …
+
+predicates.go filter ?
+  skipped 5> The predicate of plugin {filter} will skip execution for pod <{task}>, because the status returned by pre-predicate is skip
+
+dynamicresources.go filter ?
+  claims 5> "pod resource claims" pod="{task}" resourceclaims=[]
+
+job_info.go job ?
+  valid 5 job {name}/{namespace} actual: {roles}, ji.TaskMinAvailable: {minima}
+"""  # noqa: E501
+"""A source file with the first part of its keys, then its messages: the rest of the key, the -v level, the text.
+
+`?` behind a file: the levels are not certain. Behind a level, `~`: written by parallel workers or while ranging over a
+map, so that order means nothing; `>`: the line belongs to the event that comes after it; `@change`: the text of
+releases that still have this older form, in a row of its own below the newest one, whose blanks it may use. `{name:.0}`
+prints nothing: such a row needs it.
+"""
+
+MESSAGES: tuple[Message, ...] = tuple(messages_of(ROWS))
+BY_KEY: Mapping[str, Message] = {message.key: message for message in MESSAGES if not message.older}
+
+
+def texts(older: Collection[str]) -> Mapping[str, Message]:
+    """The messages of a release that has these older forms."""
+    return {**BY_KEY, **{message.key: message for message in MESSAGES if message.older in older}}
 
 
 @cache
 def _by_file() -> Mapping[str, tuple[tuple[re.Pattern[str], Message], ...]]:
     found: dict[str, list[tuple[re.Pattern[str], Message]]] = {}
     for message in MESSAGES:
-        literal = [re.escape(part) for part in _FIELD.split(message.template)]
-        found.setdefault(message.file, []).append((re.compile("(.*)".join(literal), re.DOTALL), message))
+        found.setdefault(message.file, []).append((message.pattern, message))
     return {file: tuple(rows) for file, rows in found.items()}
 
 
 def recognise(file: str, text: str) -> Message | None:
     """The message that a line of a log is, by its file and text."""
-    for pattern, message in _by_file().get(file, ()):
-        if pattern.fullmatch(text):
-            return message
-    return None
+    return next((message for pattern, message in _by_file().get(file, ()) if pattern.fullmatch(text)), None)

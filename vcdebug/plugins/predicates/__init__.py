@@ -114,7 +114,7 @@ class Predicates(Plugin):
         if self._affinity_on:
             placement = self._view.shapes.placement(pod)
             if placement.asks_nothing:
-                state.skip[NODE_AFFINITY] = None
+                self._skip(task, state, NODE_AFFINITY)
             elif placement.names_conflict:
                 return _refused(NODE_AFFINITY, TERMS_CONFLICT)
         for candidate in self._filters:
@@ -123,12 +123,19 @@ class Predicates(Plugin):
             except PreFilterError as error:
                 return _refused(candidate.name, str(error))
             if not wanted:
-                state.skip[candidate.name] = None
+                self._skip(task, state, candidate.name)
             elif candidate.name in state.skip:
                 quirks.stays_skipped(self._ssn, task, candidate.name)
         if self._claims is not None and self._claims.undecided(state):
             quirks.claims_undecided(self._ssn, task)
         return None
+
+    def _skip(self, task: TaskInfo, state: CycleState, name: str) -> None:
+        """The filter has nothing to say about the task, now and for the rest of the session."""
+        state.skip[name] = None
+        if name == DynamicResourcesFilter.name and not task.pod.spec.get("resourceClaims"):
+            self._ssn.log("filter.claims", task.key)
+        self._ssn.log("filter.skipped", name, task.key)
 
     # Filtering
 

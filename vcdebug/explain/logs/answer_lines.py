@@ -1,0 +1,100 @@
+"""Lines that plugins print while they answer: what they judged is read from the equation of the answer.
+
+Upstream: plugins gang, priority, drf, proportion; api/job_info (CheckTaskValid).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from vcdebug.explain.equation import Term
+from vcdebug.explain.equations import equation
+from vcdebug.explain.logs.context import Context, Said
+from vcdebug.explain.past import job_at
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.queue import OPEN
+from vcdebug.model.resource import Resource
+
+Subject = Mapping[str, Any]
+
+
+def answer(at: Context, event: HookEvent) -> Iterator[Said]:
+    """What the plugin says about one answer, where it says anything."""
+    lines = ANSWERS.get((event.plugin, event.point))
+    return iter(()) if lines is None else lines(at, dict(event.subject), event.result)
+
+
+def _kept(at: Context) -> list[Term]:
+    """Candidates of known jobs that the plugin does not let go."""
+    found = equation(at.recording, at.seq)
+    terms = found.terms if found is not None else ()
+    return [term for term in terms if term.holds is False and term.figures[0] is not None]
+
+
+def gang_valid(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+    """Roles are counted unless their minima exceed the job's."""
+    if subject["job"] not in at.recording.session.jobs:
+        return
+    job = job_at(at.recording, subject["job"], at.seq)
+    if not job.roles_unchecked():
+        yield "job.valid", job.name, job.namespace, job.usable_by_role(), job.task_min_available
+
+
+def gang_victims(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+    """Who would break its gang, then the others."""
+    for term in _kept(at):
+        job = at.recording.session.jobs[at.task(term.name).job]
+        yield "gang.kept", term.name, job.name, *term.figures
+    yield "gang.victims", at.tasks_text(result), at.task_text(subject["task"])
+
+
+def priority_victims(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+    """Who is not lower, then the others."""
+    preemptor = at.task(subject["task"])
+    if preemptor.job not in at.recording.session.jobs:
+        return
+    for term in _kept(at):
+        own = at.task(term.name).job == preemptor.job
+        yield "priority.task" if own else "priority.job", term.name, *term.figures
+    yield "priority.victims", at.tasks_text(result)
+
+
+def drf_victims(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+    """Nothing where the preemptor's job is gone."""
+    if at.task(subject["task"]).job in at.recording.session.jobs:
+        yield "drf.victims", at.tasks_text(result)
+
+
+def proportion_overused(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+    """The queue's figures where it is overused."""
+    if result:
+        figures = (at.state.figure("proportion", subject["queue"], name) for name in ("deserved", "allocated", "share"))
+        yield "proportion.overused", subject["queue"], *figures
+
+
+def proportion_refused(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+    """The queue's figures and all that is asked for, where an open queue refuses it."""
+    queue = subject["queue"]
+    if result or at.recording.session.queues[queue].state != OPEN:
+        return
+    request = Resource()
+    candidates = [at.task(key) for key in ([subject["task"]] if "task" in subject else subject["candidates"])]
+    for task in candidates:
+        request.add(task.resreq)
+    figures = (at.state.figure("proportion", queue, name) for name in ("deserved", "allocated"))
+    yield "proportion.refused", queue, *figures, request, candidates[0].name
+
+
+ANSWERS: Mapping[tuple[str, str], Callable[[Context, Subject, Any], Iterator[Said]]] = {
+    ("gang", "JobValid"): gang_valid,
+    ("gang", "Preemptable"): gang_victims,
+    ("gang", "Reclaimable"): gang_victims,
+    ("priority", "Preemptable"): priority_victims,
+    ("priority", "UnifiedEvictable"): lambda at, _, result: iter([("priority.unified", at.tasks_text(result))]),
+    ("drf", "Preemptable"): drf_victims,
+    ("proportion", "Overused"): proportion_overused,
+    ("proportion", "Allocatable"): proportion_refused,
+    ("proportion", "Preemptive"): proportion_refused,
+}
+"""(plugin, point) → what it prints."""

@@ -1,0 +1,64 @@
+"""Where in a recording the log is being written, what is remembered on the way, and how tasks are printed.
+
+Upstream: api/job_info (TaskInfo.String).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vcdebug.explain.logs.gotext import text_of
+from vcdebug.explain.logs.message import UNKNOWN
+from vcdebug.model.names import Row, Seq, TaskKey
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.timeline import ClusterState
+
+NUMA_POLICY = "volcano.sh/numa-topology-policy"
+Said = tuple[object, ...]
+"""A message's key, and what fills its blanks."""
+
+
+class Context:
+    """The recording at one event."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.seq: Seq = 0
+        self.state: ClusterState = recording.timeline.state_at(0)
+        """What an event found, or what a line between two events finds."""
+        self.action = ""
+        self.failed: dict[str, dict[Row, None]] | None = None
+        """Rows that the error cache of the present search helper knows, by `job/role`; None without a cache."""
+        self.search_start: Row = 0
+        self.lost: dict[TaskKey, None] = {}
+        """Pods that the Kubernetes view of nodes has lost."""
+
+    def move_to(self, seq: Seq, *, after: bool = False) -> None:
+        """To an event's beginning, or behind it."""
+        self.seq = seq
+        self.state = self.recording.timeline.state_at(seq if after else seq - 1)
+
+    def task(self, key: TaskKey) -> TaskInfo:
+        """A task, for what never changes about it."""
+        return self.recording.timeline.tasks[key]
+
+    def future_idle(self, node: str) -> Resource:
+        """Idle, what is being released, less what is promised."""
+        amounts = self.state.nodes[node]
+        return amounts.idle.clone().add(amounts.releasing).sub_without_assert(amounts.pipelined)
+
+    def tasks_text(self, keys: Iterable[TaskKey]) -> str:
+        """`[Task (...) Task (...)]`."""
+        return f"[{' '.join(map(self.task_text, keys))}]"
+
+    def task_text(self, key: TaskKey) -> str:
+        """TaskInfo.String()."""
+        task, now = self.task(key), self.state.tasks[key]
+        numa = UNKNOWN if NUMA_POLICY in task.pod.annotations else "{ map[]}"
+        return (
+            f"Task ({task.uid}:{key}): taskSpec {task.task_role}, job {task.job}, nodeName {now.node}, "
+            f"status {now.status.label}, pri {task.priority}, resreq {task.resreq}, "
+            f"preemptable {text_of(task.preemptable)}, revocableZone {task.revocable_zone}, numaInfo {numa}"
+        )

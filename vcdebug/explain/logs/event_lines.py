@@ -1,0 +1,73 @@
+"""Lines about events: actions, statements and their operations, with the books that plugins keep of them.
+
+Upstream: framework/statement, framework/session; event handlers of drf, proportion, capacity and predicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.logs.context import Context, Said
+from vcdebug.explain.logs.message import UNKNOWN
+from vcdebug.framework.quirks import VIEW_LOST_POD
+from vcdebug.framework.record import ActionEvent, OpEvent, StatementEvent
+
+PLACING = ("allocate", "pipeline", "unevict")
+AMOUNTS = {"allocate": "allocated", "pipeline": "pipelined", "unpipeline": "unpipelined"}
+BOOKS = ("drf", "proportion", "capacity")
+"""Plugins that print each change of what a job or queue holds."""
+
+
+def action(at: Context, event: ActionEvent) -> Iterator[Said]:
+    """`Enter` and `Leaving`."""
+    starts = event.what == "start"
+    at.action = event.action
+    yield (f"{event.action}.enter" if starts else f"{event.action}.leave",)
+
+
+def statement(at: Context, event: StatementEvent) -> Iterator[Said]:
+    """A statement before its operations; commit hands allocations to the cache."""
+    if event.what == "save":
+        steps = (f"task {at.task(task).name} {kind} from node {node}" for kind, task, node in event.ops)
+        yield "statement.save", " ".join(steps)
+        return
+    yield (f"statement.{event.what}",)
+    if event.what == "commit":
+        yield from (("cache.bind", task) for kind, task, _ in event.ops if kind == "allocate")
+
+
+def operation(at: Context, event: OpEvent) -> Iterator[Said]:
+    """The node's amounts, and each plugin's handler in the order in which they were opened."""
+    if event.op == "bind":
+        yield "cache.bind", event.task
+        return
+    if event.op == "unallocate":
+        yield "statement.remove", at.task(event.task).name, event.node
+    elif event.op in AMOUNTS and event.after is not None:
+        yield f"statement.{AMOUNTS[event.op]}", event.task, event.node, *event.after[:3]
+    books = dict(event.books)
+    for plugin in at.recording.session.plugins:
+        if plugin == "predicates":
+            yield from _view(at, event)
+        elif plugin in books and plugin in BOOKS:
+            share = books[plugin].get("share", UNKNOWN)
+            what = "allocate" if event.op in PLACING else "deallocate"
+            yield f"{plugin}.{what}", event.task, at.task(event.task).resreq, share
+    if event.op == "allocate" and event.via is None:
+        yield ("statement.allocating",)
+
+
+def _view(at: Context, event: OpEvent) -> Iterator[Said]:
+    """The Kubernetes view of nodes that predicates keeps: a pod whose return was refused stays lost."""
+    if event.op not in PLACING:
+        yield "view.deallocate", event.node
+        missing = event.task in at.lost
+        yield "view.missing" if missing else "view.removed", event.task, event.node, at.task(event.task).name
+        return
+    yield "view.allocate", event.node
+    if any(note.code == VIEW_LOST_POD for note in at.recording.notes_at(at.seq)):
+        at.lost[event.task] = None
+        yield "view.refused", event.task
+        return
+    at.lost.pop(event.task, None)
+    yield "view.added", event.task, event.node

@@ -1,0 +1,114 @@
+"""From a recording to the lines that the real scheduler would have printed.
+
+What leaves an event is read from it by one function for each kind of event; where upstream prints something that leaves
+none, the engine says so (`Session.log`). `messages` holds the texts.
+
+Upstream: the klog calls of one scheduling cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from vcdebug.explain.logs import answer_lines, event_lines, search_lines
+from vcdebug.explain.logs.context import Context, Said
+from vcdebug.explain.logs.gotext import json_text
+from vcdebug.explain.logs.messages import texts
+from vcdebug.framework.record import (
+    ActionEvent,
+    CloseEvent,
+    HookEvent,
+    Line,
+    OpEvent,
+    PredicateEvent,
+    ScoreEvent,
+    StatementEvent,
+)
+from vcdebug.model.names import Seq
+from vcdebug.model.resource import Resource
+from vcdebug.trace.recording import Recording
+
+LOUDEST = 10
+TOTALS = ("drf", "proportion", "capacity")
+
+OF_EVENT: Mapping[type, Callable[[Context, Any], Iterator[Said]]] = {
+    ActionEvent: event_lines.action,
+    StatementEvent: event_lines.statement,
+    OpEvent: event_lines.operation,
+    PredicateEvent: search_lines.search,
+    ScoreEvent: search_lines.scores,
+    HookEvent: answer_lines.answer,
+    CloseEvent: lambda _, __: iter([("session.close",)]),
+}
+"""What is printed about each kind of event."""
+IN_SHORT: Mapping[str, Callable[..., Iterator[Said]]] = {
+    "search.helper": search_lines.helper,
+    "search.start": search_lines.start,
+    "allocate.group": search_lines.candidates,
+    "preempt.no-victims": search_lines.no_victims,
+    "reclaim.no-victims": search_lines.no_victims,
+    "score.domains": search_lines.hyper_node_scores,
+}
+"""What the engine logs in short, and what is printed instead."""
+
+
+class LogLine(NamedTuple):
+    """A line that the real scheduler would print at one moment."""
+
+    seq: Seq
+    """The event that it belongs to."""
+    level: int
+    """The -v level from which it is printed."""
+    text: str
+    key: str
+    """The message, a key of `messages.BY_KEY`."""
+
+
+def log_lines(recording: Recording, level: int = LOUDEST) -> Iterator[LogLine]:
+    """The lines of a whole cycle at one -v level, in order."""
+    messages = texts(())
+    at = Context(recording)
+    reached: Seq = 1
+    for said in _whole_cycle(at):
+        message = messages.get(str(said[0]))
+        if message is None or message.level > level:
+            continue
+        reached = max(reached, min(at.seq + message.ahead, len(recording)))
+        yield LogLine(reached, message.level, message.write(said[1:], at.tasks_text), message.key)
+
+
+def _whole_cycle(at: Context) -> Iterator[Said]:
+    """What is said before the first event, about each event, and between them."""
+    yield from _opening(at.recording)
+    between = iter(at.recording.record.lines)
+    line = next(between, None)
+    for seq, event in enumerate(at.recording.events, start=1):
+        of_event = OF_EVENT.get(type(event))
+        if of_event is not None:
+            at.move_to(seq)
+            yield from of_event(at, event)
+        while line is not None and line.seq == seq:
+            at.move_to(seq, after=True)
+            yield from _of_line(at, line)
+            line = next(between, None)
+
+
+def _of_line(at: Context, line: Line) -> Iterator[Said]:
+    """A line of the engine; a key without a dot belongs to the action that runs."""
+    key = line.key if "." in line.key else f"{at.action}.{line.key}"
+    in_short = IN_SHORT.get(key)
+    return iter([(key, *line.values)]) if in_short is None else in_short(at, *line.values)
+
+
+def _opening(recording: Recording) -> Iterator[Said]:
+    """The session, and the totals of the plugins that share."""
+    session, books = recording.session, recording.timeline.opening_books
+    for name, info in sorted(session.hyper_nodes.by_name.items()):
+        children = ",".join(f"{json_text(child)}:{{}}" for child in sorted(info.children))
+        yield "session.hypernode", name, info.tier, info.parent, f"{{{children}}}"
+    yield "session.open", len(session.jobs), len(session.queues), session.hyper_nodes.ready
+    for plugin in session.plugins:
+        total = books.get((plugin, "", "total"))
+        if plugin in TOTALS and isinstance(total, Resource):
+            yield f"{plugin}.total", total

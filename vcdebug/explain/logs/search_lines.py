@@ -1,0 +1,119 @@
+"""Lines about searches for nodes: every node considered, every failure, the candidates and their scores.
+
+Upstream: util/predicate_helper, util/scheduler_helper; scores of nodeorder, binpack and predicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from vcdebug.explain.logs.context import Context, Said
+from vcdebug.explain.logs.gotext import json_object
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER
+from vcdebug.framework.record import PredicateEvent, ScoreEvent
+from vcdebug.gomath import mod
+from vcdebug.model.fiterror import fit_error_text
+from vcdebug.model.names import FloatArray, IntArray, NodeName, Row, TaskKey
+from vcdebug.model.resource import Resource
+
+IMAGES, IMAGES_WEIGHT = "nodeorder/ImageLocality", "imagelocality.weight"
+
+
+def helper(at: Context, cache_on: bool) -> Iterator[Said]:
+    """A search helper is made: its error cache is empty."""
+    at.failed = {} if cache_on else None
+    yield from ()
+
+
+def start(at: Context, row: Row) -> Iterator[Said]:
+    """A search begins at a node."""
+    at.search_start = row
+    yield from ()
+
+
+def search(at: Context, event: PredicateEvent) -> Iterator[Said]:
+    """Every node in visiting order; what the error cache knew is not printed again."""
+    task, names = at.task(event.task), at.recording.node_names
+    group = f"{task.job}/{task.task_role}"
+    known = at.failed.setdefault(group, {}) if at.failed is not None and task.task_role else {}
+    codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
+    for row in _visited(at, event):
+        yield "search.node", event.task, names[row], task.resreq, at.state.nodes[names[row]].idle
+        if row in codes and row not in known:
+            statuses = at.recording.reasons.statuses(codes[row])
+            yield "search.failed", fit_error_text(event.task, names[row], statuses)
+    known.update(dict.fromkeys(codes))
+
+
+def _visited(at: Context, event: PredicateEvent) -> list[Row]:
+    """Rows in visiting order; over all nodes with the feasible one that ended an early stop, which no event names."""
+    everything = len(at.recording.node_names)
+    if event.considered == everything:
+        return [mod(at.search_start + step, everything) for step in range(event.processed)]
+    rows = sorted([*event.feasible.tolist(), *event.failed.tolist()])
+    first = rows.index(at.search_start) if at.search_start in rows else 0
+    return rows[first:] + rows[:first]
+
+
+def candidates(at: Context, name: str, index: int, rows: IntArray) -> Iterator[Said]:
+    """One group of feasible nodes: idle ones, then those with room in future."""
+    nodes = [at.recording.node_names[row] for row in rows.tolist()]
+    if not nodes:
+        yield "allocate.no-match", name, index
+    for node in nodes:
+        yield "allocate.node", node, at.state.nodes[node].idle, at.future_idle(node)
+
+
+def no_victims(at: Context, node: NodeName, request: Resource, victims: list[TaskKey]) -> Iterator[Said]:
+    """A node's victims do not make enough room."""
+    future = at.future_idle(node)
+    for victim in victims:
+        future.add(at.task(victim).resreq)
+    yield f"{at.action}.no-victims", node, request, future
+
+
+def hyper_node_scores(at: Context, sub_job: str, scores: dict[str, float]) -> Iterator[Said]:
+    """Totals of a sub job's hypernodes."""
+    yield "score.domains", sub_job, json_object(scores)
+
+
+def scores(at: Context, event: ScoreEvent) -> Iterator[Said]:
+    """Each plugin's score of each node, each batch, and the totals."""
+    names = [at.recording.node_names[row] for row in event.rows.tolist()]
+    parts = dict(event.parts)
+    for index, node in enumerate(names):
+        for plugin in _answering(at, NODE_ORDER.method):
+            if plugin in parts and not np.isnan(parts[plugin][index]):
+                yield from _score(
+                    at, event.task, node, plugin, {name: float(part[index]) for name, part in parts.items()}
+                )
+    for plugin in _answering(at, BATCH_NODE_ORDER.method):
+        if plugin in ("nodeorder", "predicates"):
+            yield f"score.{plugin}-batch", event.task, _by_node(names, parts.get(f"{plugin}/batch"))
+    yield "score.total", event.task, _by_node(names, event.total)
+
+
+def _answering(at: Context, method: str) -> list[str]:
+    return [ballot.plugin for tier in at.recording.session.ballots[method] for ballot in tier]
+
+
+def _score(at: Context, task: TaskKey, node: NodeName, plugin: str, parts: dict[str, float]) -> Iterator[Said]:
+    """ImageLocality is the one part of nodeorder that is asked node by node; its raw score is a whole number."""
+    if plugin == "nodeorder":
+        if IMAGES in parts:
+            option = next(o for tier in at.recording.conf.tiers for o in tier if o.name == plugin)
+            weight = Arguments(option.arguments).get_int(IMAGES_WEIGHT, 1)
+            yield ("score.scoring",)
+            yield "score.part", node, task, weight, round(parts[IMAGES] / weight), parts[IMAGES]
+        yield "score.nodeorder", task, node, parts[plugin]
+    elif plugin == "binpack":
+        yield "score.binpack", task, node, parts[plugin]
+
+
+def _by_node(names: list[NodeName], scores: FloatArray | None) -> dict[NodeName, float]:
+    if scores is None:
+        return {}
+    return {name: float(score) for name, score in zip(names, scores, strict=True) if not np.isnan(score)}

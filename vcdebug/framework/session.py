@@ -59,6 +59,9 @@ class Session:
         self.uid = f"{SESSION_UID}-{self.process.sessions + 1}" if self.process.sessions else SESSION_UID
         self.conf = conf
         self.record = record
+        self.log = record.log
+        """Called where upstream prints a line that no event stands for: a key of explain/logs/messages.py, and what fills
+        its blanks. A key without a dot belongs to the action that runs; an action without such a row prints nothing."""
         self.reasons = record.reasons
         self.cluster = cluster
         self.jobs: dict[JobId, JobInfo] = cluster.jobs
@@ -278,13 +281,6 @@ class Session:
         `about` fills the blanks of the text when somebody reads it.
         """
         self.record.note(code, text, *about, at_last=at_last)
-
-    def log(self, key: str, *values: object) -> None:
-        """Upstream prints a line here: a row of explain/logs/messages.py, whose blanks are filled with `values`.
-
-        A key without a dot belongs to the action that runs; an action without such a row prints nothing.
-        """
-        self.record.log(key, *values)
 
     # Nodes
 

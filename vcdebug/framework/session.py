@@ -60,8 +60,10 @@ class Session:
         self.conf = conf
         self.record = record
         self.log = record.log
-        """Called where upstream prints a line that no event stands for: a key of explain/logs/messages.py, and what fills
-        its blanks. A key without a dot belongs to the action that runs; an action without such a row prints nothing."""
+        """Called where upstream prints a line that leaves no event: a key of explain/logs/messages.py, and its blanks.
+
+        A key without a dot belongs to the action that runs; an action without such a row prints nothing.
+        """
         self.reasons = record.reasons
         self.cluster = cluster
         self.jobs: dict[JobId, JobInfo] = cluster.jobs

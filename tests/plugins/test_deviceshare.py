@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, open_session, pod, pod_group, task
+from vcdebug.debugger.between import Between
+from vcdebug.debugger.cycles import Cycles
+from vcdebug.explain.effects import effects
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED, DEVICE_STAYS_CHARGED
 from vcdebug.framework.session import Session
@@ -15,6 +18,8 @@ from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.resource import AssertPanic
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
 
 VGPU_NODE = {"volcano.sh/vgpu-number": "20", "volcano.sh/vgpu-cores": "200", "volcano.sh/vgpu-memory": "2000"}
 SHORT = "hami-vgpuDeviceSharing error"
@@ -239,3 +244,41 @@ def test_unhealthy_cards_do_not_count() -> None:
     assert [] == ledger.pods_on(1)
     with pytest.raises(KeyError):
         ledger.pods_on(0)
+
+
+# From cycle to cycle
+
+
+def bound_with(settings: dict[str, Any], cluster_node: Manifest, first: Manifest, second: Manifest) -> list[Recording]:
+    """Two cycles of a process that has run for an hour; the second pod arrives before the second one."""
+    lines = "".join(f"      deviceshare.{key}: {value}\n" for key, value in settings.items())
+    tiers = conf_of("gang predicates deviceshare", actions="allocate, backfill") + "    arguments:\n" + lines
+    group = pod_group("j", min_member=1, phase="Running")
+    snapshot = cluster(group, cluster_node, first, conf=tiers)
+    snapshot.process = Process(started=snapshot.now - timedelta(hours=1))
+    cycles = Cycles(replay(snapshot), Between(arrivals={2: {"Pod": [second]}}))
+    cycles.run(2)
+    return list(cycles.recordings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "cluster_node", "limit", "says"),
+    [
+        ({"VGPUEnable": "true"}, cards("gpu-a,1,1000,NVIDIA-A100,true,hami-core"), vgpu(), "vgpu-ids-new"),
+        (
+            {"GPUNumberEnable": "true"},
+            node("n1", **{"volcano.sh/gpu-number": "2", "volcano.sh/gpu-memory": "20"}),
+            {"volcano.sh/gpu-number": "2"},
+            "gpu-index",
+        ),
+    ],
+)
+def test_what_a_pod_was_given_in_an_earlier_cycle_is_taken(
+    settings: dict[str, Any], cluster_node: Manifest, limit: dict[str, str], says: str
+) -> None:
+    """It comes with the bind, and the next cycle's ledger reads it."""
+    first, second = bound_with(settings, cluster_node, limited(limit), limited(limit, name="j-1"))
+    assert ["default/j-0"] == [one.task for one in effects(first).bound]
+    assert [] == [one.task for one in effects(second).bound]
+    notes = second.snapshot.of("Pod")[0]["metadata"]["annotations"]
+    assert {"vgpu-ids-new": "gpu-a,NVIDIA-A100,1000,0", "gpu-index": "0,1"}[says] == notes[f"volcano.sh/{says}"]

@@ -41,8 +41,10 @@ class PodChanges:
         done = effects(recording)
         jobs = recording.session.jobs.values() if closed else ()
         self.now = recording.snapshot.now
-        own = {effect.task: effect.node for effect in done.bound}
-        self.bound: Mapping[TaskKey, NodeName] = {**own, **recording.snapshot.bound}
+        self._nodes = recording.session.nodes
+        taken = recording.snapshot.bound
+        self._own = {effect.task: effect.node for effect in done.bound if effect.task not in taken}
+        self.bound: Mapping[TaskKey, NodeName] = {**self._own, **taken}
         """Where somebody else was quicker, the pod is there."""
         self.evicted = dict.fromkeys(effect.task for effect in done.evicted)
         self.statuses = {status.pod: status for job in jobs for status in pod_statuses(job)}
@@ -52,13 +54,28 @@ class PodChanges:
         """The pod as the cycle leaves it; the very same one where nothing was done to it."""
         pod = Pod(manifest)
         if pod.key in self.bound:
-            manifest = _bound(manifest, self.bound[pod.key], self.now)
+            given = _annotated(manifest, self._devices(pod))
+            manifest = _bound(given, self.bound[pod.key], self.now)
         elif pod.key in self.evicted and not pod.deleting:
             manifest = _leaving(manifest, self.now)
         elif pod.key in self.statuses:
             manifest = _waiting(manifest, self.statuses[pod.key], self.now)
         patch = self.patches.get(pod.key)
         return manifest if patch is None else _patched(manifest, patch)
+
+    def _devices(self, pod: Pod) -> Mapping[str, str]:
+        """What the bind request says of the devices that the pod was given."""
+        node = self._nodes.get(self._own.get(pod.key, ""))
+        ledgers = node.devices.values() if node is not None else ()
+        asked = [ledger.reservation(pod) for ledger in ledgers if ledger.has_request(pod)]
+        return {key: text for annotations in asked for key, text in annotations.items()}
+
+
+def _annotated(manifest: Manifest, annotations: Mapping[str, str]) -> Manifest:
+    if not annotations:
+        return manifest
+    metadata = manifest.get("metadata") or {}
+    return {**manifest, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 
 
 def _bound(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:

@@ -150,6 +150,10 @@ class ExclusiveLedger:
         self._untrack(pod)
         return released
 
+    def reservation(self, pod: Pod) -> Mapping[str, str]:
+        """Upstream: plugins/deviceshare/gpuexclusive.Allocate."""
+        return self._inner.reservation(pod)
+
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Upstream: plugins/deviceshare/gpuexclusive.AddQueueResource."""
         return self._inner.queue_amounts(pod)

@@ -107,6 +107,11 @@ class GpuShareLedger:
                 self._cards[index].pop(pod.uid, None)
         return True
 
+    def reservation(self, pod: Pod) -> Mapping[str, str]:
+        """Upstream: api/devices/nvidia/gpushare/share.gpuIndexAnnotations."""
+        cards = [str(index) for index, pods in self._cards.items() if pod.uid in pods]
+        return {GPU_INDEX: ",".join(cards)} if cards else {}
+
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Upstream: api/devices/nvidia/gpushare/device_info.AddQueueResource."""
         return {}

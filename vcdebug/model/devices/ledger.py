@@ -38,6 +38,9 @@ class DeviceLedger(Protocol):
     def release(self, pod: Pod) -> bool:
         """Take the charge back; False when the pod stays charged."""
 
+    def reservation(self, pod: Pod) -> Mapping[str, str]:
+        """Annotations by which a bind tells the pod what it was given; only those that a ledger reads."""
+
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Amounts that the close of a session writes over the task's request."""
 

@@ -106,7 +106,7 @@ class Choice(NamedTuple):
 class VgpuLedger:
     """The cards of a node by their position in its register annotation."""
 
-    __slots__ = ("cards", "last_score", "node", "policy")
+    __slots__ = ("_given", "cards", "last_score", "node", "policy")
 
     def __init__(self, node: str, cards: Cards, policy: str) -> None:
         self.node = node
@@ -114,6 +114,8 @@ class VgpuLedger:
         self.policy = policy
         """The policy that allocation follows, whatever a filter is asked with."""
         self.last_score = 0.0
+        self._given: dict[str, tuple[Held, ...]] = {}
+        """What was last allocated in this session, by pod UID."""
         """Left by the last pod that passed the filter here, whichever it was."""
 
     @classmethod
@@ -164,6 +166,7 @@ class VgpuLedger:
         choice = self._choose(pod, self.cards, self.policy)
         if choice.error is not None:
             return choice.error
+        self._given[pod.uid] = tuple(choice.held)
         for held in choice.held:
             for card in self.cards.values():
                 if card.uuid in held.uuid:
@@ -180,6 +183,13 @@ class VgpuLedger:
         self.sub_resource(pod)
         return not any(pod.uid in card.pods for card in self.cards.values())
 
+    def reservation(self, pod: Pod) -> Mapping[str, str]:
+        """Upstream: api/devices/nvidia/vgpu/utils.encodePodDevices."""
+        kinds = {card.uuid: card.kind for card in self.cards.values()}
+        held = self._given.get(pod.uid, ())
+        text = ":".join(f"{one.uuid},{kinds.get(one.uuid, '')},{one.memory},{one.core}" for one in held)
+        return {ASSIGNED: text} if text else {}
+
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Upstream: api/devices/nvidia/vgpu/device_info.AddQueueResource."""
         amounts: dict[str, float] = {}
@@ -194,6 +204,7 @@ class VgpuLedger:
         """Upstream: api/devices/nvidia/vgpu/device_info.DeepCopy."""
         copy = VgpuLedger(self.node, {index: card.clone() for index, card in self.cards.items()}, self.policy)
         copy.last_score = self.last_score
+        copy._given = dict(self._given)
         return copy
 
     def _holder(self, held: Held) -> Card | None:

@@ -9,7 +9,6 @@ from vcdebug.framework.statement import Statement
 from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.resource import MAX_FLOAT64, Resource, deep_equal
 from vcdebug.model.status import TaskStatus
-from vcdebug.plugins.drf import Drf
 
 AMOUNTS = (
     Resource(),
@@ -91,10 +90,8 @@ def test_spans_lie_in_the_one_that_was_open_and_are_the_same_object_each_time() 
 
 def test_the_ledger_of_drf_is_read_back_as_the_plugin_had_it() -> None:
     ssn = session()
-    drf = ssn.plugins["drf"]
-    assert isinstance(drf, Drf)
     Statement(ssn).evict(task(ssn, "r-0"), "preempt")
     event = ssn.record.events[-1]
     assert isinstance(event, OpEvent)
-    now = drf.ledger(task(ssn, "r-0"))
+    now = dict(ssn.accounts.changed_by_operation(task(ssn, "r-0")))["drf"]
     assert str(now) == str(dict(event.books)["drf"])

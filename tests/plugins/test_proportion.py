@@ -75,7 +75,7 @@ def test_a_guarantee_is_deserved_without_demand_and_lowers_the_others_limit() ->
 def test_a_guarantee_of_a_queue_without_jobs_counts_but_its_weight_does_not() -> None:
     ssn = session(node("n1"), queue("empty", weight=100, guarantee=amounts("4")), demand("b", 20))
     assert [6000.0] == deserved_cpu(ssn, "b")
-    assert ["b"] == list(ssn.plugins["proportion"].books()["queues"])  # type: ignore[index]
+    assert ["b"] == list(dict(ssn.books())["proportion"]["queues"])
 
 
 def test_a_capability_of_0_cpu_is_no_limit() -> None:

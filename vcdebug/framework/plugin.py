@@ -5,12 +5,11 @@ Upstream: framework/interface (Plugin), framework/event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from vcdebug.framework.accounts import Accounts
 from vcdebug.framework.arguments import Arguments
 from vcdebug.model.fiterror import Status
-from vcdebug.model.job import JobInfo
 from vcdebug.model.names import BoolArray, FloatArray
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
@@ -25,10 +24,6 @@ REJECT = -1
 
 Victims = tuple[list[TaskInfo], int]
 """A victim hook's answer: who may go, and the vote (0 abstains)."""
-
-
-Entries = Iterable[tuple[str, Mapping[str, Any]]]
-"""(job or queue, or nothing for the plugin as a whole; its figures as copies)."""
 
 
 class ValidateResult(NamedTuple):
@@ -85,6 +80,9 @@ class Plugin:
     remembers_rows = False
     """Whether `predicate` remembers the rows it was asked about, so that a search must not look ahead."""
 
+    accounts: ClassVar[tuple[Accounts, ...]] = ()
+    """What the plugin keeps about queues, jobs and itself; the framework reads it, the plugin never writes it down."""
+
     problems: tuple[Problem, ...] = ()
     """Inputs that the plugin needs and the snapshot lacks, known once the session is open."""
 
@@ -96,19 +94,3 @@ class Plugin:
 
     def on_session_close(self, ssn: Session) -> None:
         """Write what upstream writes when the session closes."""
-
-    def ledger(self, task: TaskInfo) -> Mapping[str, Any] | None:
-        """This plugin's figures that an operation on the task changes, kept at once; None when it keeps none."""
-        return None
-
-    def ripple(self, task: TaskInfo) -> Entries:
-        """What an operation on the task changes beside its ledger, such as the sums of its queue's ancestors."""
-        return ()
-
-    def reservation(self, job: JobInfo) -> Entries:
-        """What JobEnqueued changes."""
-        return ()
-
-    def books(self) -> Mapping[str, Any] | None:
-        """All of this plugin's figures, as copies; None when it keeps none."""
-        return None

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
+from vcdebug.framework.accounts import OpenAccounts
 from vcdebug.framework.ballots import Functions
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.draws import Draws
-from vcdebug.framework.figures import Ripples
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Scope
@@ -93,11 +93,10 @@ class Session:
         self.node_search_start = snapshot.chance.search_start
         """Where the next search over nodes begins; shared by all actions of the process."""
         self._cycle_states: dict[TaskId, CycleState] = {}
-        self._ledger_keepers: list[tuple[str, Plugin]] | None = None
+        self._accounts: OpenAccounts | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
         self.job_states: dict[JobId, tuple[int, JobState]] = {}
         """What was last recorded of each job's state, and after how many changes."""
-        self._ripplers: list[tuple[str, Plugin]] | None = None
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     # Asking
@@ -195,6 +194,8 @@ class Session:
 
     def _tell(self, task: TaskInfo, handlers: list[Handler]) -> list[str]:
         errors: list[str] = []
+        if self._accounts is not None:
+            self._accounts.touch(task)
         self.record.silent += 1
         try:
             event = Event(task)
@@ -207,42 +208,22 @@ class Session:
             self.record.silent -= 1
         return errors
 
-    def ledgers(self, task: TaskInfo) -> Books:
-        """Each plugin's figures that an operation on the task touches."""
-        found = []
-        for name, keeper in self._keepers():
-            figures = keeper.ledger(task)
-            if figures is not None:
-                found.append((name, figures))
-        return tuple(found)
-
-    def _keepers(self) -> list[tuple[str, Plugin]]:
-        """Plugins that keep a ledger, by name."""
-        if self._ledger_keepers is None:
-            named = [(name, self.plugins[name]) for name in sorted(self.plugins)]
-            self._ledger_keepers = [(name, one) for name, one in named if type(one).ledger is not Plugin.ledger]
-        return self._ledger_keepers
-
-    def ripples(self, task: TaskInfo) -> Ripples:
-        """What an operation on the task changes beside the ledgers, by plugin."""
-        if self._ripplers is None:
-            named = [(name, self.plugins[name]) for name in sorted(self.plugins)]
-            self._ripplers = [(name, one) for name, one in named if type(one).ripple is not Plugin.ripple]
-        if not self._ripplers:
-            return ()
-        return [(name, key, figures) for name, one in self._ripplers for key, figures in one.ripple(task)]
+    @property
+    def accounts(self) -> OpenAccounts:
+        """What the plugins keep; they have to be open."""
+        if self._accounts is None:
+            self._accounts = OpenAccounts(self.plugins, self.jobs)
+        return self._accounts
 
     def books(self) -> Books:
         """All figures of all plugins."""
-        figures = ((name, self.plugins[name].books()) for name in sorted(self.plugins))
-        return tuple((name, figure) for name, figure in figures if figure is not None)
+        return self.accounts.books()
 
     def enqueued(self, job: JobInfo) -> None:
         """Tell every plugin that the job is admitted; what they reserve holds from the next event on."""
         self.ask(hooks.JOB_ENQUEUED, job)
-        for name in sorted(self.plugins):
-            for key, figures in self.plugins[name].reservation(job):
-                self.record.change("book", (name, key), figures)
+        for plugin, key, figures in self.accounts.changed_by_admission(job):
+            self.record.change("book", (plugin, key), figures)
 
     def shown_code(self, code: int) -> list[dict[str, object]]:
         """The statuses behind a code as the trace writes them: the same object each time."""

@@ -39,7 +39,9 @@ def record_op(
     record = ssn.record
     if record.silent:
         return
-    place = record.figures.write(task, ssn.nodes.get(node), ssn.ledgers(task), ssn.ripples(task))
+    accounts = ssn.accounts
+    own, above = accounts.changed_by_operation(task), accounts.changed_above(task)
+    place = record.figures.write(task, ssn.nodes.get(node), own, above)
     record.operation(made(OpEvent, (op, task.key, node, record.figures, place, reason, eviction, via)))
 
 

@@ -5,10 +5,9 @@ Upstream: plugins/overcommit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from vcdebug.framework.accounts import WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Plugin
+from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import format_resource_names, get_inqueue_resource, is_inqueue, is_running_gang
 from vcdebug.model.job import JobInfo
@@ -24,6 +23,7 @@ class Overcommit(Plugin):
     """Admits a job while the minimum of all admitted jobs fits the idle room of an enlarged cluster."""
 
     name = "overcommit"
+    accounts = (Accounts(WHOLE, "", figures("total", "idle", "inqueue", "factor"), admission=("inqueue",)),)
     ssn: Session
 
     def __init__(self, arguments: Arguments) -> None:
@@ -65,17 +65,6 @@ class Overcommit(Plugin):
     def job_enqueued(self, job: JobInfo) -> None:
         if job.pod_group.min_resources is not None:
             self.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
-
-    def reservation(self, job: JobInfo) -> Entries:
-        return [("", {"inqueue": self.inqueue.clone()})]
-
-    def books(self) -> Mapping[str, object]:
-        return {
-            "total": self.total.clone(),
-            "idle": self.idle.clone(),
-            "inqueue": self.inqueue.clone(),
-            "factor": self.factor,
-        }
 
 
 def admission(inqueue: Resource, minimum: Resource, idle: Resource) -> LimitCheck:

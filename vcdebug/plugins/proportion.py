@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.persistence import counted, removable
-from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
+from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
@@ -94,10 +95,22 @@ class AllocatedState(dict[QueueName, Resource]):
         return AllocatedState(self)
 
 
+FIGURES = {
+    **figures("weight", "share", "deserved", "allocated", "request", "elastic", "inqueue", "capability"),
+    "realCapability": "real_capability",
+    "guarantee": "guarantee",
+}
+"""Upstream's names → attributes."""
+
+
 class Proportion(Plugin):
     """Keeps each queue's deserved amount, and with it answers admission, allocation and reclaim."""
 
     name = "proportion"
+    accounts = (
+        Accounts(WHOLE, "", figures("total")),
+        Accounts(QUEUE, "queues", FIGURES, operation=("allocated", "share"), admission=("inqueue",)),
+    )
     ssn: Session
 
     def __init__(self, arguments: Arguments) -> None:
@@ -235,45 +248,15 @@ class Proportion(Plugin):
             return held, "", NO_JOB.format(job=task.job)
         return held, job.queue, None if job.queue in held else NO_QUEUE.format(queue=job.queue)
 
-    def ledger(self, task: TaskInfo) -> Mapping[str, object] | None:
-        job = self.jobs.get(task.job)
-        attr = None if job is None else self.queues.get(job.queue)
-        if job is None or attr is None:
-            return None
-        return {"queue": job.queue, "allocated": attr.allocated, "share": attr.share}
 
-    def reservation(self, job: JobInfo) -> Entries:
-        attr = self.queues.get(job.queue)
-        return () if attr is None else [(job.queue, {"inqueue": attr.inqueue.clone()})]
-
-    def books(self) -> Mapping[str, object]:
-        return {"total": self.total.clone(), "queues": {name: shown(attr) for name, attr in self.queues.items()}}
-
-
-def shown(attr: QueueAttr) -> dict[str, object]:
-    """A queue's figures under upstream's names."""
-    return {
-        "weight": attr.weight,
-        "share": attr.share,
-        "deserved": attr.deserved.clone(),
-        "allocated": attr.allocated.clone(),
-        "request": attr.request.clone(),
-        "elastic": attr.elastic.clone(),
-        "inqueue": attr.inqueue.clone(),
-        "capability": attr.capability.clone(),
-        "realCapability": attr.real_capability.clone(),
-        "guarantee": attr.guarantee.clone(),
-    }
-
-
-def recalled(figures: Mapping[str, Any]) -> QueueAttr:
+def recalled(known: Mapping[str, Any]) -> QueueAttr:
     """A queue with such figures."""
     return QueueAttr(
-        figures["weight"],
-        figures["capability"],
-        figures["realCapability"],
-        figures["guarantee"],
-        *(figures[name] for name in ("share", "deserved", "allocated", "request", "elastic", "inqueue")),
+        known["weight"],
+        known["capability"],
+        known["realCapability"],
+        known["guarantee"],
+        *(known[name] for name in ("share", "deserved", "allocated", "request", "elastic", "inqueue")),
     )
 
 

@@ -5,14 +5,15 @@ Upstream: plugins/capacity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.order import victims_queue
 from vcdebug.framework.persistence import counted, limiting_queues, removable
-from vcdebug.framework.plugin import PERMIT, REJECT, Entries, Event, Plugin, PluginError, Victims
+from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.inqueue import format_resource_names
@@ -24,6 +25,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import quirks
 from vcdebug.plugins.capacity.attr import (
+    FIGURES,
     Attrs,
     QueueAttr,
     claim,
@@ -49,6 +51,18 @@ class Capacity(Plugin):
     """Keeps what each queue deserves, is guaranteed and may use at most."""
 
     name = "capacity"
+    accounts = (
+        Accounts(WHOLE, "", figures("total")),
+        Accounts(
+            QUEUE,
+            "queues",
+            FIGURES,
+            operation=("allocated", "share"),
+            admission=("inqueue",),
+            above="ancestors",
+            summed=("allocated",),
+        ),
+    )
     ssn: Session
     limits: Limits
 
@@ -286,22 +300,3 @@ class Capacity(Plugin):
         held, queues, error = simulated(state, self.ssn.jobs, self.queues, other)
         held.remove(queues, other, self.limits.demand(other))
         return error
-
-    # The trace
-
-    def ledger(self, task: TaskInfo) -> Mapping[str, object] | None:
-        attr = self.queue_of(task)
-        return None if attr is None else attr.ledger()
-
-    def ripple(self, task: TaskInfo) -> Entries:
-        attr = self.queue_of(task)
-        return () if attr is None else [(each.name, {"allocated": each.allocated}) for each in self.above(attr)]
-
-    def reservation(self, job: JobInfo) -> Entries:
-        attr = self.queues.get(job.queue)
-        if attr is None:
-            return ()
-        return [(each.name, {"inqueue": each.inqueue.clone()}) for each in (attr, *self.above(attr))]
-
-    def books(self) -> Mapping[str, object]:
-        return {"total": self.total.clone(), "queues": {name: attr.shown() for name, attr in self.queues.items()}}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from vcdebug.framework.accounts import figures
 from vcdebug.model.inqueue import add_allocated, add_requested, reserved_resource
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, beside
@@ -117,34 +118,27 @@ class QueueAttr:
         if demand is not None and self.devices is not None:
             self.devices.remove(demand)
 
-    def ledger(self) -> dict[str, object]:
-        """What an operation on one of the queue's tasks changes."""
-        return {"queue": self.name, "allocated": self.allocated, "share": self.share}
-
-    def shown(self) -> dict[str, object]:
-        """The figures under upstream's names."""
-        return {
-            "ancestors": list(self.ancestors),
-            "share": self.share,
-            "deserved": self.deserved.clone(),
-            "allocated": self.allocated.clone(),
-            "request": self.request.clone(),
-            "elastic": self.elastic.clone(),
-            "inqueue": self.inqueue.clone(),
-            "capability": self.capability.clone(),
-            "realCapability": self.real_capability.clone(),
-            "guarantee": self.guarantee.clone(),
-        }
+    @property
+    def ancestor_names(self) -> list[QueueName]:
+        """Root first, as they are now."""
+        return list(self.ancestors)
 
 
+FIGURES = {
+    "ancestors": "ancestor_names",
+    **figures("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability"),
+    "realCapability": "real_capability",
+    "guarantee": "guarantee",
+}
+"""Upstream's names → attributes."""
 Attrs = dict[QueueName, QueueAttr]
 
 
-def recalled(attr: QueueAttr, figures: Mapping[str, Any]) -> QueueAttr:
-    """The queue with such figures, at its place in the tree; its devices are not among them."""
+def recalled(attr: QueueAttr, known: Mapping[str, Any]) -> QueueAttr:
+    """The queue with such known, at its place in the tree; its devices are not among them."""
     names = ("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability", "guarantee")
-    limit = figures["realCapability"]
-    return replace(attr, devices=None, real_capability=limit, **{name: figures[name] for name in names})
+    limit = known["realCapability"]
+    return replace(attr, devices=None, real_capability=limit, **{name: known[name] for name in names})
 
 
 def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None) -> None:

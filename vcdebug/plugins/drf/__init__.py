@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from vcdebug.framework.accounts import JOB, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.persistence import removable
 from vcdebug.framework.plugin import PERMIT, Event, Plugin, Victims
@@ -24,12 +25,17 @@ from vcdebug.plugins.drf.hierarchy import Hierarchy
 from vcdebug.plugins.drf.share import Share, Totals
 
 SHARE_DELTA = 0.000001
+FIGURES = {"share": "value", **figures("dominant", "allocated")}
 
 
 class Drf(Plugin):
     """Keeps each job's dominant share while the session allocates and evicts."""
 
     name = "drf"
+    accounts = (
+        Accounts(WHOLE, "", figures(total="totals.resource")),
+        Accounts(JOB, "shares", FIGURES, operation=("share", "dominant", "allocated")),
+    )
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
@@ -95,16 +101,6 @@ class Drf(Plugin):
         share.sub(given_back)
         if self.hierarchy is not None:
             self.hierarchy.sub(given_back)
-
-    def ledger(self, task: TaskInfo) -> Mapping[str, object] | None:
-        share = self.shares.get(task.job)
-        if share is None:
-            return None
-        return share.ledger(task.job)
-
-    def books(self) -> Mapping[str, object]:
-        jobs = {uid: share.figures() for uid, share in self.shares.items()}
-        return {"total": self.totals.resource.clone(), "jobs": jobs}
 
 
 class Exchange(NamedTuple):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vcdebug.model.names import JobId
 from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
 
 _NOTHING: Mapping[str, float] = {}
@@ -63,32 +62,19 @@ class Totals:
 class Share:
     """An amount with its dominant share, kept together. Upstream: plugins/drf.updateShare."""
 
-    __slots__ = ("_figures", "allocated", "dominant", "totals", "value")
+    __slots__ = ("allocated", "dominant", "totals", "value")
 
     def __init__(self, totals: Totals, allocated: Resource) -> None:
         self.totals = totals
         self.allocated = allocated
         self.dominant, self.value = totals.dominant(allocated)
-        self._figures: Mapping[str, object] | None = None
-
-    def ledger(self, job: JobId) -> Mapping[str, object]:
-        """What an operation shows of it."""
-        return {"job": job, "share": self.value, "dominant": self.dominant, "allocated": self.allocated}
-
-    def figures(self) -> Mapping[str, object]:
-        """What a recording shows of it: the same object until it changes."""
-        if self._figures is None:
-            self._figures = {"share": self.value, "dominant": self.dominant, "allocated": self.allocated.clone()}
-        return self._figures
 
     def add(self, request: Resource) -> None:
         """Take on a request."""
-        self._figures = None
         self.allocated.add(request)
         self.dominant, self.value = self.totals.dominant(self.allocated)
 
     def sub(self, request: Resource) -> None:
         """Give a request back; more than is held fails upstream's assertion."""
-        self._figures = None
         self.allocated.sub(request)
         self.dominant, self.value = self.totals.dominant(self.allocated)

@@ -1,0 +1,87 @@
+"""Plugins declare what they keep, and the framework finds what an operation or an admission changed."""
+
+from typing import ClassVar
+
+from tests.architecture.source_tree import sources
+from tests.builders import cluster, node, open_session, pod_group, pods, queue, task
+from vcdebug.framework.accounts import JOB, QUEUE, WHOLE, Accounts, OpenAccounts, figures
+from vcdebug.framework.session import Session
+from vcdebug.model.resource import Resource
+
+
+class Held:
+    """An account."""
+
+    def __init__(self, cpu: float, above: tuple[str, ...] = ()) -> None:
+        self.held = Resource(cpu)
+        self.above = above
+
+
+class Bank:
+    """A plugin that keeps what each queue and each job holds."""
+
+    accounts: ClassVar[tuple[Accounts, ...]] = (
+        Accounts(WHOLE, "", figures(all="total")),
+        Accounts(QUEUE, "queues", figures("held"), ("held",), admission=("held",), above="above", summed=("held",)),
+    )
+
+    def __init__(self) -> None:
+        self.total = Resource(9.0)
+        self.queues = {"root": Held(3.0), "a": Held(2.0, ("root",))}
+
+
+class Clerk:
+    """A plugin that keeps accounts by job."""
+
+    accounts: ClassVar[tuple[Accounts, ...]] = (Accounts(JOB, "jobs", {"amount": "held"}, ("amount",)),)
+
+    def __init__(self) -> None:
+        self.jobs = {"default/j": Held(1.0), "default/k": Held(5.0)}
+
+
+def session() -> Session:
+    jobs = (pod_group("j", queue="a"), pods("j", 1), pod_group("k", queue="elsewhere"), pods("k", 1))
+    return open_session(cluster(node("n1"), queue("root"), queue("a"), queue("elsewhere"), *jobs), "gang")
+
+
+def test_an_operation_changes_the_account_of_the_tasks_owner_and_those_above_it() -> None:
+    ssn, bank, clerk = session(), Bank(), Clerk()
+    found = OpenAccounts({"bank": bank, "clerk": clerk}, ssn.jobs)
+    bank_figures, clerk_figures = found.changed_by_operation(task(ssn, "j-0"))
+    assert ("bank", {"queue": "a", "held": bank.queues["a"].held}) == bank_figures
+    assert ("clerk", {"job": "default/j", "amount": clerk.jobs["default/j"].held}) == clerk_figures
+    assert [("bank", "root", {"held": bank.queues["root"].held})] == list(found.changed_above(task(ssn, "j-0")))
+
+
+def test_a_queue_without_an_account_changes_nothing() -> None:
+    ssn = session()
+    found = OpenAccounts({"bank": Bank()}, ssn.jobs)
+    assert ((), []) == (found.changed_by_operation(task(ssn, "k-0")), found.changed_above(task(ssn, "k-0")))
+    assert [] == found.changed_by_admission(ssn.jobs["default/k"])
+
+
+def test_an_admission_changes_the_queue_and_what_is_above_and_keeps_copies() -> None:
+    ssn, bank = session(), Bank()
+    changed = OpenAccounts({"bank": bank}, ssn.jobs).changed_by_admission(ssn.jobs["default/j"])
+    bank.queues["a"].held.add(Resource(100.0))
+    assert [("bank", "a", 2.0), ("bank", "root", 3.0)] == [(p, name, one["held"].milli_cpu) for p, name, one in changed]
+
+
+def test_books_hold_the_plugins_own_figures_first_and_read_a_job_again_only_when_it_was_touched() -> None:
+    ssn, clerk = session(), Clerk()
+    accounts = OpenAccounts({"clerk": clerk, "bank": Bank()}, ssn.jobs)
+    assert ["bank", "clerk"] == [plugin for plugin, _ in accounts.books()]
+    assert ["all", "queues"] == list(dict(accounts.books())["bank"])
+    first = dict(accounts.books())["clerk"]["jobs"]
+    clerk.jobs["default/j"].held.add(Resource(1.0))
+    accounts.touch(task(ssn, "j-0"))
+    second = dict(accounts.books())["clerk"]["jobs"]
+    assert (1.0, 2.0) == (first["default/j"]["amount"].milli_cpu, second["default/j"]["amount"].milli_cpu)
+    assert first["default/k"] is second["default/k"]
+
+
+def test_no_plugin_writes_to_the_recording() -> None:
+    """What a plugin keeps, the framework reads; a plugin names quirks and PodGroup events, nothing else."""
+    words = (".record.change", ".record.append", ".record.operation", "def ledger", "def books")
+    found = [source.where() for source in sources("plugins") for line in source.lines for w in words if w in line]
+    assert [] == found

@@ -1,0 +1,170 @@
+"""What plugins keep about queues, jobs and themselves: declared once, looked up and recorded by the framework.
+
+Upstream: none; plugins there keep the same sums without telling anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, ClassVar, Final, Literal, Protocol
+
+from vcdebug.framework.figures import Books, Ripples
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+
+Figures = Mapping[str, Any]
+"""Figure → its value: an amount, a number, or a text."""
+Owner = Literal["queue", "job", ""]
+QUEUE: Final = "queue"
+JOB: Final = "job"
+WHOLE: Final = ""
+"""The plugin itself is the account."""
+
+
+def figures(*names: str, **elsewhere: str) -> Mapping[str, str]:
+    """Figure of the trace → attribute of an account, where the two differ by keyword."""
+    return {**{name: name for name in names}, **elsewhere}
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """One kind of account of a plugin: whose it is, where the plugin keeps it, and how its figures read."""
+
+    owner: Owner
+    kept_in: str
+    """The plugin's attribute that maps owners to accounts; empty where the plugin is the account."""
+    figures: Mapping[str, str]
+    """All figures in the order of the trace."""
+    operation: tuple[str, ...] = ()
+    """Those that an operation on a task changes."""
+    admission: tuple[str, ...] = ()
+    """Those that the admission of a job changes."""
+    above: str = ""
+    """The account's attribute with the names of other accounts in which its sums count too."""
+    summed: tuple[str, ...] = ()
+    """Those of an operation's figures that count there."""
+
+
+class Keeper(Protocol):
+    """A plugin, as far as it keeps accounts."""
+
+    accounts: ClassVar[tuple[Accounts, ...]]
+
+
+class Ledger:
+    """The accounts of one kind of an opened plugin."""
+
+    def __init__(self, plugin: object, accounts: Accounts, jobs: Mapping[JobId, JobInfo]) -> None:
+        self.accounts = accounts
+        self._plugin = plugin
+        self._jobs = jobs
+        self._all: Mapping[str, Any] = getattr(plugin, accounts.kept_in) if accounts.kept_in else {"": plugin}
+        self._read = _reader(accounts, tuple(accounts.figures))
+        self._operation = _reader(accounts, accounts.operation)
+        self._admission = _reader(accounts, accounts.admission)
+        self._summed = _reader(accounts, accounts.summed)
+        self._above = attrgetter(accounts.above) if accounts.above else None
+        self._last: dict[str, Figures] = {}
+        """What a job's figures were when all of them were read last: jobs are many, and few of them change."""
+
+    def touch(self, task: TaskInfo) -> None:
+        """The plugin is told of an operation on the task."""
+        self._last.pop(task.job, None)
+
+    def changed_by_operation(self, task: TaskInfo) -> Figures | None:
+        """The task's own account, whose it is first; None where the plugin keeps none."""
+        name = self._owner_of(task)
+        account = None if name is None else self._all.get(name)
+        return None if account is None else {self.accounts.owner: name, **self._operation(account)}
+
+    def changed_above(self, task: TaskInfo) -> Iterator[tuple[str, Figures]]:
+        """The accounts in which the task's own counts too, by name."""
+        name = self._owner_of(task)
+        account = None if name is None else self._all.get(name)
+        if account is not None and self._above is not None:
+            for other in self._above(account):
+                yield other, self._summed(self._all[other])
+
+    def changed_by_admission(self, job: JobInfo) -> Iterator[tuple[str, Figures]]:
+        """The accounts in which an admitted job counts, with copies of what it changes."""
+        name = {QUEUE: job.queue, JOB: job.uid, WHOLE: ""}[self.accounts.owner]
+        account = self._all.get(name)
+        if account is None or not self.accounts.admission:
+            return
+        yield name, _copied(self._admission(account))
+        for other in self._above(account) if self._above is not None else ():
+            yield other, _copied(self._admission(self._all[other]))
+
+    def books(self) -> Figures:
+        """All figures of all accounts as copies: by owner, or of the plugin itself."""
+        if self.accounts.owner == WHOLE:
+            return _copied(self._read(self._plugin))
+        if self.accounts.owner == QUEUE:
+            return {"queues": {name: _copied(self._read(account)) for name, account in self._all.items()}}
+        last = self._last
+        for name, account in self._all.items():
+            if name not in last:
+                last[name] = _copied(self._read(account))
+        return {"jobs": {name: last[name] for name in self._all}}
+
+    def _owner_of(self, task: TaskInfo) -> str | None:
+        if self.accounts.owner == JOB:
+            return task.job
+        job = self._jobs.get(task.job)
+        return None if job is None else job.queue
+
+
+class OpenAccounts:
+    """The accounts of all plugins of an open session, by plugin name."""
+
+    def __init__(self, plugins: Mapping[str, Keeper], jobs: Mapping[JobId, JobInfo]) -> None:
+        named = [(name, plugins[name]) for name in sorted(plugins)]
+        self._all = [(name, Ledger(one, accounts, jobs)) for name, one in named for accounts in one.accounts]
+        self._operating = [(name, ledger) for name, ledger in self._all if ledger.accounts.operation]
+        self._summed = [(name, ledger) for name, ledger in self._all if ledger.accounts.summed]
+
+    def touch(self, task: TaskInfo) -> None:
+        """The plugins are told of an operation on the task."""
+        for _, ledger in self._operating:
+            ledger.touch(task)
+
+    def changed_by_operation(self, task: TaskInfo) -> Books:
+        """Each plugin's account of the task's job or queue."""
+        found = [(name, ledger.changed_by_operation(task)) for name, ledger in self._operating]
+        return tuple([(name, changed) for name, changed in found if changed is not None])
+
+    def changed_above(self, task: TaskInfo) -> Ripples:
+        """What else an operation on the task changes, by plugin."""
+        if not self._summed:
+            return ()
+        return [(name, key, changed) for name, ledger in self._summed for key, changed in ledger.changed_above(task)]
+
+    def changed_by_admission(self, job: JobInfo) -> Ripples:
+        """What the admission of a job changes, by plugin, as copies."""
+        return [(name, key, changed) for name, ledger in self._all for key, changed in ledger.changed_by_admission(job)]
+
+    def books(self) -> Books:
+        """All figures of all plugins."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, ledger in self._all:
+            found.setdefault(name, {}).update(ledger.books())
+        return tuple(found.items())
+
+
+def _reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], dict[str, Any]]:
+    """account → the named figures as they are."""
+    if not names:
+        return lambda _account: {}
+    get = attrgetter(*(accounts.figures[name] for name in names))
+    if len(names) == 1:
+        return lambda account: {names[0]: get(account)}
+    return lambda account: dict(zip(names, get(account), strict=True))
+
+
+def _copied(values: dict[str, Any]) -> Figures:
+    """What stays the same when the plugin goes on."""
+    return {name: value.clone() if isinstance(value, Resource) else value for name, value in values.items()}

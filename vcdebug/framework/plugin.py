@@ -5,6 +5,7 @@ Upstream: framework/interface (Plugin), framework/event.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from vcdebug.framework.accounts import Accounts

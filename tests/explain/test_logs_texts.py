@@ -13,6 +13,9 @@ from vcdebug.explain.logs.gotext import json_object, json_text, number, text_of
 from vcdebug.explain.logs.klog import cycles, parse_log
 from vcdebug.explain.logs.log_writer import IN_SHORT
 from vcdebug.explain.logs.messages import BY_KEY, MESSAGES, recognise, texts
+from vcdebug.releases.change import Tag
+from vcdebug.releases.release import at_tag
+from vcdebug.releases.table import CHANGES
 
 ENGINE = Path(vcdebug.__file__).parent
 
@@ -79,6 +82,12 @@ def test_an_older_form_has_no_blank_that_the_newest_lacks() -> None:
     for message in MESSAGES:
         if message.older:
             assert "{" not in message.write(message.blanks)
+
+
+def test_each_older_form_belongs_to_a_change_of_the_table() -> None:
+    assert {message.older for message in MESSAGES if message.older} <= set(CHANGES)
+    assert "Victims from DRF plugins are {tasks}" == texts(at_tag(Tag.of("v1.14.4")).older)["drf.victims"].text
+    assert BY_KEY["drf.victims"] == texts(at_tag(Tag.of("v1.15.1")).older)["drf.victims"]
 
 
 def logged() -> Iterator[tuple[str, int]]:

@@ -203,6 +203,14 @@ RESOURCE_STRING_MAX = Change(
     "#5276",
     "T",
 )
+LOG_NAMES = Change(
+    "log-names",
+    "Log lines name neither the plugin that writes them nor a nominated hypernode.",
+    "log lines",
+    ("v1.15.0",),
+    "v1.14.4 beside v1.15.0",
+    "T",
+)
 REPRIEVE_ORDER = Change(
     "reprieve-order",
     "Topology-aware preemption spares the least valuable of its potential victims first.",

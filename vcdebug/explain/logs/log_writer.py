@@ -67,7 +67,7 @@ class LogLine(NamedTuple):
 
 def log_lines(recording: Recording, level: int = LOUDEST) -> Iterator[LogLine]:
     """The lines of a whole cycle at one -v level, in order."""
-    messages = texts(())
+    messages = texts(recording.snapshot.release.older)
     at = Context(recording)
     reached: Seq = 1
     for said in _whole_cycle(at):

@@ -1,7 +1,6 @@
 """Every recorded case loads as its cluster.json states it, in all that is read; only lost names are remarked on."""
 
 import gzip
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,8 @@ import pytest
 
 from tests.recorded import CASES, each_case, recorded
 from tests.snapshot.manifests import as_read
+from tests.snapshot.redacted import parting
 from vcdebug.snapshot.load import load
-from vcdebug.snapshot.redact import redact
-from vcdebug.snapshot.save import archive_bytes
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
 
 REAL = ("is not in the snapshot", "is missing")
 
@@ -44,14 +39,6 @@ FAMILIES = list(
 )
 
 
-def trace_of(recording: Recording) -> str:
-    text = io.StringIO()
-    write_jsonl(recording, text)
-    return text.getvalue()
-
-
 @pytest.mark.parametrize("case", FAMILIES, ids=lambda case: case.name)
 def test_a_redacted_and_saved_case_replays_the_same(case: Path) -> None:
-    recording = recorded(case)
-    saved = io.BytesIO(archive_bytes(redact(recording.snapshot)))
-    assert trace_of(recording) == trace_of(replay(load(saved)))
+    assert parting(recorded(case).snapshot) is None

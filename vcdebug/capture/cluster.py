@@ -18,10 +18,8 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.provenance import Provenance
-from vcdebug.snapshot.redact import redact
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest, Snapshot
 
-QUOTED = re.compile(r"(the server answered \d+): .*", re.DOTALL)
 IN_CLUSTER = "in-cluster"
 ACCESS = "all namespaces"
 MOST_NAMED = 50
@@ -62,7 +60,11 @@ def capture(
         process=Process(started=settings.started),
         provenance=_provenance(api, reading, settings),
     )
-    return _redacted(snapshot) if options.redact else snapshot
+    if not options.redact:
+        return snapshot
+    from vcdebug.snapshot.redact import redact
+
+    return redact(snapshot)
 
 
 def identity(api: Api) -> Provenance:
@@ -94,12 +96,6 @@ def connected(options: CaptureOptions) -> Transport:
     from vcdebug.capture.connection import connect
 
     return connect(options)
-
-
-def _redacted(snapshot: Snapshot) -> Snapshot:
-    """Redacted, with Problems that no longer quote the server."""
-    problems = [replace(problem, what=QUOTED.sub(r"\1", problem.what)) for problem in snapshot.problems]
-    return replace(redact(snapshot), problems=problems)
 
 
 def _server_version(api: Api, problems: list[Problem]) -> tuple[int, int]:

@@ -28,7 +28,7 @@ class CaptureOptions:
     release: str = ""
     """Which release the scheduler is; empty means: its image tells."""
     redact: bool = False
-    """Remove what a replay does not need and what a company would not hand out."""
+    """Keep only what decides, under other names."""
     page_size: int = 500
     """Objects per request."""
     timeout: float = 60.0

@@ -1,43 +1,157 @@
-"""Redaction: a snapshot that holds only what the replay reads, so that it replays the same and tells nothing else.
+"""Redaction: a snapshot that holds only what decides, under other names, so that it replays the same and tells nothing.
 
-Environment, commands, secrets, addresses, foreign annotations and the cluster's name go; names, labels and images of
-objects stay, because decisions depend on them.
+What the schema does not name is dropped. Texts that it names get pseudonyms, unless they are words that the scheduler
+itself knows, numbers, quantities or times. Numbers stay: they are what decides.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.pseudonyms import Pseudonyms
+from vcdebug.snapshot.redact_conf import redacted_conf
+from vcdebug.snapshot.redact_fields import Rewriter
 from vcdebug.snapshot.schema import SHAPES
-from vcdebug.snapshot.snapshot import Manifest, Snapshot
-
-READ_DOMAINS = (
-    "volcano.sh",
-    "scheduling.k8s.io",
-    "hami.io",
-    "huawei.com",
-    "storage-class",
-    "pv.kubernetes.io",
-    "selected-node",
-)
-"""Annotations whose key contains one of these are read by the scheduler or its plugins."""
+from vcdebug.snapshot.snapshot import Flags, Snapshot
 
 NAME = "redacted"
+QUOTED = re.compile(r"(the server answered \d+): .*", re.DOTALL)
+
+Rewrite = Callable[[str], str]
+Mapping = dict[str, dict[str, str]]
+"""Kind, `label` or `value` → real text → what stands for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """A redacted snapshot, what stands for what, and what was done."""
+
+    snapshot: Snapshot
+    mapping: Mapping
+    replaced: int
+    """Different texts that were replaced."""
+    kept: int
+    """Different texts that were kept, since the scheduler knows them or they are numbers."""
+    dropped: tuple[tuple[str, int], ...]
+    """Fields that were left out, with how often."""
+    names: Pseudonyms
+    """Translates any text: an answer about the original into one about this."""
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What is seen on the way."""
+
+    texts: Mapping = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
 
 
 def redact(snapshot: Snapshot) -> Snapshot:
-    """A new snapshot with every field removed that the replay does not read."""
-    objects = {kind: [_redacted(kind, manifest) for manifest in found] for kind, found in snapshot.objects.items()}
-    past = snapshot.provenance
-    past = past if past is None else replace(past, context="", server="", user="")
-    return replace(snapshot, objects=objects, name=NAME, origin="", description="", provenance=past)
+    """The snapshot under other names."""
+    return redaction(snapshot).snapshot
 
 
-def _redacted(kind: str, manifest: Manifest) -> Manifest:
-    kept: Manifest = SHAPES[kind].keep(manifest)
-    annotations = kept["metadata"].get("annotations")
-    if annotations:
-        kept["metadata"]["annotations"] = {
-            key: text for key, text in annotations.items() if any(domain in key for domain in READ_DOMAINS)
-        }
-    return kept
+def redaction(snapshot: Snapshot) -> Redaction:
+    """The snapshot under other names, the mapping, and what was kept, replaced and dropped."""
+    names, notes = Pseudonyms(), _Notes()
+    _rewritten(snapshot, names.collect, names.collect, notes)
+    names.settle()
+    written = _rewritten(snapshot, names.rewrite, names.sentence, _Notes())
+    mapping = {
+        part: {real: names.rewrite(real) for real in sorted(texts)} for part, texts in sorted(notes.texts.items())
+    }
+    every = {real: new for texts in mapping.values() for real, new in texts.items()}
+    replaced = {real for real, new in every.items() if real != new}
+    told = {part: {real: new for real, new in texts.items() if real in replaced} for part, texts in mapping.items()}
+    return Redaction(
+        written,
+        {part: texts for part, texts in told.items() if texts},
+        len(replaced),
+        len(every) - len(replaced),
+        tuple(sorted(notes.dropped.items())),
+        names,
+    )
+
+
+def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _Notes) -> Snapshot:
+    """Every text of a snapshot through one function: first to take note of it, then to replace it."""
+    rewriter = Rewriter(rewrite, sentence, notes.texts, notes.dropped)
+    objects = {
+        kind: [rewriter.manifest(kind, SHAPES[kind], manifest, snapshot.objects) for manifest in manifests]
+        for kind, manifests in snapshot.objects.items()
+    }
+    conf = snapshot.scheduler_conf
+    return replace(
+        snapshot,
+        name=NAME,
+        origin="",
+        description="",
+        objects=objects,
+        scheduler_conf=None if conf is None else redacted_conf(conf, rewriter.value),
+        flags=_flags(snapshot.flags, rewriter),
+        answers=tuple(answer._replace(value=rewriter.value(answer.value), text="") for answer in snapshot.answers),
+        usage=rewriter.document(snapshot.usage),
+        extender=rewriter.document(snapshot.extender),
+        process=_process(snapshot.process, rewriter),
+        problems=[_problem(problem, rewriter) for problem in snapshot.problems],
+        provenance=_provenance(snapshot.provenance, rewriter),
+    )
+
+
+def _flags(flags: Flags, rewriter: Rewriter) -> Flags:
+    value = rewriter.value
+    return replace(
+        flags,
+        default_queue=value(flags.default_queue),
+        scheduler_names=tuple(value(name) for name in flags.scheduler_names),
+        node_selector=tuple(value(pair) for pair in flags.node_selector),
+        ignored_provisioners=tuple(value(name) for name in flags.ignored_provisioners),
+        sharding_mode=value(flags.sharding_mode),
+        sharding_name=value(flags.sharding_name),
+        feature_gates={value(gate): setting for gate, setting in flags.feature_gates.items()},
+    )
+
+
+def _process(process: Process, rewriter: Rewriter) -> Process:
+    value = rewriter.value
+    hyper_nodes = {
+        value(job): {value(sub): value(name) for sub, name in found.items()}
+        for job, found in process.hyper_nodes.items()
+    }
+    reserved = tuple(
+        one._replace(node=value(one.node), pod=value(one.pod), uid=value(one.uid), cpus=value(one.cpus))
+        for one in process.reserved_cpus
+    )
+    return replace(process, hyper_nodes=hyper_nodes, reserved_cpus=reserved)
+
+
+def _problem(problem: Problem, rewriter: Rewriter) -> Problem:
+    """In other words, and without quoting the server."""
+    sentence = rewriter.sentence
+    return Problem(
+        sentence(problem.file),
+        sentence(problem.object),
+        sentence(problem.field),
+        sentence(QUOTED.sub(r"\1", problem.what)),
+        sentence(problem.effect),
+    )
+
+
+def _provenance(provenance: Provenance | None, rewriter: Rewriter) -> Provenance | None:
+    """Without the cluster's name; of what changed, the pseudonyms."""
+    if provenance is None:
+        return None
+    return replace(
+        provenance,
+        context="",
+        server="",
+        user="",
+        changed=tuple(rewriter.sentence(name) for name in provenance.changed),
+        schedulers=tuple(rewriter.value(name) for name in provenance.schedulers),
+        missing=tuple(rewriter.sentence(name) for name in provenance.missing),
+    )

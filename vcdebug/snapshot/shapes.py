@@ -25,6 +25,28 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d
 _WHOLE_UNITS = ("memory", "pods", "storage", "requests.memory", "limits.memory")
 
 
+_AMOUNT = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?[numkKMGTPE]?i?", re.ASCII)
+
+Path = tuple[str, ...]
+"""The fields that lead to a value; a list's elements have the path of the list."""
+
+
+class Names(Protocol):
+    """Gives texts other words."""
+
+    def text(self, text: str, path: Path) -> str | None:
+        """The text of a field, or None when it is to be dropped."""
+
+    def key(self, text: str, path: Path) -> str:
+        """The key of a mapping with free keys."""
+
+    def drops(self, field: str, path: Path) -> bool:
+        """Whether a key of a mapping with free keys is dropped."""
+
+    def dropped(self, path: Path, field: str) -> None:
+        """Told of each field that the schema does not name."""
+
+
 class _Drop:
     """Stands for a value that was taken out."""
 
@@ -46,6 +68,9 @@ class Shape(Protocol):
 
     def slim(self, item: Any, texts: Texts) -> Any:
         """As keep, for a value that fits: equal texts become one."""
+
+    def rename(self, item: Any, path: Path, names: Names) -> Any:
+        """As keep, with other words for texts, or DROP for what does not fit."""
 
 
 class Scalar:
@@ -77,6 +102,14 @@ class Scalar:
     def slim(self, item: Any, texts: Texts) -> Any:
         return texts.setdefault(item, item) if type(item) is str else item
 
+    def rename(self, item: Any, path: Path, names: Names) -> Any:
+        if not self._test(item):
+            return None if item is None else DROP
+        if type(item) is not str or self is TIME or self is QUANTITY:
+            return item
+        renamed = names.text(item, path)
+        return DROP if renamed is None else renamed
+
 
 class Quantities:
     """A resource list: names to quantities."""
@@ -106,6 +139,12 @@ class Quantities:
         known = texts.setdefault
         return {known(name, name): known(v, v) if type(v) is str else v for name, v in item.items()}
 
+    def rename(self, item: Any, path: Path, names: Names) -> Any:
+        if type(item) is not dict:
+            return DROP
+        amounts = {name: amount for name, amount in item.items() if _is_amount(amount)}
+        return {names.key(str(name), path): amount for name, amount in amounts.items()}
+
 
 class ListOf:
     """A list whose elements have one shape."""
@@ -133,6 +172,12 @@ class ListOf:
         slim = self._item.slim
         return [slim(element, texts) for element in item]
 
+    def rename(self, item: Any, path: Path, names: Names) -> Any:
+        if type(item) is not list:
+            return DROP
+        renamed = [self._item.rename(element, path, names) for element in item]
+        return [element for element in renamed if element is not DROP]
+
 
 class MapOf:
     """A mapping with free keys whose values have one shape."""
@@ -159,6 +204,15 @@ class MapOf:
     def slim(self, item: Any, texts: Texts) -> Any:
         slim = self._item.slim
         return {texts.setdefault(key, key): slim(element, texts) for key, element in item.items()}
+
+    def rename(self, item: Any, path: Path, names: Names) -> Any:
+        if type(item) is not dict:
+            return DROP
+        kept = {str(key): element for key, element in item.items() if not names.drops(str(key), path)}
+        renamed = {
+            names.key(key, path): self._item.rename(element, (*path, "*"), names) for key, element in kept.items()
+        }
+        return {key: element for key, element in renamed.items() if element is not DROP}
 
 
 class Struct:
@@ -213,6 +267,19 @@ class Struct:
                 kept[name] = slim(element, texts)
         return kept
 
+    def rename(self, item: Any, path: Path, names: Names) -> Any:
+        if type(item) is not dict:
+            return DROP
+        kept = {}
+        for name, element in item.items():
+            shape = self._fields.get(name)
+            renamed = DROP if shape is None else shape.rename(element, (*path, name), names)
+            if renamed is not DROP:
+                kept[name] = renamed
+            elif isinstance(name, str):
+                names.dropped(path, name)
+        return kept
+
 
 def shown_value(item: Any) -> str:
     """A wrong value in a few words."""
@@ -225,6 +292,12 @@ def shown_value(item: Any) -> str:
     text = str(item) if isinstance(item, str | float) or abs(item) < 10**40 else "a huge number"
     quoted = repr(text) if isinstance(item, str) else text
     return quoted if len(quoted) <= 60 else f"{quoted[:57]}..."
+
+
+def _is_amount(amount: Any) -> bool:
+    if type(amount) is str:
+        return _AMOUNT.fullmatch(amount) is not None
+    return amount is None or type(amount) in (int, float)
 
 
 def _is_sane(name: str, amount: Any) -> bool:

@@ -10,6 +10,7 @@ from vcdebug.cli.commands.explain import Explain
 from vcdebug.cli.commands.inspect import Inspect
 from vcdebug.cli.commands.odds import Odds
 from vcdebug.cli.commands.open import Open
+from vcdebug.cli.commands.redact import Redact
 from vcdebug.cli.commands.report import Report
 from vcdebug.cli.commands.run import Run
 from vcdebug.cli.commands.script import Script
@@ -31,4 +32,5 @@ COMMANDS: tuple[type[Command], ...] = (
     Script,
     Report,
     Capture,
+    Redact,
 )

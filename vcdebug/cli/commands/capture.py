@@ -33,7 +33,10 @@ class Capture(Command):
         parser.add_argument("--force", action="store_true", help="replace a file that exists")
         add_cluster(parser)
         parser.add_argument(
-            "--redact", action="store_true", help="remove what a replay does not need: environment, commands, addresses"
+            "--redact", action="store_true", help="keep only what decides, under other names: see vcdebug redact"
+        )
+        parser.add_argument(
+            "--map", metavar="MAPPING", help="with --redact: also write which name became which, for yourself"
         )
         parser.add_argument(
             "--strict", action="store_true", help="exit with 2 when something that decides could not be read"
@@ -44,18 +47,28 @@ class Capture(Command):
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.capture import capture
+        from vcdebug.cli.commands.redact import check_map, report, write_map
         from vcdebug.cli.progress import capture_progress
+        from vcdebug.snapshot.redact import redaction
         from vcdebug.snapshot.save import PRIVATE, save
 
         target = Path(args.output) if args.output else None
         if target is not None:
             check_target(target, force=args.force)
+        if args.map is not None and not args.redact:
+            raise CaptureError("--map writes what --redact replaces", "add --redact")
+        check_map(args.map, force=args.force)
         with capture_progress(output) as progress:
             snapshot = capture(cluster_options(args), progress, announce=lambda who: output.narrate(introduction(who)))
+        done = redaction(snapshot) if args.redact else None
+        snapshot = done.snapshot if done is not None else snapshot
         target = target or Path(_file_name(snapshot.name, snapshot.now))
         check_target(target, force=args.force)
         save(snapshot, target, PRIVATE)
         _report(snapshot, target, output)
+        if done is not None:
+            report(done, output)
+            write_map(done, args.map, output)
         return _outcome(snapshot, args, output)
 
 
@@ -89,7 +102,6 @@ def cluster_options(args: Namespace) -> CaptureOptions:
         scheduler=args.scheduler,
         scheduler_configmap=args.scheduler_configmap,
         release=args.release,
-        redact=args.redact,
     )
 
 

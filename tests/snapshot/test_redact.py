@@ -1,0 +1,222 @@
+"""A redacted snapshot decides the same, under other names, and says nothing that was planted in it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.snapshot.redacted import parting
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.process import CpuReservation, Process
+from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.pseudonyms import Pseudonyms
+from vcdebug.snapshot.redact import redact, redaction
+from vcdebug.snapshot.save import saved_files
+from vcdebug.snapshot.schema import SHAPES
+from vcdebug.snapshot.shapes import BOOL, QUANTITY, TIME, ListOf, MapOf, Quantities, Scalar, Shape, Struct
+from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+CASES = sorted(path for path in (GOLDEN / "random").iterdir() if (path / "meta.json").exists())
+MARK = "LeAkEd"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_a_redacted_case_is_decided_event_by_event_as_the_case_itself(case: Path) -> None:
+    assert parting(load(case)) is None
+
+
+class Planter:
+    """Puts a marked text, each another one, wherever a shape has room for text."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def text(self) -> str:
+        self.count += 1
+        return f"{MARK}{self.count}"
+
+    def value(self, shape: Shape) -> Any:
+        if isinstance(shape, Struct):
+            named = {name: self.value(inner) for name, inner in shape._fields.items()}
+            return named | {self.text(): self.text()}
+        if isinstance(shape, ListOf):
+            return [self.value(shape._item)]
+        if isinstance(shape, MapOf):
+            return {self.text(): self.value(shape._item), "volcano.sh/preemptable": self.value(shape._item)}
+        if isinstance(shape, Quantities):
+            return {self.text(): "1", "cpu": self.text()}
+        return self.scalar(shape)
+
+    def scalar(self, shape: Shape) -> Any:
+        assert isinstance(shape, Scalar)
+        if shape is BOOL:
+            return True
+        if shape in (TIME, QUANTITY):
+            return self.text()
+        return self.text() if shape.fits("text") else 1
+
+
+CONF = f"""
+# {MARK} in a comment
+actions: "enqueue, allocate, {MARK}a"
+tiers:
+- plugins:
+  - name: gang
+    arguments:
+      {MARK}b: {MARK}c
+      gang.list: ["{MARK}d", {{{MARK}e: {MARK}f}}]
+  - name: {MARK}g
+  - name: extender
+    arguments:
+      extender.urlPrefix: "https://user:{MARK}h@host.{MARK}i/x"
+metrics:
+  type: elasticsearch
+  address: http://{MARK}j
+  elasticsearch.password: {MARK}k
+{MARK}l: {MARK}m
+"""
+
+
+def planted() -> Snapshot:
+    """A snapshot in which every text is marked."""
+    plant = Planter()
+    objects: dict[str, list[Manifest]] = {kind: [plant.value(shape)] for kind, shape in SHAPES.items()}
+    one = plant.text
+    problem = Problem(one(), f"Pod x/{one()}", one(), f"is {one()}, not a number", f"{one()} is used")
+    return Snapshot(
+        name=one(),
+        objects=objects,
+        scheduler_conf=CONF,
+        now=datetime(2026, 11, 1, tzinfo=UTC),
+        flags=Flags(
+            default_queue=one(),
+            scheduler_names=(one(),),
+            node_selector=(f"{one()}:{one()}",),
+            ignored_provisioners=(one(),),
+            sharding_mode=one(),
+            sharding_name=one(),
+            feature_gates={one(): True},
+        ),
+        usage={one(): {"time": one(), "cpu": {one(): 1.0}}},
+        extender={"predicate": {one(): {"errorMessage": one(), one(): [one()]}}},
+        process=Process(hyper_nodes={one(): {one(): one()}}, reserved_cpus=(CpuReservation(*(one() for _ in "abcd")),)),
+        problems=[problem],
+        description=one(),
+        origin=one(),
+        provenance=Provenance(one(), one(), one(), changed=(f"Pod {one()}",), schedulers=(one(),), missing=(one(),)),
+    )
+
+
+def everything(snapshot: Snapshot) -> str:
+    return b"".join(data for _, data in saved_files(snapshot)).decode() + repr(snapshot)
+
+
+def test_nothing_that_is_planted_survives() -> None:
+    snapshot = planted()
+    assert everything(snapshot).count(MARK) > 400
+    assert MARK not in everything(redact(snapshot))
+
+
+def test_every_kind_survives_with_what_the_schema_names() -> None:
+    done = redact(planted())
+    assert set(SHAPES) == set(done.objects)
+    (pod,) = done.of("Pod")
+    assert {"kind", "apiVersion", "metadata", "spec", "status"} == set(pod)
+    assert ["volcano.sh/preemptable"] == list(pod["metadata"]["annotations"])
+
+
+def test_values_of_the_wrong_type_are_dropped() -> None:
+    pod = {"metadata": {"name": "web", "labels": 3, "annotations": [MARK]}, "spec": {"nodeName": {MARK: 1}}}
+    (done,) = redact(Snapshot("x", {"Pod": [pod]})).of("Pod")
+    assert MARK not in json.dumps(done)
+
+
+TEXTS = st.text(alphabet="abzAZ_019-./", max_size=8)
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=12, unique=True))
+def test_pseudonyms_keep_order_and_tell_different_texts_apart(texts: list[str]) -> None:
+    names = Pseudonyms()
+    for text in [*texts, "kube-system", "default", "root", "nvidia.com/gpu"]:
+        names.collect(text)
+    names.settle()
+    ordered = [names.rewrite(text) for text in sorted(texts)]
+    assert all(left < right for left, right in pairwise(ordered))
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=6))
+def test_a_name_put_together_becomes_its_parts_put_together(texts: list[str]) -> None:
+    names = Pseudonyms()
+    for text in texts:
+        names.collect(text)
+    names.settle()
+    assert "/".join(map(names.rewrite, texts)) == names.rewrite("/".join(texts))
+
+
+def test_what_the_scheduler_knows_and_numbers_stay() -> None:
+    names = Pseudonyms()
+    kept = (
+        "default",
+        "kube-system",
+        "system-node-critical",
+        "nvidia.com/gpu",
+        "volcano.sh/preemptable",
+        "500m",
+        "1h30m",
+    )
+    for text in (*kept, "engineering", "worker-17"):
+        names.collect(text)
+    names.settle()
+    assert kept == tuple(map(names.rewrite, kept))
+    assert "engineering" != names.rewrite("engineering")
+    assert names.rewrite("worker-17").endswith("-17")
+
+
+def two_nodes() -> Snapshot:
+    nodes = [{"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}} for name in ("acme-1", "acme-2")]
+    return Snapshot("prod", {"Node": nodes})
+
+
+def test_the_mapping_names_kinds_labels_and_values() -> None:
+    done = redaction(two_nodes())
+    first = done.snapshot.of("Node")[0]["metadata"]
+    assert {"Node", "value"} == set(done.mapping)
+    assert first["name"] == done.mapping["Node"]["acme-1"] == first["labels"]["kubernetes.io/hostname"]
+
+
+def test_a_pattern_of_a_hypernode_means_the_same_nodes() -> None:
+    snapshot = two_nodes()
+    member = {"type": "Node", "selector": {"regexMatch": {"pattern": "^acme-[1]$"}}}
+    snapshot.objects["HyperNode"] = [{"metadata": {"name": "rack"}, "spec": {"tier": 1, "members": [member]}}]
+    done = redaction(snapshot)
+    (rack,) = done.snapshot.of("HyperNode")
+    pattern = rack["spec"]["members"][0]["selector"]["regexMatch"]["pattern"]
+    assert f"^({done.mapping['Node']['acme-1'].replace('-', chr(92) + '-')})$" == pattern
+
+
+def test_the_configuration_keeps_what_decides_with_its_types() -> None:
+    conf = 'actions: "allocate"\ntiers:\n- plugins:\n  - {name: nodeorder, arguments: {nodeaffinity.weight: "5"}}\n'
+    done = redact(Snapshot("x", scheduler_conf=conf)).scheduler_conf
+    assert 'nodeaffinity.weight: "5"' in str(done)
+    assert 'actions: "allocate"' in str(done)
+
+
+def test_a_configuration_that_is_none_stays_none() -> None:
+    assert "{" == redact(Snapshot("x", scheduler_conf=f"actions: [{MARK}")).scheduler_conf
+    assert "{" == redact(Snapshot("x", scheduler_conf=f"actions: !{MARK} x")).scheduler_conf
+
+
+def test_redacting_again_changes_names_only() -> None:
+    once = redact(load(CASES[0]))
+    assert {kind: len(items) for kind, items in once.objects.items()} == {
+        kind: len(items) for kind, items in redact(once).objects.items()
+    }

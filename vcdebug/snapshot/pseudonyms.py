@@ -1,0 +1,130 @@
+"""Pseudonyms: other words for names, in the same order, so that whatever compares or sorts comes to the same.
+
+A text is read as words (letters, digits, underscores) and what stands between them. A word's leading digits stay, since
+the index at the end of a pod's name decides an order; the rest of the word is replaced, equal ones by equal ones and
+smaller ones by smaller ones. As all that can stand between words of a name sorts before letters, the order of whole
+names stays as well, and so does that of names put together, as `namespace/name`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+from vcdebug.snapshot.redact_words import COMPOSED, KEPT, PREFIXES, SENTENCE_WORDS, SUFFIXES
+
+WORD = re.compile(r"([0-9]*)([0-9A-Za-z_\u0080-\U0010ffff]*)")
+PIECES = re.compile(r"[^-0-9A-Za-z_./]+")
+PIECE = re.compile(r"[-0-9A-Za-z_./\u0080-\U0010ffff]+")
+DIGIT = re.compile("[0-9]")
+PLAIN = re.compile(
+    r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(m|k|n|u|[KMGTPE]i?|%)?"
+    r"|(\d+(\.\d+)?(ns|us|ms|s|m|h))+"
+    r"|\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)",
+    re.ASCII,
+)
+"""Numbers, quantities, durations and times stay as they are."""
+
+FIRST_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+LETTERS = "0123456789" + FIRST_LETTERS
+DIGITS = "abcdefghijklmnopqrstuvwxyz"
+LEAST_WIDTH = 2
+
+_SENTENCE = frozenset(SENTENCE_WORDS)
+
+
+class Pseudonyms:
+    """The words of a snapshot and what each of them becomes: collect every text first, then rewrite them."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, None] = {}
+        self._fixed: dict[str, None] = dict.fromkeys(word for beginning in COMPOSED for word in _words(beginning))
+        self._become: Mapping[str, str] = {}
+
+    def collect(self, text: str) -> str:
+        """Take note of a text's words; the text comes back as it is."""
+        if PLAIN.fullmatch(text) is None:
+            self._words.update(dict.fromkeys(_words(text)))
+            for part in _meaningful(text):
+                self._fixed.update(dict.fromkeys(_words(part)))
+        return text
+
+    def settle(self) -> None:
+        """Choose the pseudonyms."""
+        fixed = sorted(self._fixed)
+        free = sorted(word for word in self._words if word not in self._fixed)
+        become = {word: word for word in fixed}
+        for bounds, words in groupby(free, lambda word: _bounds(word, fixed)):
+            become.update(_named(list(words), *bounds))
+        self._become = become
+
+    def rewrite(self, text: str) -> str:
+        """The text in other words."""
+        if PLAIN.fullmatch(text) is not None:
+            return text
+        return WORD.sub(lambda match: match[1] + (self._become[match[2]] if match[2] else ""), text)
+
+    def sentence(self, text: str) -> str:
+        """A sentence of the scheduler or of ours: its own words stay, names in it are replaced."""
+        return PIECE.sub(lambda match: self._in_sentence(match[0]), text)
+
+    def _in_sentence(self, piece: str) -> str:
+        """A word, or a name of several; only where all are words of a sentence, and no number is there, it stays."""
+        words = list(_words(piece))
+        if piece in KEPT or (
+            piece.isascii() and not DIGIT.search(piece) and _SENTENCE.issuperset(map(str.lower, words))
+        ):
+            return piece
+        return WORD.sub(lambda match: match[1] + self._become.get(match[2], match[2]), piece)
+
+
+def _words(text: str) -> Iterator[str]:
+    """What stands after each word's leading digits."""
+    return (match[2] for match in WORD.finditer(text) if match[2])
+
+
+def _meaningful(text: str) -> Iterator[str]:
+    """The parts of a text that the scheduler knows: all of it, words in it, its beginning or its end."""
+    for piece in dict.fromkeys([text, *PIECES.split(text)]):
+        if piece in KEPT:
+            yield piece
+            continue
+        yield from (prefix for prefix in PREFIXES if piece.startswith(prefix))
+        yield from (suffix for suffix in SUFFIXES if piece.endswith(suffix))
+
+
+def _bounds(word: str, fixed: list[str]) -> tuple[str, str]:
+    """The fixed words between which a word lies; empty where there is none."""
+    place = bisect_left(fixed, word)
+    return fixed[place - 1] if place else "", fixed[place] if place < len(fixed) else ""
+
+
+def _named(words: list[str], low: str, high: str) -> Iterator[tuple[str, str]]:
+    """Names of one length for sorted words, all between two bounds."""
+    beginning = _between(low, high)
+    width = LEAST_WIDTH
+    while len(DIGITS) ** width < len(words):
+        width += 1
+    for number, word in enumerate(words):
+        yield word, beginning + _numeral(number, width)
+
+
+def _between(low: str, high: str) -> str:
+    """The shortest text of which every continuation lies between two bounds."""
+    stems = dict.fromkeys(stem[:length] for stem in (low, high) for length in range(len(stem) + 1))
+    for stem in sorted(stems, key=lambda stem: (len(stem), stem)):
+        for letter in FIRST_LETTERS if not stem else LETTERS:
+            found = stem + letter
+            if found > low and (not high or (found < high and not high.startswith(found))):
+                return found
+    raise ValueError(f"nothing lies between {low!r} and {high!r}")
+
+
+def _numeral(number: int, width: int) -> str:
+    letters = ""
+    for _ in range(width):
+        number, digit = divmod(number, len(DIGITS))
+        letters = DIGITS[digit] + letters
+    return letters

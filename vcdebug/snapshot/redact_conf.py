@@ -1,0 +1,51 @@
+"""The scheduler's configuration in other words: its sections, switches and numbers, without comments and addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import yaml
+
+SECTIONS = ("actions", "tiers", "configurations", "metrics")
+METRICS = ("type", "interval")
+"""Where the measurements come from is nobody's business, and neither is the password."""
+ADDRESS = "http://redacted.invalid"
+NOT_YAML = "{"
+"""Stands for a configuration that is none: the scheduler refuses either."""
+_CORE = "tag:yaml.org,2002:"
+_TEXT = f"{_CORE}str"
+
+Rewrite = Callable[[str], str]
+
+
+def redacted_conf(text: str, rewrite: Rewrite) -> str:
+    """The configuration with only what decides; scalars keep their types, since the scheduler minds them."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return NOT_YAML
+    if root is None:
+        return ""
+    if not all(node.tag.startswith(_CORE) for node in _nodes(root, {})):
+        return NOT_YAML
+    if isinstance(root, yaml.MappingNode):
+        root.value = [(key, value) for key, value in root.value if key.value in SECTIONS]
+        for key, value in root.value:
+            if key.value == "metrics" and isinstance(value, yaml.MappingNode):
+                value.value = [(name, item) for name, item in value.value if name.value in METRICS]
+    for node in list(_nodes(root, {})):
+        if isinstance(node, yaml.ScalarNode) and node.tag == _TEXT:
+            node.value = ADDRESS if "://" in node.value else rewrite(node.value)
+    return str(yaml.serialize(root, Dumper=yaml.SafeDumper))
+
+
+def _nodes(node: yaml.Node, done: dict[int, None]) -> Iterator[yaml.Node]:
+    """Each node once, however many aliases lead to it."""
+    if id(node) in done:
+        return
+    done[id(node)] = None
+    yield node
+    if isinstance(node, yaml.CollectionNode):
+        for item in node.value:
+            for inner in item if isinstance(item, tuple) else (item,):
+                yield from _nodes(inner, done)

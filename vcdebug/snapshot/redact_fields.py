@@ -1,0 +1,115 @@
+"""The fields of a manifest in other words: by the schema, so that what it does not name is dropped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vcdebug.snapshot.redact_words import ANNOTATIONS
+from vcdebug.snapshot.shapes import Shape
+from vcdebug.snapshot.snapshot import Manifest
+
+LABEL_MAPS = ("labels", "matchLabels", "nodeSelector", "selector", "annotations")
+"""Fields whose keys are label keys."""
+LABEL_KEYS = ("key", "topologyKey", "topologyKeys", "matchLabelKeys", "mismatchLabelKeys")
+DROPPED = frozenset({"targetPortal", "transitionID", "expression"})
+"""Texts that nothing decides by, however the schema has them."""
+OPAQUE = frozenset({"hostIP", "monitors"})
+"""Addresses: equal ones stay equal, and nothing else of them is told."""
+ANY_ADDRESS = ("", "0.0.0.0", "::")
+NEVER_MATCHES = "^$"
+
+Rewrite = Callable[[str], str]
+Objects = Mapping[str, list[Manifest]]
+
+
+class Rewriter:
+    """Sends each text of a snapshot through one function, and notes which there are and what is left out."""
+
+    def __init__(
+        self, rewrite: Rewrite, sentence: Rewrite, texts: dict[str, dict[str, str]], dropped: dict[str, int]
+    ) -> None:
+        self._rewrite = rewrite
+        self.sentence = sentence
+        self._texts = texts
+        self._dropped = dropped
+        self._addresses: dict[str, str] = {}
+        self._kind = ""
+        self._objects: Objects = {}
+
+    def manifest(self, kind: str, shape: Shape, manifest: Manifest, objects: Objects) -> Manifest:
+        """One object of a kind."""
+        self._kind, self._objects = kind, objects
+        written: Manifest = shape.rename(manifest, (), self)
+        return written
+
+    def value(self, text: str) -> str:
+        """A text that is no label key and names no object of a kind."""
+        return self._note("value", text)
+
+    def key(self, text: str, path: tuple[str, ...]) -> str:
+        """The key of a mapping."""
+        return self._note("label" if path and path[-1] in LABEL_MAPS else "value", text)
+
+    def text(self, text: str, path: tuple[str, ...]) -> str | None:
+        """The text of a field, or None when it is to be dropped."""
+        name = path[-1] if path else ""
+        if path in (("kind",), ("apiVersion",)):
+            return self._rewrite(text)
+        if name in DROPPED:
+            return None
+        if name == "message":
+            return self.sentence(text)
+        if name in OPAQUE:
+            return self._address(text)
+        if name == "pattern":
+            return self._pattern(text)
+        if path == ("metadata", "name"):
+            return self._note(self._kind, text)
+        return self._note("label" if name in LABEL_KEYS else "value", text)
+
+    def drops(self, field: str, path: tuple[str, ...]) -> bool:
+        """Whether a key of a mapping is dropped: an annotation that nothing reads."""
+        if path != ("metadata", "annotations") or field in ANNOTATIONS:
+            return False
+        self.dropped(path, "*")
+        return True
+
+    def dropped(self, path: tuple[str, ...], field: str) -> None:
+        """Take note of something that is left out."""
+        name = ".".join((self._kind, *path, field))
+        self._dropped[name] = self._dropped.get(name, 0) + 1
+
+    def document(self, value: Any) -> Any:
+        """A document without a schema: usage, or an extender's answers."""
+        if isinstance(value, str):
+            return self.value(value)
+        if isinstance(value, Mapping):
+            return {self.value(str(key)): self.document(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.document(item) for item in value]
+        return value
+
+    def _note(self, part: str, text: str) -> str:
+        self._texts.setdefault(part, {})[text] = ""
+        return self._rewrite(text)
+
+    def _address(self, text: str) -> str:
+        if text in ANY_ADDRESS:
+            return text
+        return self._addresses.setdefault(text, f"address-{len(self._addresses)}")
+
+    def _pattern(self, text: str) -> str:
+        """A pattern for the same nodes under their new names; one that is no pattern stays none."""
+        try:
+            pattern = re.compile(text)
+        except re.error:
+            return "("
+        named = [
+            str((manifest.get("metadata") or {}).get("name") or "")
+            for kind in ("Node", "HyperNode")
+            for manifest in self._objects.get(kind, ())
+        ]
+        matching = [self._rewrite(name) for name in named if pattern.search(name)]
+        return f"^({'|'.join(re.escape(name) for name in dict.fromkeys(matching))})$" if matching else NEVER_MATCHES

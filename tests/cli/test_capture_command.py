@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.capture.fake_server import FakeApi, serving, write_kubeconfig
+from tests.capture.fake_server import FakeApi, resource_of, serving, write_kubeconfig
 from tests.capture.small_cluster import small_cluster
 from tests.cli.transcripts import call
+from vcdebug.capture.transport import REVIEWS
 from vcdebug.cli.main import main
 
 
@@ -83,3 +85,31 @@ def test_a_person_sees_a_bar_on_stderr(kubeconfig: str, tmp_path: Path, monkeypa
     monkeypatch.setattr(sys, "stderr", screen)
     assert 0 == main(["capture", "--kubeconfig", kubeconfig, "-o", str(tmp_path / "x.tar.gz")])
     assert "Pod" in screen.getvalue()
+
+
+def test_the_role_allows_every_read_of_a_capture_and_nothing_else(
+    api: FakeApi, kubeconfig: str, tmp_path: Path
+) -> None:
+    code, out, _ = call(["capture", "--rbac"])
+    assert 0 == code
+    rules = yaml.safe_load(out)["rules"]
+    assert {"get", "list"} == {verb for rule in rules for verb in rule["verbs"]}
+    allowed = {
+        (verb, f"{plural}.{group}" if group else plural)
+        for rule in rules
+        for verb in rule["verbs"]
+        for group in rule["apiGroups"]
+        for plural in rule["resources"]
+    }
+    assert 0 == call(["capture", "--kubeconfig", kubeconfig, "-o", str(tmp_path / "x.tar.gz")])[0]
+    read = {request.path for request in api.requests if request.method == "GET"} - {"/version", "/apis"}
+    needed = {("get" if "/configmaps/" in path else "list", resource_of(path)) for path in read}
+    assert needed == allowed
+    assert {"GET", "POST"} == {request.method for request in api.requests}
+    assert {REVIEWS} == {request.path for request in api.requests if request.method == "POST"}
+
+
+def test_of_configmaps_the_role_allows_the_schedulers_alone() -> None:
+    rules = yaml.safe_load(call(["capture", "--rbac", "--scheduler-configmap", "batch/mine"])[1])["rules"]
+    (rule,) = [rule for rule in rules if rule["resources"] == ["configmaps"]]
+    assert (["mine"], ["get"]) == (rule["resourceNames"], rule["verbs"])

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.snapshot.redacted import parting
+from vcdebug.releases.naming import named_release
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import CpuReservation, Process
@@ -213,6 +214,22 @@ def test_the_configuration_keeps_what_decides_with_its_types() -> None:
 def test_a_configuration_that_is_none_stays_none() -> None:
     assert "{" == redact(Snapshot("x", scheduler_conf=f"actions: [{MARK}")).scheduler_conf
     assert "{" == redact(Snapshot("x", scheduler_conf=f"actions: !{MARK} x")).scheduler_conf
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ("v1.14.4", "v1.14.4"),
+        ("v1.15.1-acme.3", "v1.15.1-fork"),
+        ("1.15.0-rc.1", "1.15.0-rc.1"),
+        (f"{MARK}-build", "master"),
+    ],
+)
+def test_the_release_survives_and_whose_build_it_is_does_not(stated: str, told: str) -> None:
+    release = named_release(stated).release
+    done = redact(Snapshot("x", flags=Flags(release=release)))
+    assert told == done.release.stated
+    assert release.older == done.release.older
 
 
 def test_redacting_again_changes_names_only() -> None:

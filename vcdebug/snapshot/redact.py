@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from vcdebug.releases.release import Release
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.provenance import Provenance
@@ -20,6 +21,9 @@ from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 
 NAME = "redacted"
+VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}(\.\d{1,4})?", re.ASCII)
+TOLD_VERSION = re.compile(rf"master|({VERSION.pattern})(-(alpha|beta|rc)(\.\d+)?)?", re.ASCII)
+"""Versions that upstream has given out."""
 QUOTED = re.compile(r"(the server answered \d+): .*", re.DOTALL)
 
 Rewrite = Callable[[str], str]
@@ -114,7 +118,18 @@ def _flags(flags: Flags, rewriter: Rewriter) -> Flags:
         sharding_mode=value(flags.sharding_mode),
         sharding_name=value(flags.sharding_name),
         feature_gates={value(gate): setting for gate, setting in flags.feature_gates.items()},
+        release=_release(flags.release),
     )
+
+
+def _release(release: Release) -> Release:
+    """The same rules; of a build of somebody's own, only that it is one."""
+    version, *switches = release.stated.split(",")
+    if not TOLD_VERSION.fullmatch(version) and (match := VERSION.match(version)):
+        version = f"{match[0]}-fork"
+    elif not TOLD_VERSION.fullmatch(version):
+        version, switches = str(release.name) if version else "", []
+    return Release(release.name, release.older, ",".join([version, *switches]))
 
 
 def _process(process: Process, rewriter: Rewriter) -> Process:

@@ -31,6 +31,9 @@ class Capture(Command):
     def configure(self, parser: ArgumentParser) -> None:
         parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: CONTEXT-TIME.tar.gz)")
         parser.add_argument("--force", action="store_true", help="replace a file that exists")
+        parser.add_argument(
+            "--rbac", action="store_true", help="print the ClusterRole that a capture needs, read nothing"
+        )
         add_cluster(parser)
         parser.add_argument(
             "--redact", action="store_true", help="keep only what decides, under other names: see vcdebug redact"
@@ -52,6 +55,11 @@ class Capture(Command):
         from vcdebug.snapshot.redact import redaction
         from vcdebug.snapshot.save import PRIVATE, save
 
+        if args.rbac:
+            from vcdebug.capture.rbac import cluster_role
+
+            output.text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
+            return Outcome.DONE
         target = Path(args.output) if args.output else None
         if target is not None:
             check_target(target, force=args.force)
@@ -103,6 +111,13 @@ def cluster_options(args: Namespace) -> CaptureOptions:
         scheduler_configmap=args.scheduler_configmap,
         release=args.release,
     )
+
+
+def config_map_name(wanted: str) -> str:
+    """The name without its namespace; the usual one where none is named."""
+    from vcdebug.capture.scheduler import CONFIG_MAP
+
+    return wanted.rpartition("/")[2] or CONFIG_MAP
 
 
 def introduction(who: Provenance) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.builders import node, pod_group, pods
 from tests.framework.test_persistence import cycle, pipelined
+from vcdebug.debugger.cycles import Cycles
 from vcdebug.explain.effects import effects
 from vcdebug.explain.equations_nodes import operation as node_equation
 from vcdebug.explain.pending import explain
@@ -11,6 +12,7 @@ from vcdebug.framework.record import OpEvent
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import text_of
+from vcdebug.views.cycles import cycle_table
 from vcdebug.views.jobs import jobs
 from vcdebug.views.operation import operation
 
@@ -36,6 +38,14 @@ def test_the_panel_of_jobs_counts_it_as_waiting() -> None:
 def test_the_outcome_of_its_job_is_pipelined() -> None:
     outcomes = {job.job: job.outcome for job in effects(waiting()).jobs}
     assert {"default/j": "pipelined", "default/r": "running"} == outcomes
+
+
+def test_the_list_of_cycles_counts_it_while_it_waits() -> None:
+    cycles = Cycles(waiting())
+    cycles.run(3)
+    table = cycle_table(tuple(cycles.recordings), 1, "cycles")
+    pipelined_column = [column.title for column in table.columns].index("pipelined")
+    assert ["1", "1", "1"] == [row.cells[pipelined_column].text for row in table.rows]
 
 
 def test_explain_says_that_it_keeps_its_place() -> None:

@@ -41,7 +41,8 @@ def cycle_table(recordings: tuple[Recording, ...], present: int, title: str) -> 
 
 def _row(number: int, recording: Recording, found: Repeat | None) -> Row:
     done = effects(recording)
-    counts = (len(recording), len(done.bound), len(done.pipelined), len(done.evicted), unscheduled(done))
+    waiting = sum(job.waiting for job in done.jobs)  # exact: ints
+    counts = (len(recording), len(done.bound), waiting, len(done.evicted), unscheduled(done))
     cells = (
         Piece(str(number)),
         Piece(recording.snapshot.now.strftime("%H:%M:%S")),

@@ -12,10 +12,11 @@ import pytest
 import yaml
 
 from tests.capture.fake_server import FakeApi, resource_of, serving, write_kubeconfig
-from tests.capture.small_cluster import small_cluster
+from tests.capture.small_cluster import SCHEDULER, small_cluster
 from tests.cli.transcripts import call
 from vcdebug.capture.transport import REVIEWS
 from vcdebug.cli.main import main
+from vcdebug.snapshot.load import load
 
 
 @pytest.fixture
@@ -107,6 +108,40 @@ def test_the_role_allows_every_read_of_a_capture_and_nothing_else(
     assert needed == allowed
     assert {"GET", "POST"} == {request.method for request in api.requests}
     assert {REVIEWS} == {request.path for request in api.requests if request.method == "POST"}
+
+
+IMAGES = {
+    "volcanosh/vc-scheduler:v1.14.4": "release v1.14.4 recorded, replayed as v1.14.4",
+    "registry.example/x/vc-scheduler:v1.15.1-acme.3": "release v1.15.1-acme.3 recorded, replayed as v1.15.1",
+    "volcanosh/vc-scheduler:latest": "release not known, none recorded",
+    f"volcanosh/vc-scheduler@sha256:{'0' * 64}": "release not known, none recorded",
+}
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_what_is_recorded_of_the_release_is_said(image: str, api: FakeApi, kubeconfig: str, tmp_path: Path) -> None:
+    api.objects[SCHEDULER]["items"][0]["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    code, _, err = call(["capture", "--kubeconfig", kubeconfig, "-o", str(tmp_path / "x.tar.gz")])
+    assert (0, True) == (code, IMAGES[image] in err)
+
+
+class Typist(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_somebody_at_the_terminal_is_asked_for_a_release_that_nothing_tells(
+    api: FakeApi, kubeconfig: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = "volcanosh/vc-scheduler:latest"
+    api.objects[SCHEDULER]["items"][0]["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(sys, "stdin", Typist("v1.14.4\n"))
+    assert 0 == main(["capture", "--kubeconfig", kubeconfig, "-o", str(tmp_path / "x.tar.gz")])
+    assert "which release of Volcano" in screen.getvalue()
+    snapshot = load(tmp_path / "x.tar.gz")
+    assert ("v1.14.4", []) == (snapshot.release.stated, [one.field for one in snapshot.problems])
 
 
 def test_of_configmaps_the_role_allows_the_schedulers_alone() -> None:

@@ -50,6 +50,7 @@ class Capture(Command):
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.capture import capture
+        from vcdebug.cli.asking import with_asked_release
         from vcdebug.cli.commands.redact import check_map, report, write_map
         from vcdebug.cli.progress import capture_progress
         from vcdebug.snapshot.redact import redaction
@@ -68,6 +69,7 @@ class Capture(Command):
         check_map(args.map, force=args.force)
         with capture_progress(output) as progress:
             snapshot = capture(cluster_options(args), progress, announce=lambda who: output.narrate(introduction(who)))
+        snapshot = with_asked_release(snapshot, output)
         done = redaction(snapshot) if args.redact else None
         snapshot = done.snapshot if done is not None else snapshot
         target = target or Path(_file_name(snapshot.name, snapshot.now))
@@ -153,8 +155,11 @@ def _file_name(context: str, now: datetime) -> str:
 
 
 def _report(snapshot: Snapshot, target: Path, output: Output) -> None:
+    from vcdebug.cli.asking import recorded_release
+
     for problem in snapshot.problems:
         output.narrate(problem.line())
+    output.narrate(recorded_release(snapshot))
     total = sum(len(manifests) for manifests in snapshot.objects.values())
     output.text(str(target))
     output.narrate(f"{total} objects in {target}; look at them with: vcdebug open {target}")

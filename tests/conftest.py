@@ -7,6 +7,22 @@ import pytest
 from tests.recorded import CASES
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+SLOW = (
+    "bench",
+    "cli/test_cluster.py",
+    "cli/test_damaged.py",
+    "cli/test_explain.py",
+    "cli/test_serve.py",
+    "cli/test_transcripts.py",
+    "architecture/test_imports.py",
+    "framework/test_forced.py",
+    "properties",
+    "snapshot/test_bundled.py",
+    "snapshot/test_damage.py",
+    "tools",
+    "tui",
+)
+"""What `make quick` leaves out: whole processes, screens, and many runs of one kind."""
 PLACES = {case: place for place, case in enumerate(CASES)}
 
 
@@ -16,9 +32,13 @@ def fixtures_folder() -> Path:
     return CHECKOUT / "fixtures"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tools begin; then the tests of one recorded case follow each other: its replay is made once."""
     items.sort(key=place)
+    for item in items:
+        if item.path.relative_to(CHECKOUT / "tests").as_posix().startswith(SLOW):
+            item.add_marker("slow")
 
 
 def place(item: pytest.Item) -> int:

@@ -38,7 +38,7 @@ Group = str
 
 
 class GroupAffinity:
-    """A queue's spec.affinity: four lists of groups."""
+    """A queue's spec.affinity: four lists of groups. Upstream: plugins/nodegroup.newQueueGroupAffinity."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self.required, preferred = _terms(raw.get("nodeGroupAffinity"))
@@ -74,7 +74,9 @@ class GroupAffinity:
 
 
 class QueueGroups:
-    """One queue's affinity, limits per group (None when the annotation is wrong) and use per group."""
+    """One queue's affinity, limits per group (None when the annotation is wrong) and use per group.
+    Upstream: plugins/nodegroup.newQueueAttr.
+    """
 
     def __init__(self, queue: QueueInfo) -> None:
         raw = queue.spec.get("affinity")
@@ -180,9 +182,11 @@ class NodeGroup(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
+        """Upstream: plugins/nodegroup.addNodeGroupAllocated."""
         self._charge(event.task)
 
     def deallocate_func(self, event: Event) -> None:
+        """Upstream: plugins/nodegroup.subNodeGroupAllocated."""
         queue, group = self._place(event.task)
         if queue is not None and group in queue.allocated:
             queue.allocated[group].sub(event.task.resreq)
@@ -193,6 +197,7 @@ class NodeGroup(Plugin):
             queue.allocated.setdefault(group, Resource()).add(task.resreq)
 
     def _place(self, task: TaskInfo) -> tuple[QueueGroups | None, Group | None]:
+        """Upstream: plugins/nodegroup.taskNodeGroup."""
         job = self._jobs.get(task.job)
         return (None if job is None else self._queues.get(job.queue)), self._group_of.get(task.node_name)
 

@@ -212,7 +212,7 @@ class DomainSearch:
 
     def _best_hyper_node(self, sub_job: SubJobInfo, candidates: list[str]) -> tuple[str, float]:
         """Plugins' scores summed by plugin name; the first of the highest wins.
-        Upstream: util/scheduler_helper.SelectBestHyperNodeAndScore.
+        Upstream: actions/allocate.selectBestHyperNodeForSubJob, util/scheduler_helper.SelectBestHyperNodeAndScore.
         """
         ssn = self._ssn
         nodes = {name: rows.names for name in candidates if (rows := ssn.hyper_node_rows(name)) is not None}

@@ -47,7 +47,9 @@ def cpu_request(container: Mapping[str, Any]) -> int:
 
 
 def assign(info: NumaInfo, free: BitSet | None, containers: Sequence[Mapping[str, Any]]) -> Assignment:
-    """What the containers take from `free` one after the other; None means that the node names no CPUs."""
+    """What the containers take from `free` one after the other; None means that the node names no CPUs.
+    Upstream: plugins/numaaware/policy/factory.AccumulateProvidersHints, plugins/numaaware/policy/factory.Allocate.
+    """
     reserved = take(info.topology, info.topology.cpus, info.reserved_cpus) or 0
     taken = 0
     for container in containers:

@@ -256,7 +256,9 @@ class Predicates(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        """Reserve volumes and claims, then show the pod on its node; a refused reservation leaves the pod out."""
+        """Reserve volumes and claims, then show the pod on its node; a refused reservation leaves the pod out.
+        Upstream: plugins/predicates.runReservePlugins.
+        """
         task = event.task
         row = self._view.row_of.get(task.node_name)
         if row is None:
@@ -289,7 +291,7 @@ class Predicates(Plugin):
                 quirks.device_stays_charged(self._ssn, task, name)
 
     def deallocate_func(self, event: Event) -> None:
-        """Give reservations back and take the pod off its node."""
+        """Give reservations back and take the pod off its node. Upstream: plugins/predicates.runUnReservePlugins."""
         task = event.task
         row = self._view.row_of.get(task.node_name)
         if row is None:

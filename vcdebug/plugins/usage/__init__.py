@@ -94,12 +94,15 @@ class Usage(Plugin):
     # Estimates
 
     def allocate_func(self, event: Event) -> None:
-        """A pod evicted and taken back is estimated too, though it was measured."""
+        """A pod evicted and taken back is estimated too, though it was measured.
+        Upstream: plugins/usage.handleAllocate.
+        """
         row = self._row_of.get(event.task.node_name)
         if row is not None:
             self._count(event.task, row)
 
     def deallocate_func(self, event: Event) -> None:
+        """Upstream: plugins/usage.handleDeallocate."""
         self.load.remove(event.task.uid)
 
     def _count(self, task: TaskInfo, row: Row) -> None:
@@ -107,7 +110,9 @@ class Usage(Plugin):
         self.load.add(task.uid, Estimate(row, cpu, memory))
 
     def _risk(self, row: Row) -> float:
-        """The factor for estimates on a node that is busy already."""
+        """The factor for estimates on a node that is busy already.
+        Upstream: plugins/usage/estimator.CalcAppliedRiskFactor.
+        """
         settings = self._settings
         weights = settings.cpu_weight + settings.memory_weight
         cpu, memory = self.load.of_row(row)
@@ -116,6 +121,7 @@ class Usage(Plugin):
         return settings.risk_factor if load >= settings.risk_threshold else 1.0
 
     def _estimate(self, task: TaskInfo, risk: float) -> tuple[float, float]:
+        """Upstream: plugins/usage/estimator.EstimatePodResource."""
         if task.best_effort:
             return self._settings.best_effort_cpu * risk, self._settings.best_effort_memory * risk
         limit = self._limits.get(task.uid)

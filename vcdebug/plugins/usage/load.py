@@ -60,14 +60,18 @@ class Load:
         return float(cpu[0]), float(memory[0])
 
     def add(self, uid: TaskId, estimate: Estimate) -> None:
-        """Count a pod's estimate; an earlier one of the same pod is taken back."""
+        """Count a pod's estimate; an earlier one of the same pod is taken back.
+        Upstream: plugins/usage/shadow_cache.AddEstimate.
+        """
         self.remove(uid)
         self._cpu[estimate.row] += estimate.cpu
         self._memory[estimate.row] += estimate.memory
         self._remembered[uid] = estimate
 
     def remove(self, uid: TaskId) -> None:
-        """Take back exactly what was counted, and not below nothing; an unknown pod changes nothing."""
+        """Take back exactly what was counted, and not below nothing; an unknown pod changes nothing.
+        Upstream: plugins/usage/shadow_cache.SubEstimateBySnapshot.
+        """
         estimate = self._remembered.pop(uid, None)
         if estimate is None:
             return
@@ -76,7 +80,7 @@ class Load:
         self._memory[row] = max(self._memory[row] - estimate.memory, 0.0)
 
     def estimated(self, row: Row) -> tuple[float, float]:
-        """(milli-cores, bytes) estimated on one node."""
+        """(milli-cores, bytes) estimated on one node. Upstream: plugins/usage/shadow_cache.GetNodeEst."""
         return float(self._cpu[row]), float(self._memory[row])
 
 

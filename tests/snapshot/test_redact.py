@@ -109,6 +109,7 @@ def planted() -> Snapshot:
         ),
         usage={one(): {"time": one(), "cpu": {one(): 1.0}}},
         extender={"predicate": {one(): {"errorMessage": one(), one(): [one()]}}},
+        bound={one(): one()},
         process=Process(hyper_nodes={one(): {one(): one()}}, reserved_cpus=(CpuReservation(*(one() for _ in "abcd")),)),
         problems=[problem],
         description=one(),

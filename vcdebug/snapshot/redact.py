@@ -102,6 +102,7 @@ def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _
         usage=rewriter.document(snapshot.usage),
         extender=rewriter.document(snapshot.extender),
         process=_process(snapshot.process, rewriter),
+        bound={rewriter.value(pod): rewriter.value(node) for pod, node in snapshot.bound.items()},
         problems=[_problem(problem, rewriter) for problem in snapshot.problems],
         provenance=_provenance(snapshot.provenance, rewriter),
     )

@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 from vcdebug.snapshot.bundled import find
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.config import Settings
+from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
-from vcdebug.tui.screens.main import MainScreen
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.prompt import Prompt
@@ -115,7 +115,7 @@ class Desk:
 
     async def until_at_rest(self) -> None:
         """No long work runs any more."""
-        await self.until(lambda: not self.main._working, "the work is done")
+        await self.until(lambda: not self.main.work.about, "the work is done")
 
     async def work(self, text: str) -> None:
         """A command that runs cycles, and what it comes to."""

@@ -9,7 +9,7 @@ from vcdebug.debugger.breakpoints.base import Kind
 from vcdebug.debugger.commands import VERBS
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.framework.registry import resolve
-from vcdebug.tui.copying import CLIPBOARDS
+from vcdebug.tui.clipboard import CLIPBOARDS
 from vcdebug.tui.keymap import keys_of, scopes
 from vcdebug.tui.keynames import key_name
 from vcdebug.tui.panels import PANELS

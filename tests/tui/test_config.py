@@ -109,7 +109,7 @@ async def test_a_problem_in_the_file_is_said_at_the_start_and_in_the_help(tmp_pa
         assert "(1 more line: ?)" in desk.status()
         await desk.press("question_mark", "end")
         await desk.press("slash")
-        assert [] != [row for row in desk.app.lines if "mouse" in row]
+        assert [] != [row for row in desk.main.keeper.lines if "mouse" in row]
 
 
 @pytest.mark.parametrize("name", THEMES)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.tui.driving import Desk, opened
-from vcdebug.tui import copying
+from vcdebug.tui import clipboard
+from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.config import Settings
-from vcdebug.tui.copying import Clipboard
 from vcdebug.tui.screens.copy import CopyScreen
 from vcdebug.views.base import plain
 
@@ -84,9 +84,9 @@ async def test_without_a_tool_native_says_so(no_tool: None) -> None:
 async def test_the_menu_can_write_a_file(no_tool: None, own_folders: Path) -> None:
     async with opened("preempt-works", goto=40) as desk:
         await desk.press("y", "f", "o")
-        path = own_folders / "state" / "vcdebug" / copying.FILE
+        path = own_folders / "state" / "vcdebug" / clipboard.FILE
         assert "vcdebug open preempt-works --goto 40" == path.read_text()
-        assert copying.FILE in desk.status()
+        assert clipboard.FILE in desk.status()
 
 
 async def test_leaving_the_menu_copies_nothing(no_tool: None) -> None:

@@ -4,7 +4,7 @@ from textual.app import App, ComposeResult
 
 from tests.effort import at_most
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.layout import lay_out, wrap
+from vcdebug.tui.widgets.table_layout import lay_out, wrap
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, text_of
 
 MANY = 100_000

@@ -15,6 +15,8 @@ from tests.tui.driving import NARROW, WIDE, Desk, opened
 from vcdebug.tui import screens
 from vcdebug.tui.keymap import OVERLAYS, by_id, scopes
 from vcdebug.tui.keynames import key_name
+from vcdebug.tui.main.keys import ALWAYS, FOOTER, KEYS
+from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
@@ -22,8 +24,6 @@ from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.copy import CopyScreen
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.help import help_table
-from vcdebug.tui.screens.keys import ALWAYS, FOOTER, KEYS
-from vcdebug.tui.screens.main import MainScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status

@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from tests.tui.driving import NARROW, WIDE, Desk, opened
-from vcdebug.tui.screens.noting import NO_FIGURE
+from vcdebug.tui.main.marks import NO_FIGURE
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line

@@ -181,8 +181,8 @@ async def test_hand_written_manifests_are_completed_on_request(tmp_path: Path) -
     path = tmp_path / "manifests.yaml"
     path.write_text(HAND_WRITTEN)
     async with opened(str(path), complete=True) as desk:
-        assert desk.main.driver is not None
-        assert ["default/pg"] == list(desk.main.driver.debugger.recording.session.jobs)
+        assert desk.main.current.driver is not None
+        assert ["default/pg"] == list(desk.main.current.driver.debugger.recording.session.jobs)
 
 
 async def test_a_replay_that_stops_at_its_bound_can_be_looked_at_and_says_so_first() -> None:

@@ -7,10 +7,10 @@ import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.snapshot.bundled import find
+from vcdebug.tui.main.layout import LISTS
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.tui.screens.lists import LISTS
 from vcdebug.tui.widgets.tabs import Tabs
 from vcdebug.views.base import plain
 

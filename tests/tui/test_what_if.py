@@ -14,7 +14,7 @@ from tests.tui.driving import NARROW, Desk, opened
 from vcdebug.debugger.commands import Reply
 from vcdebug.debugger.recordings import Recordings
 from vcdebug.tui.completion import completions
-from vcdebug.tui.screens.leaving import LeavingScreen
+from vcdebug.tui.screens.confirm_leave import ConfirmLeaveScreen
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.header import Header
 from vcdebug.tui.widgets.prompt import Prompt
@@ -189,7 +189,7 @@ async def test_keys_answer_while_work_is_done_and_escape_stops_waiting() -> None
         return Reply(text="too late")
 
     async with opened() as desk:
-        desk.main._show(Reply(text="something long", work=long))
+        desk.main.commands.show(Reply(text="something long", work=long))
         assert "something long" in header(desk)
         await desk.press("n")
         assert 1 < desk.seq
@@ -258,7 +258,7 @@ async def test_leaving_asks_only_where_edits_would_be_lost(tmp_path: Path, monke
     async with opened() as desk:
         await desk.work(f"set {GANG_OFF}")
         await desk.press("q")
-        assert isinstance(desk.app.screen, LeavingScreen)
+        assert isinstance(desk.app.screen, ConfirmLeaveScreen)
         await desk.press("escape")
         assert 1 == len(desk.app.screen_stack) - desk.app.screen_stack.index(desk.main)
         await desk.press("q", "s")
@@ -272,7 +272,7 @@ async def test_saved_edits_need_no_question(tmp_path: Path) -> None:
         await desk.command(f"edits save {tmp_path / 'my.edits'}")
         assert f"--set @{tmp_path}" in desk.status()
         await desk.press("q")
-        assert not isinstance(desk.app.screen, LeavingScreen)
+        assert not isinstance(desk.app.screen, ConfirmLeaveScreen)
 
 
 async def test_edits_of_a_file_are_made_together(tmp_path: Path) -> None:

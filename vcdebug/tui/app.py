@@ -20,8 +20,8 @@ from vcdebug.tui.config import Settings, read_settings
 from vcdebug.tui.folders import state_folder
 from vcdebug.tui.keymap import by_id, keys_of
 from vcdebug.tui.keynames import key_names
+from vcdebug.tui.main.screen import MainScreen, Next
 from vcdebug.tui.screens.chooser import ChooserScreen
-from vcdebug.tui.screens.main import MainScreen
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import STDIN, Start
 from vcdebug.tui.themes import THEMES
@@ -44,10 +44,6 @@ class VcdebugApp(App[int]):
         self.start = start
         self.settings = settings if settings is not None else Settings()
         self.store = store if store is not None else Store()
-        self.lines: tuple[str, ...] = ()
-        """What there is to say about the configuration and the session's file."""
-        self.failure = ""
-        """Why a snapshot could not be opened."""
         self._asked: Start | None = None
         """What was wanted from a folder of snapshots."""
         self.animation_level = "none"
@@ -81,7 +77,7 @@ class VcdebugApp(App[int]):
             self._asked = start
             self.push_screen(ChooserScreen(self.store.recent(), among=among), self._chosen_among)
         else:
-            self.push_screen(MainScreen(start.at(str(among[0])) if among else start), self._left)
+            self.push_screen(self._main(start.at(str(among[0])) if among else start), self._left)
 
     def _chosen_among(self, name: str | None) -> None:
         if name and self._asked is not None:
@@ -89,13 +85,15 @@ class VcdebugApp(App[int]):
         else:
             self.exit(0)
 
-    def _left(self, name: str | None) -> None:
+    def _main(self, start: Start) -> MainScreen:
+        return MainScreen(start, self.settings, self.store)
+
+    def _left(self, wanted: Next | None) -> None:
         """The main screen asks for another snapshot, or for the chooser."""
-        if name:
-            self.show(Start(name, Path(name).name))
+        if wanted is not None and wanted.snapshot:
+            self.show(Start(wanted.snapshot, Path(wanted.snapshot).name))
         else:
-            failure, self.failure = self.failure, ""
-            self.choose(failure)
+            self.choose(wanted.failure if wanted is not None else "")
 
     def action_help_quit(self) -> None:
         """Ctrl+C leaves nothing behind unasked: it says which key leaves."""

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import yaml
 
 from vcdebug.errors import ConfigError
-from vcdebug.tui.copying import CLIPBOARDS, Clipboard
+from vcdebug.tui.clipboard import CLIPBOARDS, Clipboard
 from vcdebug.tui.folders import config_file, short
 from vcdebug.tui.keymap import Line, checked, scopes
 from vcdebug.tui.keynames import key_name

@@ -9,13 +9,13 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from vcdebug.tui.keynames import key_name, textual_key
+from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.screens.chooser import ChooserScreen
+from vcdebug.tui.screens.confirm_leave import ConfirmLeaveScreen
 from vcdebug.tui.screens.copy import CopyScreen
 from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.tui.screens.keys import KEYS
-from vcdebug.tui.screens.leaving import LeavingScreen
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
@@ -27,7 +27,7 @@ OVERLAYS: Final[tuple[tuple[str, type[Screen[Any]]], ...]] = (
     ("copy menu", CopyScreen),
     ("chooser", ChooserScreen),
     ("a page that leads on", PageScreen),
-    ("leaving with edits", LeavingScreen),
+    ("leaving with edits", ConfirmLeaveScreen),
 )
 """Screens that lie over the main one, or come before it."""
 

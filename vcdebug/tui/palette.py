@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.fuzzy import Matcher
 
 from vcdebug.debugger.commands import VERBS, Verb
+from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
 
-if TYPE_CHECKING:
-    from vcdebug.tui.screens.habits import Habits
-
 MOST_JOBS = 2_000
+
+
+@runtime_checkable
+class Commanded(Protocol):
+    """The screen that the palette acts on."""
+
+    @property
+    def moment(self) -> Moment | None: ...
+    def run_command(self, text: str) -> None: ...
+    def type_command(self, text: str) -> None: ...
+    def show_panel(self, name: str) -> None: ...
 
 
 class Entry(NamedTuple):
@@ -45,11 +54,10 @@ class Everything(Provider):
                 yield Hit(score, highlighted(matcher, entry.name), entry.run, entry.name, entry.help)
 
     @property
-    def _main(self) -> Habits:
-        from vcdebug.tui.screens.habits import Habits
-
-        assert isinstance(self.screen, Habits)
-        return self.screen
+    def _main(self) -> Commanded:
+        screen: object = self.screen
+        assert isinstance(screen, Commanded)
+        return screen
 
 
 def highlighted(matcher: Matcher, name: str) -> Content:
@@ -60,7 +68,7 @@ def highlighted(matcher: Matcher, name: str) -> Content:
     return content
 
 
-def entries(main: Habits) -> Iterator[Entry]:
+def entries(main: Commanded) -> Iterator[Entry]:
     """Every line, for the moment that the screen shows."""
     yield from panels(main)
     yield from verbs(main)
@@ -72,19 +80,19 @@ def entries(main: Habits) -> Iterator[Entry]:
             yield Entry(f"about job {job}", "its next event", partial(main.run_command, f"about job {job}"))
 
 
-def panels(main: Habits) -> Iterator[Entry]:
+def panels(main: Commanded) -> Iterator[Entry]:
     """Every panel."""
     for panel in PANELS:
         yield Entry(f"panel {panel.TITLE}", panel.HELP, partial(main.show_panel, panel.TITLE.lower()))
 
 
-def verbs(main: Habits) -> Iterator[Entry]:
+def verbs(main: Commanded) -> Iterator[Entry]:
     """Every command; one that needs words opens the line with its name."""
     for verb in VERBS:
         yield Entry(f"{verb.names[0]} {verb.usage}".rstrip(), verb.help, partial(_take, main, verb))
 
 
-def _take(main: Habits, verb: Verb) -> None:
+def _take(main: Commanded, verb: Verb) -> None:
     if verb.usage and not verb.usage.startswith("["):
         main.type_command(f"{verb.names[0]} ")
     else:

@@ -15,7 +15,7 @@ from textual.widgets import Input, Label
 
 from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui.folders import short
-from vcdebug.tui.screens.keys import Hint, in_words
+from vcdebug.tui.hints import Hint, in_words
 from vcdebug.tui.session_state import Recent
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Column, Piece, Row, Table, muted

@@ -14,8 +14,8 @@ from textual.widgets import Label
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
-from vcdebug.tui.copying import Clipboard, copy_text
-from vcdebug.tui.screens.keys import Hint, in_words
+from vcdebug.tui.clipboard import Clipboard, copy_text
+from vcdebug.tui.hints import Hint, in_words
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.base import Table, plain

@@ -17,9 +17,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vcdebug.debugger.figures import Figure
-from vcdebug.tui.widgets.layout import GAP, GUTTER, Placed, lay_out, pad
 from vcdebug.tui.widgets.ordering import Order, next_order
 from vcdebug.tui.widgets.rows import Shown
+from vcdebug.tui.widgets.table_layout import GAP, GUTTER, Placed, lay_out, pad
 from vcdebug.views.base import HERE, Row, Table
 
 CURSOR = "›"

@@ -1,18 +1,11 @@
-"""The main screen's keys: both families, letters for people and function keys for habits; each has an id."""
+"""The main screen's keys, letters and function keys, each with an id; and what the footer says about them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
-
 from textual.binding import Binding, BindingType
 
-from vcdebug.tui.keynames import key_name
+from vcdebug.tui.hints import Hint
 from vcdebug.tui.panels import PANELS
-from vcdebug.tui.widgets.status import Key
-
-if TYPE_CHECKING:
-    from textual.binding import ActiveBinding
 
 KEYS: list[BindingType] = [
     Binding("n,f10", "step('over')", "over: the next event or span on this level", id="over"),
@@ -81,13 +74,6 @@ KEYS: list[BindingType] = [
 """F17, F22, F23 and Ctrl+F23 are what many terminals send for Shift+F5, Shift+F10, Shift+F11 and Ctrl+Shift+F11."""
 
 
-class Hint(NamedTuple):
-    """One entry of the footer: the bindings that it stands for, and what they do in a word."""
-
-    ids: tuple[str, ...]
-    does: str
-
-
 FOOTER = (
     Hint(("over",), "over"),
     Hint(("into",), "into"),
@@ -113,32 +99,7 @@ FOOTER = (
     Hint(("open",), "open"),
 )
 """What the last line says, the most wanted first: it shows as many as fit."""
-TOGETHER = 4
-"""Up to so many letters stand side by side."""
 ALWAYS = (Hint(("help",), "help"), Hint(("quit",), "quit"))
 """The last keys of the footer, for which there is always room."""
 WITHOUT_RECORDING = ("command", "next-panel", "open", "help", "quit")
 """What has a meaning while the replay runs."""
-
-
-def in_force(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]:
-    """The keys of each binding id that work at the focus."""
-    keys: dict[str, list[str]] = {}
-    for key, found in active.items():
-        if found.binding.id is not None and found.enabled:
-            keys.setdefault(found.binding.id, []).append(key)
-    return keys
-
-
-def in_words(active: Mapping[str, ActiveBinding], hints: tuple[Hint, ...]) -> str:
-    """The last line of a dialog or page: what its keys do, as they are in force."""
-    return "   ".join(f"{entry.key} {entry.does}" for entry in entries(hints, in_force(active)))
-
-
-def entries(hints: tuple[Hint, ...], keys: Mapping[str, list[str]]) -> Iterator[Key]:
-    """The hints of which a key works here, each binding by its first key."""
-    for hint in hints:
-        shown = [key_name(keys[name][0]) for name in hint.ids if keys.get(name)]
-        if shown:
-            apart = "" if len(shown) <= TOGETHER and all(len(name) == 1 for name in shown) else " "
-            yield Key(apart.join(shown), hint.does)

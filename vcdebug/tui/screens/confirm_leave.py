@@ -21,7 +21,7 @@ class Answer(NamedTuple):
     file: str = ""
 
 
-class LeavingScreen(ModalScreen[Answer]):
+class ConfirmLeaveScreen(ModalScreen[Answer]):
     """Closes with the answer; Esc stays."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -30,11 +30,11 @@ class LeavingScreen(ModalScreen[Answer]):
         Binding("q,y", "leave", "leave without them", id="leaving.leave"),
     ]
     DEFAULT_CSS = """
-    LeavingScreen { align: center middle; }
-    LeavingScreen > Vertical {
+    ConfirmLeaveScreen { align: center middle; }
+    ConfirmLeaveScreen > Vertical {
         width: 60; max-width: 98%; height: auto; border: round $border; background: $surface; padding: 0 1;
     }
-    LeavingScreen Label { width: 100%; }
+    ConfirmLeaveScreen Label { width: 100%; }
     """
 
     def __init__(self, edits: int, file: str) -> None:

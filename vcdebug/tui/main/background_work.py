@@ -1,0 +1,73 @@
+"""Long work of a command, such as another cycle: done in a thread, while keys go on answering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.message import Message
+
+from vcdebug.debugger.commands import Reply
+from vcdebug.tui import worker
+from vcdebug.tui.main.current import Say
+from vcdebug.tui.messages import WorkDone
+
+
+class BackgroundWork:
+    """One piece of work at a time; somebody may stop waiting for it."""
+
+    def __init__(
+        self,
+        start_thread: Callable[[Callable[[], None]], object],
+        post: Callable[[Message], object],
+        say: Say,
+        progress: Callable[[str], None],
+    ) -> None:
+        self._start_thread = start_thread
+        self._post = post
+        self._say = say
+        self._progress = progress
+        self.about = ""
+        """What the work is while it runs."""
+        self._ticket = 0
+        """Which work is waited for."""
+
+    def start(self, reply: Reply) -> None:
+        """Do what the reply asks for, unless something is being done already."""
+        work = reply.work
+        if work is None:
+            return
+        if self.about:
+            self._say(f"still {self.about}: this works when it is done", error=True)
+            return
+        self.about = reply.text or "working"
+        self._ticket += 1
+        self._progress(self.about)
+        tasks = {self._ticket: work}
+        del work, reply
+        self._start_thread(lambda: self._do(tasks))
+
+    def _do(self, tasks: dict[int, Callable[[], Reply]]) -> None:
+        """In the thread; nobody keeps the task afterwards, for it holds recordings."""
+        ticket, task = tasks.popitem()
+        self._post(worker.work(task, ticket))
+
+    def ended(self, event: WorkDone) -> Reply | None:
+        """What the work came to, if anybody still waits for it."""
+        if event.ticket != self._ticket or not self.about:
+            return None
+        self._at_rest()
+        if event.reply is None:
+            self._say(event.error, error=True)
+        return event.reply
+
+    def stop(self) -> bool:
+        """Wait no longer; whether there was anything to wait for."""
+        if not self.about:
+            return False
+        self._say(f"stopped: {self.about}; nothing has changed")
+        self._at_rest()
+        return True
+
+    def _at_rest(self) -> None:
+        self.about = ""
+        self._progress("")

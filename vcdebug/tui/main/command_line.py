@@ -1,0 +1,109 @@
+"""The line at the bottom: typed commands, event numbers and filters, and what a command answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.widget import Widget
+
+from vcdebug.debugger.commands import Reply, execute
+from vcdebug.errors import VcdebugError
+from vcdebug.tui.completion import completer
+from vcdebug.tui.main.background_work import BackgroundWork
+from vcdebug.tui.main.current import Current
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.prompt import FIRST_ROW, Mode, Prompt, none
+from vcdebug.tui.widgets.status import Status
+
+
+class CommandLine:
+    """Opens the prompt in place of the status line, and runs what is entered."""
+
+    def __init__(
+        self,
+        current: Current,
+        work: BackgroundWork,
+        prompt: Prompt,
+        status: Status,
+        *,
+        focused: Callable[[], Grid],
+        focus: Callable[[Widget], None],
+        open_what: Callable[[str, str], None],
+    ) -> None:
+        self._current = current
+        self._work = work
+        self._prompt = prompt
+        self._status = status
+        self._focused = focused
+        self._focus = focus
+        self._open_what = open_what
+        self._table: Grid | None = None
+        """The table that had the focus when the prompt opened: a filter acts on it."""
+
+    def open(self, mode: Mode, text: str = "") -> None:
+        """Type a command, an event number, or a filter for the table that has the focus."""
+        self._table = self._focused()
+        self._hold(held=True)
+        complete = completer(self._current.moment) if mode == "command" else none
+        text = self._table.filter_text if mode == "filter" else text
+        self._prompt.open(mode, text, complete)
+        self._status.display = False
+
+    def edited(self, event: Prompt.Edited) -> None:
+        """A filter acts with every key."""
+        if event.mode == "filter":
+            self._filter(event.text)
+
+    def closed(self, event: Prompt.Closed) -> None:
+        """Without a filter all rows are back."""
+        if event.mode == "filter":
+            self._filter("")
+        self._prompt_done()
+
+    def entered(self, event: Prompt.Entered) -> None:
+        """Run the line."""
+        self._prompt_done()
+        if event.mode == "filter":
+            kept = self._filter(event.text)
+            self._current.say(f"{kept} rows; Esc shows all" if event.text else "")
+        elif event.mode == "goto" and event.text == FIRST_ROW:
+            self._focused().action_move_to(0)
+        elif event.text.strip():
+            self.run(f"goto {event.text}" if event.mode == "goto" else event.text)
+
+    def run(self, text: str) -> None:
+        """Run a command and show what it came to."""
+        driver = self._current.ready()
+        if driver is None:
+            return
+        try:
+            self.show(execute(driver, text))
+        except VcdebugError as error:
+            self._current.say(error.line(), error=True)
+
+    def show(self, reply: Reply) -> None:
+        """What a command came to: another event, words, something to open, work to be done first."""
+        while reply.then is not None:
+            reply = reply.then()
+        if reply.moment is not None:
+            self._current.show(reply.moment)
+        self._current.say(reply.text)
+        if reply.work is not None:
+            self._work.start(reply)
+        elif reply.opens:
+            self._open_what(reply.opens, reply.argument)
+
+    def _filter(self, text: str) -> int:
+        return self._table.set_filter(text) if self._table is not None else 0
+
+    def _prompt_done(self) -> None:
+        self._status.display = True
+        self._hold(held=False)
+        if self._table is not None:
+            self._focus(self._table)
+
+    def _hold(self, *, held: bool) -> None:
+        """The table that the focus was taken from keeps its size while somebody types."""
+        if self._table is not None:
+            for widget in (self._table, *self._table.ancestors):
+                widget.set_class(held, "-held")

@@ -1,0 +1,72 @@
+"""Copying from the main screen: what there is to copy here, and where it goes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+
+from vcdebug.errors import VcdebugError
+from vcdebug.tui.clipboard import Clipboard
+from vcdebug.tui.main.current import Current, LayOver
+from vcdebug.tui.screens.copy import Chosen, CopyScreen, Offer
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.base import plain
+from vcdebug.views.equation import equation
+
+
+class Copying:
+    """The menu of what can be copied, and the whole panel by one key."""
+
+    def __init__(
+        self,
+        current: Current,
+        lay_over: LayOver,
+        clipboard: Clipboard,
+        *,
+        focused: Callable[[], Grid],
+        place: str,
+        copy: Callable[[str, Clipboard], str],
+    ) -> None:
+        self._current = current
+        self._lay_over = lay_over
+        self._clipboard = clipboard
+        self._focused = focused
+        self._place = place
+        """What a command line calls the snapshot."""
+        self._copy = copy
+
+    def panel(self) -> None:
+        """The whole panel."""
+        self._chosen(Chosen(self._panel(), to_file=False))
+
+    def menu(self) -> None:
+        """Choose what to copy."""
+        where = "a file" if self._clipboard == "file" else "the clipboard"
+        self._lay_over(CopyScreen([*self._offers()], where), self._chosen)
+
+    def _panel(self) -> Offer:
+        return Offer("p", "the panel", plain(self._focused().table))
+
+    def _offers(self) -> Iterator[Offer]:
+        grid, moment = self._focused(), self._current.moment
+        row = grid.cursor_row
+        if row is not None:
+            yield Offer("c", "the cell", row.cells[min(grid.cursor_column, len(row.cells) - 1)].text.strip())
+            yield Offer("r", "the row", "  ".join(cell.text.strip() for cell in row.cells))
+        yield self._panel()
+        if moment is None:
+            return
+        yield Offer("e", "the equation", plain(equation(moment.recording, moment.seq)))
+        name = shlex.quote(self._place)
+        yield Offer("o", "the command that opens this place", f"vcdebug open {name} --goto {moment.seq}")
+        if moment.job:
+            yield Offer("x", "the command that explains the job", f"vcdebug explain {name} {shlex.quote(moment.job)}")
+
+    def _chosen(self, chosen: Chosen | None) -> None:
+        if chosen is None:
+            return
+        how: Clipboard = "file" if chosen.to_file else self._clipboard
+        try:
+            self._current.say(f"copied {chosen.offer.what} {self._copy(chosen.offer.text, how)}")
+        except VcdebugError as error:
+            self._current.say(error.line(), error=True)

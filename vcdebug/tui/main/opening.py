@@ -1,0 +1,94 @@
+"""What commands open, by name: one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from vcdebug.cli.reports.notes import load_notes, save_notes
+from vcdebug.debugger.commands import Reply
+from vcdebug.tui.main.background_work import BackgroundWork
+from vcdebug.tui.main.current import Current
+from vcdebug.tui.main.pages import Pages
+from vcdebug.views.finding import finding
+from vcdebug.views.pages import PAGES
+from vcdebug.views.waiting import survey_of
+
+if TYPE_CHECKING:
+    from vcdebug.trace.recording import Recording
+
+
+class Opening:
+    """Opens pages and panels, and reads and writes files, as commands ask; `by_name` has all of it."""
+
+    def __init__(
+        self,
+        current: Current,
+        pages: Pages,
+        work: BackgroundWork,
+        place: str,
+        of_screen: Mapping[str, Callable[[str], object]],
+    ) -> None:
+        self._current = current
+        self._pages = pages
+        self._work = work
+        self._place = place
+        """What a command line calls the snapshot."""
+        self.by_name: Mapping[str, Callable[[str], object]] = {
+            "report": self._report,
+            "save": self._save,
+            "load": self._load,
+            "find": self._find,
+            **{name: partial(self._page, name) for name in PAGES},
+            "waiting": self.waiting,
+            **of_screen,
+        }
+
+    def open(self, name: str, argument: str) -> None:
+        """What a command names."""
+        self.by_name[name](argument)
+
+    def waiting(self, _: str = "") -> None:
+        """Every job that waits, worked out away from the keys: hundreds of jobs take seconds."""
+        moment = self._current.moment
+        if moment is not None:
+            work = partial(self._survey, moment.recording)
+            self._work.start(Reply(text="explaining every job that waits", work=work))
+
+    def _survey(self, recording: Recording) -> Reply:
+        survey_of(recording)
+        return Reply(then=self._surveyed)
+
+    def _surveyed(self) -> Reply:
+        self._pages.open_page("waiting")
+        return Reply()
+
+    def _page(self, name: str, _: str) -> None:
+        self._pages.open_page(name)
+
+    def _find(self, words: str) -> None:
+        moment = self._current.moment
+        if moment is not None:
+            self._pages.open(finding(moment.recording, moment.seq, words))
+
+    def _report(self, words: str) -> None:
+        """Written away from the keys."""
+        from vcdebug.cli.reports.report import write_here
+
+        moment, place = self._current.moment, self._place
+        if moment is not None:
+            work = partial(write_here, moment, words, place)
+            self._work.start(Reply(text="writing the report", work=lambda: Reply(text=work())))
+
+    def _save(self, words: str) -> None:
+        driver = self._current.driver
+        if driver is not None:
+            self._current.say(save_notes(driver, words))
+
+    def _load(self, words: str) -> None:
+        driver = self._current.driver
+        if driver is not None:
+            said = load_notes(driver, words)
+            self._current.show(driver.moment())
+            self._current.say(said)

@@ -1,0 +1,81 @@
+"""Pages over the screen: a whole cell, a node, queue or job, why a job waits, the help, pages whose rows lead on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vcdebug.debugger.figures import Figure
+from vcdebug.errors import VcdebugError
+from vcdebug.model.names import Seq
+from vcdebug.tui.clipboard import Clipboard
+from vcdebug.tui.main.current import Current, LayOver
+from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.tui.screens.page import PageScreen
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.base import Table
+from vcdebug.views.detail import cell_detail, subject_detail
+from vcdebug.views.pages import PAGES
+from vcdebug.views.pending import explanation, job_at
+
+
+class Pages:
+    """Opens a page, and does what it closes with."""
+
+    def __init__(
+        self,
+        current: Current,
+        lay_over: LayOver,
+        clipboard: Clipboard,
+        *,
+        go: Callable[[Seq], None],
+        follow: Callable[[Figure], None],
+        run: Callable[[str], None],
+    ) -> None:
+        self._current = current
+        self._lay_over = lay_over
+        self._clipboard = clipboard
+        self._go = go
+        self._follow = follow
+        self._run = run
+
+    def open(self, table: Table) -> None:
+        """Show a table; its rows lead to events, its numbers to who wrote them."""
+        self._lay_over(DetailScreen(table, self._clipboard), self._closed)
+
+    def _closed(self, chosen: Seq | Figure | None) -> None:
+        if isinstance(chosen, Figure):
+            self._follow(chosen)
+        elif chosen:
+            self._go(chosen)
+
+    def open_cell(self, asked: Grid.Opened) -> None:
+        """The page of a node, queue or job, else the whole row."""
+        moment, (kind, name) = self._current.moment, asked.row.subject
+        found = subject_detail(moment.recording, moment.seq, kind, name) if moment is not None and name else None
+        own = cell_detail(asked.table, asked.row, asked.column)
+        self.open(found if found is not None and asked.column == 0 else own)
+
+    def explain(self, name: str, subject: tuple[str, str]) -> bool:
+        """Why a job waits: the one named, the subject's, the present one; False where there is none."""
+        moment = self._current.moment
+        if self._current.ready() is None or moment is None:
+            return True
+        name = name or job_at(moment, *subject)
+        if not name:
+            return False
+        try:
+            self.open(explanation(moment.recording, name))
+        except VcdebugError as error:
+            self._current.say(error.line(), error=True)
+        return True
+
+    def open_page(self, name: str) -> None:
+        """A page whose rows are commands."""
+        moment = self._current.moment
+        if moment is not None:
+            page = PAGES[name]
+            self._lay_over(PageScreen(page.view(moment), page), self._page_closed)
+
+    def _page_closed(self, command: str | None) -> None:
+        if command:
+            self._run(command)

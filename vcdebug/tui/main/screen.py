@@ -1,0 +1,403 @@
+"""The main screen: panels around the present event, a line below them, and a part for each thing that keys do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple, TypeVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.command import CommandPalette
+from textual.reactive import reactive
+from textual.screen import Screen
+
+from vcdebug.debugger.driver import Driver, Step
+from vcdebug.errors import VcdebugError
+from vcdebug.tui import messages, worker
+from vcdebug.tui.clipboard import copy_text
+from vcdebug.tui.config import Settings
+from vcdebug.tui.main.background_work import BackgroundWork
+from vcdebug.tui.main.command_line import CommandLine
+from vcdebug.tui.main.copying import Copying
+from vcdebug.tui.main.current import Current
+from vcdebug.tui.main.footer import show_keys
+from vcdebug.tui.main.keys import KEYS
+from vcdebug.tui.main.layout import NARROW, MainLayout
+from vcdebug.tui.main.marks import Marks
+from vcdebug.tui.main.movement import Movement
+from vcdebug.tui.main.opening import Opening
+from vcdebug.tui.main.pages import Pages
+from vcdebug.tui.main.session_keeper import SessionKeeper
+from vcdebug.tui.main.what_if import WhatIf
+from vcdebug.tui.moment import Moment
+from vcdebug.tui.palette import Everything
+from vcdebug.tui.panels import PANELS
+from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.panels.log import LogPanel
+from vcdebug.tui.screens.help import help_table
+from vcdebug.tui.session_state import Store
+from vcdebug.tui.start import Start
+from vcdebug.tui.themes import THEMES, theme_named
+from vcdebug.tui.widgets.first_keys import FirstKeys
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.header import ONE_LINE, Header
+from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.tui.widgets.status import Status
+from vcdebug.tui.widgets.timeline import Timeline
+
+Result = TypeVar("Result")
+KEPT_EVERY = 10.0
+"""Seconds after which a new position is kept: a terminal may close without a word."""
+
+
+class Next(NamedTuple):
+    """What follows the main screen: another snapshot, or the chooser with the reason why this one is closed."""
+
+    snapshot: str = ""
+    failure: str = ""
+
+
+class MainScreen(Screen[Next]):
+    """Puts the parts together: each is handed what it needs, and every key and message has one line here."""
+
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    HORIZONTAL_BREAKPOINTS = [
+        (0, "-narrow"),
+        (NARROW, "-wide"),
+        (ONE_LINE, "-very-wide"),
+    ]
+    ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Status,Prompt"
+
+    moment: reactive[Moment | None] = reactive(None, always_update=True)
+
+    def __init__(self, start: Start, settings: Settings, store: Store) -> None:
+        super().__init__()
+        self.start = start
+        self.settings = settings
+        self.store = store
+        self._stop = worker.Stop()
+        self._status, self._prompt, self._header = Status(), Prompt(), Header()
+        self._panels = MainLayout(id="body")
+        self.current = Current(self._draw, self.say)
+        self.movement = Movement(self.current, self._focused_grid)
+        self.work = BackgroundWork(self._start_thread, self.post_message, self.say, self._show_progress)
+        self.commands = CommandLine(
+            self.current,
+            self.work,
+            self._prompt,
+            self._status,
+            focused=self._focused_grid,
+            focus=self.set_focus,
+            open_what=self._open_what,
+        )
+        self.marks = Marks(self.current, self.commands, self.lay_over, self._focused_grid)
+        self.what_if = WhatIf(self.current, self.commands, self.lay_over, self._focused_grid)
+        self.pages = Pages(
+            self.current,
+            self.lay_over,
+            settings.clipboard,
+            go=self.movement.go,
+            follow=self.marks.follow,
+            run=self.commands.run,
+        )
+        self.copying = Copying(
+            self.current,
+            self.lay_over,
+            settings.clipboard,
+            focused=self._focused_grid,
+            place=start.place(),
+            copy=lambda text, how: copy_text(self.app, text, how),
+        )
+        self.keeper = SessionKeeper(store, start, settings.problems, self.show_panel)
+        self.opening = self._opening()
+
+    def _opening(self) -> Opening:
+        of_screen: dict[str, Callable[[str], object]] = {
+            "help": lambda _: self.action_help(),
+            "explain": self.action_explain,
+            "panel": self.show_panel,
+            "theme": self.choose_theme,
+            "log": self.show_log,
+            "filter": lambda text: self.grid.set_filter(text),
+            "open": lambda snapshot: self.what_if.leave(lambda: self.dismiss(Next(snapshot))),
+            "quit": lambda _: self.action_quit(),
+        }
+        return Opening(self.current, self.pages, self.work, self.start.place(), of_screen)
+
+    def compose(self) -> ComposeResult:
+        """The panels between two lines about where one stands, and the line to type in below."""
+        yield self._header.data_bind(MainScreen.moment)
+        yield self._panels.data_bind(MainScreen.moment)
+        yield Timeline().data_bind(MainScreen.moment)
+        yield FirstKeys()
+        yield self._status
+        yield self._prompt
+
+    def on_mount(self) -> None:
+        """Start the replay; keys answer meanwhile."""
+        self.bindings_updated_signal.subscribe(self, self._show_keys)
+        self._prompt.remember(self.store.history())
+        self.set_interval(KEPT_EVERY, self.keeper.save)
+        self.keeper.panels = self._panels.panels
+        self.query_one(FirstKeys).display = self.store.first_time()
+        self._header.name_shown = self.start.name
+        self.set_focus(self._panels.first)
+        self.run_worker(self._replay, thread=True, exclusive=True)
+
+    def on_unmount(self) -> None:
+        """What was set and typed is there the next time; whatever still loads for this screen ends."""
+        self._stop.asked = True
+        self.keeper.save()
+        self.store.keep_history({str(mode): lines for mode, lines in self._prompt.history.items()})
+
+    def on_key(self) -> None:
+        """Any key takes the first hint away."""
+        self.query_one(FirstKeys).display = False
+
+    # The recording
+
+    def _replay(self) -> None:
+        """In a thread: load and replay."""
+        self.keeper.identify()
+        start = self.start
+        reading = worker.Reading(start.complete, start.release)
+        worker.run(start.source, self.post_message, start.ask_extender, reading, self._stop, start.limits)
+
+    def _start_thread(self, work: Callable[[], None]) -> None:
+        self.run_worker(work, thread=True)
+
+    def _show_progress(self, text: str) -> None:
+        self._header.progress = text
+
+    @on(messages.Progress)
+    def progressed(self, event: messages.Progress) -> None:
+        self._show_progress(event.text)
+
+    @on(messages.CycleReady)
+    def cycle_ready(self, event: messages.CycleReady) -> None:
+        """Stand at the first event, or where the command line said."""
+        self._show_progress("")
+        driver = self.current.driver = Driver(event.recording)
+        try:
+            moment, said = self.keeper.begin(driver)
+            self.current.show(moment)
+            self.say(said)
+        except VcdebugError as error:
+            self.current.show(driver.moment())
+            self.say(error.line(), error=True)
+
+    @on(messages.CycleFailed)
+    def cycle_failed(self, event: messages.CycleFailed) -> None:
+        """What cannot be opened leads to the chooser, with the reason."""
+        self._to_chooser(event.line)
+
+    def _to_chooser(self, line: str) -> None:
+        while self.app.screen is not self:
+            self.app.pop_screen()
+        self.dismiss(Next(failure=line))
+
+    @on(messages.WorkDone)
+    def work_done(self, event: messages.WorkDone) -> None:
+        reply = self.work.ended(event)
+        if reply is not None:
+            self.commands.show(reply)
+
+    # What is seen
+
+    @property
+    def grid(self) -> Grid:
+        """The table that has the focus, else the flow."""
+        return self.focused if isinstance(self.focused, Grid) else self._panels.panel("flow")
+
+    def _focused_grid(self) -> Grid:
+        return self.grid
+
+    def _draw(self, moment: Moment) -> None:
+        self.moment = moment
+        self._show_keys()
+        self.keeper.changed()
+
+    def _show_keys(self, _: object = None) -> None:
+        if isinstance(self.focused, Panel):
+            self.keeper.focused(self.focused)
+        show_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
+
+    def say(self, text: str, *, error: bool = False) -> None:
+        """A line in place of the keys, until the next one."""
+        self._status.say(text, error=error)
+
+    def lay_over(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None:
+        """Put a screen over this one."""
+        self.app.push_screen(screen, then)
+
+    def show_panel(self, name: str) -> None:
+        """Bring a panel to the front and give it the focus."""
+        panel = self._panels.bring(name)
+        if panel is None:
+            self.say(f"no panel {name!r}: {', '.join(panel.TITLE.lower() for panel in PANELS)}", error=True)
+            return
+        self.minimize()
+        self.set_focus(panel)
+
+    def show_log(self, level: str) -> None:
+        """The log, at another level if one is named."""
+        self.show_panel("log")
+        if level:
+            self.query_one(LogPanel).set_level(int(level))
+
+    def choose_theme(self, word: str) -> None:
+        """Another look, at once."""
+        name = theme_named(word)
+        if name is None:
+            self.say(f"no theme {word!r}: {', '.join(THEMES)}", error=True)
+        else:
+            self.app.theme = name
+
+    # Commands
+
+    def run_command(self, text: str) -> None:
+        """Run a command line and show what it came to."""
+        self.commands.run(text)
+
+    def type_command(self, text: str) -> None:
+        """Open the command line with the beginning of a command."""
+        self.commands.open("command", text)
+
+    def _open_what(self, name: str, argument: str) -> None:
+        self.opening.open(name, argument)
+
+    @on(Prompt.Edited)
+    def prompt_edited(self, event: Prompt.Edited) -> None:
+        self.commands.edited(event)
+
+    @on(Prompt.Closed)
+    def prompt_closed(self, event: Prompt.Closed) -> None:
+        self.commands.closed(event)
+
+    @on(Prompt.Entered)
+    def prompt_entered(self, event: Prompt.Entered) -> None:
+        self.commands.entered(event)
+
+    @on(messages.Command)
+    def command_asked(self, event: messages.Command) -> None:
+        """A panel asks."""
+        if not event.to_edit:
+            self.run_command(event.text)
+        elif self.current.ready() is not None:
+            self.type_command(event.text)
+
+    @on(messages.Goto)
+    def goto_asked(self, event: messages.Goto) -> None:
+        self.movement.go(event.seq)
+
+    @on(Grid.Opened)
+    def cell_opened(self, event: Grid.Opened) -> None:
+        self.pages.open_cell(event)
+
+    # Keys that move
+
+    def action_step(self, verb: Step, back: bool = False) -> None:
+        self.movement.step(verb, back=back)
+
+    def action_down(self) -> None:
+        self.movement.down()
+
+    def action_last_position(self) -> None:
+        self.movement.last_position()
+
+    def action_run_to_cursor(self) -> None:
+        self.movement.to_row()
+
+    def action_about(self, back: bool) -> None:
+        self.movement.about(back=back)
+
+    # Keys to type something
+
+    def action_command(self) -> None:
+        self.commands.open("command")
+
+    def action_goto(self) -> None:
+        self.commands.open("goto")
+
+    def action_filter(self) -> None:
+        self.commands.open("filter")
+
+    def action_palette(self) -> None:
+        self.app.push_screen(CommandPalette(providers=[Everything], placeholder="command, panel, job or theme"))
+
+    # Keys about what the cursor is on
+
+    def action_breakpoint(self) -> None:
+        self.marks.breakpoint()
+
+    def action_last_change(self) -> None:
+        self.marks.last_change()
+
+    def action_watch(self) -> None:
+        self.marks.watch()
+
+    def action_break_on_figure(self) -> None:
+        self.marks.break_on_figure()
+
+    def action_bookmark(self) -> None:
+        self.marks.bookmark()
+
+    def action_what_if(self) -> None:
+        self.what_if.suggest()
+
+    def action_edit(self, verb: str) -> None:
+        self.run_command(verb)
+
+    # Keys to read something
+
+    def action_panel(self, key: str) -> None:
+        """The panel with this key."""
+        self.show_panel(next(panel.TITLE for panel in PANELS if key == panel.KEY))
+
+    def action_help(self) -> None:
+        self.pages.open(help_table(self.settings.keys, self.keeper.lines))
+
+    def action_explain(self, name: str = "") -> None:
+        """Why a job waits: the one named, the one under the cursor, the present one; without any, all that wait."""
+        row = self.grid.cursor_row
+        if not self.pages.explain(name, row.subject if row is not None else ("", "")):
+            self.opening.waiting()
+
+    def action_copy(self) -> None:
+        self.copying.menu()
+
+    def action_copy_panel(self) -> None:
+        self.copying.panel()
+
+    def action_zoom(self) -> None:
+        """The focused panel alone, or all of them again."""
+        if self.maximized is None:
+            self.maximize(self.grid, container=False)
+        else:
+            self.minimize()
+
+    # Keys that lead back, and away
+
+    def action_back(self) -> None:
+        """One step back: loading, work, message, zoom, filter, order."""
+        if self.current.driver is None:
+            self._to_chooser(f"{self.start.name}: loading was stopped")
+        elif not self.work.stop():
+            self._step_back(self.grid)
+
+    def _step_back(self, grid: Grid) -> None:
+        if self._status.message:
+            self.say("")
+        elif self.maximized is not None:
+            self.minimize()
+        elif grid.filter_text:
+            grid.set_filter("")
+        elif grid.shown.order is not None:
+            grid.set_order(None)
+
+    def action_open(self) -> None:
+        self.what_if.leave(lambda: self.dismiss(Next()))
+
+    def action_quit(self) -> None:
+        self.what_if.leave(lambda: self.app.exit(0))

@@ -1,0 +1,139 @@
+"""What is kept between two sessions on a snapshot: where one stood, the panel, the filters, and what was set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from vcdebug.cli.reports.notes import beside, load_notes
+from vcdebug.debugger.driver import Driver
+from vcdebug.errors import VcdebugError
+from vcdebug.trace.cut import cut_off
+from vcdebug.tui import session_state
+from vcdebug.tui.moment import Moment
+from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.session_state import Session, Store
+from vcdebug.tui.start import Start
+from vcdebug.views.base import count
+
+
+class SessionKeeper:
+    """Begins as the last session ended, and writes down whatever changes."""
+
+    def __init__(self, store: Store, start: Start, problems: Sequence[str], show_panel: Callable[[str], None]) -> None:
+        self._store = store
+        self._start = start
+        self._problems = tuple(problems)
+        """What is wrong in the file of settings."""
+        self._show_panel = show_panel
+        self._session = Session(store, None)
+        self._driver: Driver | None = None
+        self._panel = ""
+        self.panels: dict[str, Panel] = {}
+        """The panels by name, once they are there."""
+        self.lines: tuple[str, ...] = ()
+        """What there is to say about the settings and the session's file."""
+
+    def identify(self) -> None:
+        """Which snapshot this is, and what was set in it before; called in the worker's thread, for it reads it all."""
+        identity = session_state.identify(self._start.origin())
+        self._session = self._store.session(identity, fresh=self._start.fresh)
+
+    def focused(self, panel: Panel) -> None:
+        """This panel has the focus now."""
+        self._panel = panel.id or ""
+
+    # Beginning
+
+    def begin(self, driver: Driver) -> tuple[Moment, str]:
+        """Where to stand first, and what to say: as it was left, unless the command line wants something else."""
+        lines = [*self._session.lines, *self._problems, *self._restore(driver)]
+        cut = cut_off(driver.debugger.recording)
+        lines = [cut.line(), *lines] if cut is not None else lines
+        moment = self._start.apply(driver)
+        self._first_panel()
+        self._driver = driver
+        trouble = self.save()
+        lines += [trouble] if trouble else []
+        self._remember(driver)
+        self.lines = tuple(lines)
+        if lines:
+            more = f"  ({count(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
+            return moment, f"{lines[0]}{more}"
+        left = driver.debugger.seq != 1 and not self._start.somewhere
+        return moment, f"event {driver.debugger.seq}, as you left it; --fresh begins anew" if left else ""
+
+    def _restore(self, driver: Driver) -> list[str]:
+        """Set what the session's file holds; answers with a line for what cannot be read."""
+        data = self._session.data
+        if not data:
+            return [] if self._start.fresh else _from_beside(driver)
+        lines = driver.notebook.load(data.get("notebook", {}))
+        driver.refresh()
+        seq = data.get("event")
+        if isinstance(seq, int) and 1 < seq <= len(driver.debugger.recording) and not self._start.somewhere:
+            driver.goto(seq)
+        filters = data.get("filters")
+        for name, text in (filters if isinstance(filters, dict) else {}).items():
+            if name in self.panels:
+                self.panels[name].set_filter(str(text))
+        if data.get("panel") in self.panels:
+            self._show_panel(str(data["panel"]))
+        return lines
+
+    def _first_panel(self) -> None:
+        """The panel and the filter of the command line."""
+        if self._start.panel:
+            self._show_panel(self._start.panel)
+        if self._start.filter:
+            self.panels[self._panel_of_filter()].set_filter(self._start.filter)
+
+    def _panel_of_filter(self) -> str:
+        focused = next((name for name, panel in self.panels.items() if panel.has_focus), "flow")
+        return focused if self._start.panel else "jobs"
+
+    def _remember(self, driver: Driver) -> None:
+        if not isinstance(self._start.origin(), str):
+            return
+        recording = driver.debugger.recording
+        session = recording.session
+        sizes = ((len(session.nodes), "node"), (len(session.jobs), "job"), (len(recording), "event"))
+        about = ", ".join(count(number, noun) for number, noun in sizes)
+        self._store.opened(self._start.place(), about, datetime.now().astimezone())
+
+    # Keeping
+
+    def changed(self) -> None:
+        """What was set is kept at once: a session may end in many ways."""
+        if self._driver is not None and self._session.data.get("notebook", {}) != _set(self._driver):
+            self.save()
+
+    def save(self) -> str:
+        """Keep where one stands and what is set; answers with one line if that is impossible."""
+        return self._session.save(self._state(self._driver)) if self._driver is not None else ""
+
+    def _state(self, driver: Driver) -> dict[str, Any]:
+        there = driver.where() == (1, False)
+        seq = driver.debugger.seq if there else self._session.data.get("event", 1)
+        return {
+            "event": seq,
+            "panel": self._panel,
+            "filters": {name: panel.filter_text for name, panel in self.panels.items() if panel.filter_text},
+            "notebook": _set(driver),
+        }
+
+
+def _from_beside(driver: Driver) -> list[str]:
+    """A first session on a snapshot begins with what came along with it; answers with a line that says so."""
+    path = beside(driver.debugger.recording.snapshot)
+    if path is None or not path.exists():
+        return []
+    try:
+        return [f"{path.name}: {load_notes(driver, str(path))}"]
+    except VcdebugError as error:
+        return [error.line()]
+
+
+def _set(driver: Driver) -> dict[str, Any]:
+    return driver.notebook.to_data()

@@ -1,0 +1,54 @@
+"""What if: the edit that is likely meant, and edits that nobody loses by leaving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vcdebug.tui.main.command_line import CommandLine
+from vcdebug.tui.main.current import Current, LayOver
+from vcdebug.tui.screens.confirm_leave import Answer, ConfirmLeaveScreen
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.editing import suggested_edit
+
+
+class WhatIf:
+    """Typed edits of the snapshot; what they lead to lies open beside the original."""
+
+    def __init__(self, current: Current, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]) -> None:
+        self._current = current
+        self._commands = commands
+        self._lay_over = lay_over
+        self._focused = focused
+        self._leaving: Callable[[], object] | None = None
+        """What is done once it is clear what becomes of the edits."""
+
+    def suggest(self) -> None:
+        """Type an edit: of what the cursor is on, or of the answer that the panel of the present event shows."""
+        moment = self._current.moment
+        if self._current.ready() is None or moment is None:
+            return
+        grid = self._focused()
+        row = grid.cursor_row
+        subject = row.subject if row is not None and grid.id != "moment" else ("", "")
+        self._commands.open("command", suggested_edit(moment, *subject))
+
+    def leave(self, then: Callable[[], object]) -> None:
+        """Leave this recording; where edits would be lost, ask first."""
+        driver = self._current.driver
+        if driver is None or not driver.workbench.unsaved:
+            then()
+            return
+        file = f"{driver.recordings.original[0].snapshot.name or 'what-if'}.edits"
+        self._leaving = then
+        self._lay_over(ConfirmLeaveScreen(len(driver.recordings.edits), file), self._answered)
+
+    def _answered(self, answer: Answer | None) -> None:
+        """Stay, save first, or leave."""
+        if answer is None or answer.stays:
+            return
+        if answer.saves:
+            self._commands.run(f"edits save {answer.file}")
+        driver = self._current.driver
+        lost = answer.saves and driver is not None and driver.workbench.unsaved
+        if self._leaving is not None and not lost:
+            self._leaving()

@@ -6,14 +6,15 @@ import re
 import pytest
 
 from vcdebug.cli.output import Output
-from vcdebug.cli.render import Grid, Line, show
+from vcdebug.cli.render import show
+from vcdebug.views.document import listing, paragraph
 
 WORDS = " ".join(f"word{number}" for number in range(40))
 BLOCKS = (
-    Line("title", "title"),
-    Line(WORDS, "bad", 2),
-    Line(""),
-    Grid(("name", "count#"), (("a", "10"), ("long", "7")), 2),
+    paragraph("title", "title"),
+    paragraph(WORDS, "bad", 2),
+    paragraph(""),
+    listing(("name", "count#"), (("a", "10"), ("long", "7")), 2),
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -82,5 +83,5 @@ def test_sentences_of_a_table_wrap_below_themselves_or_below_the_row(
     monkeypatch.setenv("TERM", "xterm-256color")
     sentence = "No node has room for it, and nobody may be evicted for it, so it waits."
     out = Terminal()
-    show([Grid(("job", "why"), (("default/job-1", sentence),), 2, prose=True)], Output(out, io.StringIO()))
+    show([listing(("job", "why"), (("default/job-1", sentence),), 2, prose=True)], Output(out, io.StringIO()))
     assert ["  job            why", *expected] == _COLOUR.sub("", out.getvalue()).splitlines()

@@ -11,11 +11,11 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.cli.transcripts import call
 from tests.recorded import bundled, golden
-from vcdebug.cli.reports.report import form_of, text_of
-from vcdebug.cli.reports.report_markdown import escaped, fenced
-from vcdebug.cli.reports.report_style import STYLE
 from vcdebug.debugger.bookmark import BookmarkList
 from vcdebug.errors import VcdebugError
+from vcdebug.files.html_style import STYLE
+from vcdebug.files.markdown import escaped, fenced
+from vcdebug.files.report import form_of, text_of
 from vcdebug.trace.replay import replay
 from vcdebug.views import report as report_view
 from vcdebug.views.report import Subject

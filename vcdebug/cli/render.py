@@ -1,41 +1,29 @@
-"""Blocks of text and tables to stdout: with colours for a person, plain and stable for a pipe."""
+"""Blocks of a document to stdout: with colours for a person, plain and stable for a pipe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
+from typing import TYPE_CHECKING, Final
 
 from vcdebug.cli.output import Output
+from vcdebug.views.base import Column, Line, Style, Table, text_of
+from vcdebug.views.document import Block, Code, Listed, Paragraph
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 GAP = "  "
 MIN_PROSE = 40
 """Columns in which sentences are still pleasant to read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of text in one style: title, good, bad, dim or none."""
-
-    text: str
-    style: str = ""
-    indent: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Rows under column heads; a head that ends in `#` marks a column of numbers."""
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    indent: int = 0
-    prose: bool = False
-    """Whether the last column holds sentences, which wrap where a terminal is too narrow."""
-
-
-Block = Line | Grid
-
-_RICH_STYLES = {"title": "bold", "good": "green", "bad": "red", "dim": "dim", "": ""}
+_COLOURS: Final[dict[Style, str]] = {
+    "title": "bold",
+    "strong": "bold",
+    "good": "green",
+    "bad": "red",
+    "warn": "yellow",
+    "muted": "dim",
+}
 
 
 def show(blocks: Iterable[Block], output: Output) -> None:
@@ -44,60 +32,106 @@ def show(blocks: Iterable[Block], output: Output) -> None:
         _show_rich(blocks, output)
         return
     for block in blocks:
-        for line in _lines(block):
+        for line in _plain(block):
             output.text(line)
 
 
-def _lines(block: Block) -> list[str]:
-    pad = " " * block.indent
-    if isinstance(block, Line):
-        return [f"{pad}{line}".rstrip() for line in block.text.split("\n")]
-    widths = _widths(block)
-    numeric = [head.endswith("#") for head in block.heads]
-    rows = [[head.rstrip("#") for head in block.heads], *block.rows]
-    return [pad + _row(row, widths, numeric) for row in rows]
+def _plain(block: Block) -> Iterator[str]:
+    match block:
+        case Paragraph(line, _, indent):
+            yield from (f"{' ' * indent}{part}".rstrip() for part in text_of(line).split("\n"))
+        case Listed(items):
+            yield from (f"- {text_of(item)}".rstrip() for item in items)
+        case Code(text):
+            yield from text.split("\n")
+        case Table():
+            yield from ([block.title] if block.title else [])
+            yield from (_indented(line, block) for line in block.head)
+            yield from _rows(block)
+            yield from (_indented(line, block) for line in block.foot)
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+def _indented(line: Line, table: Table) -> str:
+    return f"{' ' * table.indent}{text_of(line)}".rstrip()
+
+
+def _rows(table: Table) -> list[str]:
+    if not table.columns:
+        return []
+    widths = _widths(table)
+    pad = " " * table.indent
+    return [pad + _row(cells, widths, table.columns) for cells in _cells(table)]
+
+
+def _cells(table: Table) -> list[list[str]]:
+    """The heads, then the rows."""
+    return [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
     aligned = (
-        cell.rjust(width) if right else cell.ljust(width)
-        for cell, width, right in zip(cells, widths, numeric, strict=True)
+        cell.rjust(width) if column.right else cell.ljust(width)
+        for cell, width, column in zip(cells, widths, columns, strict=True)
     )
     return GAP.join(aligned).rstrip()
 
 
-def _widths(grid: Grid) -> list[int]:
-    columns = zip([head.rstrip("#") for head in grid.heads], *grid.rows, strict=True)
-    return [max(len(cell) for cell in column) for column in columns]
+def _widths(table: Table) -> list[int]:
+    return [max(len(cell) for cell in column) for column in zip(*_cells(table), strict=True)]
 
 
 def _show_rich(blocks: Iterable[Block], output: Output) -> None:
     """Prose wraps between words under its indent; rows of tables are never broken by us."""
     from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
 
     console = Console(file=output.out, highlight=False)
     for block in blocks:
-        if isinstance(block, Line):
-            text = Text(block.text, style=_RICH_STYLES[block.style])
-            console.print(Padding(text, (0, 0, 0, block.indent), expand=False) if block.text else "")
-            continue
-        for number, row in enumerate(_lines(block)):
-            style = "bold" if number == 0 else ""
-            for line in _wrapped(row, block, console.width) if block.prose else [row]:
-                console.print(Text(line, style=style), soft_wrap=True)
+        if isinstance(block, Table):
+            _table_rich(block, console)
+        elif isinstance(block, Paragraph):
+            _line_rich(block.line, block.indent, console)
+        else:
+            for line in _plain(block):
+                console.print(line, soft_wrap=True, markup=False)
 
 
-def _wrapped(row: str, grid: Grid, width: int) -> list[str]:
+def _line_rich(line: Line, indent: int, console: Console) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    text = Text.assemble(*((piece.text, _COLOURS.get(piece.style, "")) for piece in line))
+    console.print(Padding(text, (0, 0, 0, indent), expand=False) if text else "")
+
+
+def _table_rich(table: Table, console: Console) -> None:
+    from rich.text import Text
+
+    if table.title:
+        console.print(Text(table.title, style=_COLOURS["title"]))
+    for line in table.head:
+        _line_rich(line, table.indent, console)
+    for number, row in enumerate(_rows(table)):
+        style = _COLOURS["title"] if number == 0 else ""
+        for part in _wrapped(row, table, console.width) if _holds_prose(table) else [row]:
+            console.print(Text(part, style=style), soft_wrap=True)
+    for line in table.foot:
+        _line_rich(line, table.indent, console)
+
+
+def _holds_prose(table: Table) -> bool:
+    """Whether the last column holds sentences, which wrap where a terminal is too narrow."""
+    return table.columns[-1].flexible
+
+
+def _wrapped(row: str, table: Table, width: int) -> list[str]:
     """A row whose last cell goes on below itself, or under the row where that leaves too little room."""
-    start = len(" " * grid.indent + GAP.join(" " * one for one in (*_widths(grid)[:-1], 0)))
+    start = len(" " * table.indent + GAP.join(" " * one for one in (*_widths(table)[:-1], 0)))
     if len(row) <= width:
         return [row]
     if width - start >= MIN_PROSE:
         cell = wrap(row[start:], width - start, break_on_hyphens=False)
         return [row[:start] + cell[0], *(" " * start + line for line in cell[1:])]
-    below = " " * (grid.indent + 2 * len(GAP))
+    below = " " * (table.indent + 2 * len(GAP))
     return [
         row[:start].rstrip(),
         *(below + line for line in wrap(row[start:], max(MIN_PROSE, width - len(below)), break_on_hyphens=False)),

@@ -68,6 +68,8 @@ class Table:
     """The key of the row that the present event belongs to."""
     sought: str = ""
     """The key of the row to bring into sight where no row is current."""
+    indent: int = 0
+    """Spaces before each line below the title, where it is printed."""
     wraps: bool = True
     """Whether long text takes further lines; otherwise it is shortened."""
     figures: FigureAt = field(default=no_figure, compare=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug.debugger.bookmark import Bookmark
@@ -15,6 +15,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Table, count, grouped, line, muted
 from vcdebug.views.bookmarks import happened
 from vcdebug.views.conf import conf
+from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
 from vcdebug.views.equation import equation
 from vcdebug.views.moment import moment
 from vcdebug.views.path import path_words
@@ -52,41 +53,6 @@ MOST_EXPLAINED = 40
 MOST_PROBLEMS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
-    """Text to be copied, or kept as it stands."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A list of lines."""
-
-    items: tuple[Line, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A paragraph; one that quotes a person's own words stands out."""
-
-    line: Line
-    quoted: bool = False
-
-
-Block = Table | Code | Listed | Said
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading with what stands below it; one that few will read may be folded away."""
-
-    title: str
-    blocks: tuple[Block, ...] = ()
-    sections: tuple[Section, ...] = ()
-    folded: bool = False
-
-
 class Subject(NamedTuple):
     """What a report is about."""
 
@@ -100,16 +66,7 @@ class Subject(NamedTuple):
     """Jobs or pods to explain; without any, all that stay unscheduled."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A document, whatever it is written in."""
-
-    title: str
-    lead: tuple[Block, ...]
-    sections: tuple[Section, ...]
-
-
-def report(subject: Subject) -> Report:
+def report(subject: Subject) -> Document:
     """The whole of it; raises NotFoundError for a job that nothing is called."""
     recording = subject.recording
     explained = _explained(subject)
@@ -123,7 +80,7 @@ def report(subject: Subject) -> Report:
         Section("See it yourself", tuple(Code(text) for text in subject.commands)),
     )
     name = recording.snapshot.name or "snapshot"
-    return Report(f"Scheduling cycle of {name}", tuple(_lead(subject, explained, done)), sections)
+    return Document(f"Scheduling cycle of {name}", tuple(_lead(subject, explained, done)), sections)
 
 
 def _explained(subject: Subject) -> list[Surveyed]:
@@ -149,7 +106,7 @@ def _shortened(table: Table, most: int) -> Table:
 def _lead(subject: Subject, explained: Sequence[Surveyed], done: Effects) -> Iterator[Block]:
     recording = subject.recording
     if recording.snapshot.description:
-        yield Said(line(recording.snapshot.description))
+        yield Paragraph(line(recording.snapshot.description))
     rows = [Row(name, (muted(name), Piece(text))) for name, text in _facts(subject, explained, done)]
     yield Table("", (Column(""), Column("", flexible=True)), rows)
 
@@ -178,12 +135,12 @@ def _facts(subject: Subject, explained: Sequence[Surveyed], done: Effects) -> It
 def _why(explained: Sequence[Surveyed], *, named: bool) -> Section:
     title = "Why" if named else "Why jobs wait"
     if not explained:
-        return Section(title, (Said(line(Piece("✓ no job stays unscheduled", "good"))),))
+        return Section(title, (Paragraph(line(Piece("✓ no job stays unscheduled", "good"))),))
     shown = [_explanation(one.explanation) for one in explained[:MOST_EXPLAINED]]
     rest = len(explained) - len(shown)
     blocks: tuple[Block, ...] = (_causes(explained),) if len(explained) > 1 else ()
     if rest:
-        blocks = (*blocks, Said(line(f"The first {MOST_EXPLAINED} follow in full; --job chooses others.")))
+        blocks = (*blocks, Paragraph(line(f"The first {MOST_EXPLAINED} follow in full; --job chooses others.")))
     return Section(title, blocks, tuple(shown))
 
 
@@ -210,17 +167,17 @@ def _explanation(found: Explanation) -> Section:
 
 
 def _reasons(found: Explanation) -> Iterator[Block]:
-    yield Said(line(found.sentence))
+    yield Paragraph(line(found.sentence))
     if found.dominant.lines:
         yield Code("\n".join(found.dominant.lines))
     if found.evidence:
         rows = [Row(str(i), (Piece(str(one.seq)), Piece(one.text)), one.seq) for i, one in enumerate(found.evidence)]
         yield Table("Proof", PROOF_COLUMNS, rows)
     if found.contributing:
-        yield Said(line(Piece("Also in the way:", "strong")))
+        yield Paragraph(line(Piece("Also in the way:", "strong")))
         yield Listed(tuple(line(Piece(one.cause, "warn"), f": {one.sentence}") for one in found.contributing))
     if found.advice:
-        yield Said(line(Piece("What would help:", "strong")))
+        yield Paragraph(line(Piece("What would help:", "strong")))
         yield Listed(tuple(line(text) for text in found.advice))
     rows = [
         Row(step.name, (STATES[step.state], Piece(step.name), Piece(step.text), muted(", ".join(map(str, step.seqs)))))
@@ -237,15 +194,15 @@ def _bookmarks(subject: Subject) -> Section:
     there = [mark for mark in subject.bookmarks if mark.seq <= len(recording)]
     gone = len(subject.bookmarks) - len(there)
     words = f"{count(gone, 'bookmark')} beyond the end of this recording: the snapshot or vcdebug has changed."
-    blocks = (Said(line(Piece(f"! {words}", "warn"))),) if gone else ()
+    blocks = (Paragraph(line(Piece(f"! {words}", "warn"))),) if gone else ()
     return Section("Bookmarks", blocks, tuple(_bookmark(subject, mark) for mark in there))
 
 
 def _bookmark(subject: Subject, mark: Bookmark) -> Section:
     recording = subject.recording
     where = " ▸ ".join(path_words(recording, mark.seq)) or "between actions"
-    note = (Said(line(mark.note), quoted=True),) if mark.note else ()
-    place = Said(line(muted(where)))
+    note = (Paragraph(line(mark.note), quoted=True),) if mark.note else ()
+    place = Paragraph(line(muted(where)))
     title = f"Event {grouped(mark.seq)}: {happened(recording, mark.seq)}"
     return Section(title, (*note, place, *panels(recording, mark.seq)))
 
@@ -267,7 +224,7 @@ def _cycle(recording: Recording, done: Effects) -> Section:
     blocks: list[Block] = [Table("Actions", ACTION_COLUMNS, [_action_row(one) for one in done.actions])]
     if done.panic is not None:
         words = f"✗ the real scheduler panics at event {len(recording)}: {done.panic}"
-        blocks.insert(0, Said(line(Piece(words, "bad"))))
+        blocks.insert(0, Paragraph(line(Piece(words, "bad"))))
     for title, entries in (
         ("Bound", done.bound),
         ("Pipelined: waits for room that is being released", done.pipelined),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_extender, add_json, add_release
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
+from vcdebug.views.document import Block, listing, paragraph
 
 if TYPE_CHECKING:
-    from vcdebug.cli.render import Block
     from vcdebug.explain.questions.reply import Reply
 
 NAMES = ("evicted", "holders", "node", "victim", "next")
@@ -74,15 +74,14 @@ class Ask(Command):
 
 
 def _blocks(reply: Reply) -> Iterator[Block]:
-    from vcdebug.cli.render import Grid, Line
 
-    yield Line(reply.sentence, "title")
-    yield from (Line(line, indent=2) for line in reply.lines)
+    yield paragraph(reply.sentence, "title")
+    yield from (paragraph(line, indent=2) for line in reply.lines)
     for sheet in reply.sheets:
-        yield Line("")
-        yield Line(sheet.title, "title")
-        yield Grid(sheet.heads, sheet.rows, 2)
+        yield paragraph("")
+        yield paragraph(sheet.title, "title")
+        yield listing(sheet.heads, sheet.rows, 2)
     if reply.evidence:
-        yield Line("")
-        yield Line("proof", "title")
-        yield Grid(("event#", "what it shows"), tuple((str(one.seq), one.text) for one in reply.evidence), 2)
+        yield paragraph("")
+        yield paragraph("proof", "title")
+        yield listing(("event#", "what it shows"), tuple((str(one.seq), one.text) for one in reply.evidence), 2)

@@ -36,8 +36,8 @@ class Expect(Command):
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.render import show
         from vcdebug.cli.reports import expectations
-        from vcdebug.cli.textfile import check_target, read_text, write_text
         from vcdebug.debugger.expectations import read_expectations
+        from vcdebug.files.text import check_target, read_text, write_text
 
         text, folder = read_text(args.file), Path(args.file).parent
         cases = [case for one in read_expectations(text, args.file) for case in _each(one, folder)]

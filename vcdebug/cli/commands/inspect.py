@@ -47,8 +47,8 @@ def _against(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
     """What the real scheduler's cache held, beside what the replay starts from."""
     from vcdebug.cli.render import show
     from vcdebug.cli.reports import dumped
-    from vcdebug.cli.textfile import read_text
     from vcdebug.explain.dump import compare_dump
+    from vcdebug.files.text import read_text
 
     try:
         comparison = compare_dump(read_text(args.against), snapshot)

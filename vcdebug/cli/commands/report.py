@@ -43,7 +43,7 @@ class Report(Command):
         add_extender(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.reports import report
+        from vcdebug.files import report
 
         if args.output != STDOUT:
             report.target_of(args.output, force=args.force)
@@ -96,7 +96,7 @@ def commands(args: Namespace) -> tuple[str, ...]:
 
 def _bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
     """Those of the first cycle; what else the file holds is for the debugger."""
-    from vcdebug.cli.reports.notes import read_notebook
+    from vcdebug.files.notes import read_notebook
 
     if args.bookmarks is None:
         return ()

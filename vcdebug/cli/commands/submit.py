@@ -39,9 +39,9 @@ class Submit(Command):
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.proving import answered
         from vcdebug.cli.snapshots import edited_snapshot, load_snapshot
-        from vcdebug.cli.textfile import read_text
         from vcdebug.errors import SnapshotError
         from vcdebug.explain.pending import explain
+        from vcdebug.files.text import read_text
         from vcdebug.snapshot.workloads import submitted
         from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
         from vcdebug.trace.cut import whole

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.explain.divergence import Comparison, TaskOutcome
 from vcdebug.explain.effects import JobSummary
 from vcdebug.explain.parting import Parting, Side
@@ -13,8 +13,9 @@ from vcdebug.explain.votes import Question
 from vcdebug.model.resource import Resource
 from vcdebug.trace.codec import event_json, plain
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Table, text_of
+from vcdebug.views.base import Table
 from vcdebug.views.comparison import changes, parting, summary
+from vcdebug.views.document import Block, paragraph
 
 
 class Sides(NamedTuple):
@@ -32,16 +33,18 @@ class Sides(NamedTuple):
 def blocks(found: Comparison, sides: Sides) -> Iterator[Block]:
     """For people."""
     before, after = sides.before, sides.after
-    yield Line(f"before  {sides.titles[0]}")
-    yield Line(f"after   {sides.titles[1]}")
-    yield from (Line(f"set {edit}", indent=8) for edit in sides.edits)
+    yield paragraph(f"before  {sides.titles[0]}")
+    yield paragraph(f"after   {sides.titles[1]}")
+    yield from (paragraph(f"set {edit}", indent=8) for edit in sides.edits)
     number, of = sides.cycle
     if of > 1:
-        yield Line(f"{of} cycles, all decided alike" if found.same else f"cycle {number} is the first that differs")
-    yield Line(summary(found), "good" if found.same else "bad")
+        yield paragraph(
+            f"{of} cycles, all decided alike" if found.same else f"cycle {number} is the first that differs"
+        )
+    yield paragraph(summary(found), "good" if found.same else "bad")
     for side, panic in zip(("before", "after"), found.panics, strict=True):
         if panic is not None:
-            yield Line(f"{side}: the real scheduler panics: {panic}", "bad")
+            yield paragraph(f"{side}: the real scheduler panics: {panic}", "bad")
     for table in changes(found):
         yield from _table(table)
     if found.parting is not None:
@@ -53,12 +56,8 @@ def blocks(found: Comparison, sides: Sides) -> Iterator[Block]:
 
 
 def _table(table: Table) -> Iterator[Block]:
-    yield Line("")
-    yield Line(table.title, "title")
-    yield from (Line(text_of(entry).rstrip(), indent=2) for entry in table.head)
-    if table.columns:
-        heads = tuple(column.title + ("#" if column.right else "") for column in table.columns)
-        yield Grid(heads, tuple(tuple(cell.text for cell in row.cells) for row in table.rows), 2)
+    yield paragraph("")
+    yield replace(table, indent=2)
 
 
 def document(found: Comparison, sides: Sides) -> dict[str, object]:

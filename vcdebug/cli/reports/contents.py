@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.cli.reports.releases import release_document, release_line
 from vcdebug.explain.coverage import uncovered
 from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
@@ -17,6 +16,7 @@ from vcdebug.snapshot.snapshot import Flags, Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import opened
 from vcdebug.views.conf import changed_flags
+from vcdebug.views.document import Block, listing, paragraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,32 +101,32 @@ def _plain(value: object) -> object:
 def blocks(inspection: Inspection) -> Iterator[Block]:
     """For people."""
     snapshot, conf = inspection.snapshot, inspection.conf
-    yield Line(
+    yield paragraph(
         f"{snapshot.name or 'snapshot'}: {snapshot.description}" if snapshot.description else snapshot.name, "title"
     )
-    yield Line(f"clock {snapshot.now.isoformat()}")
+    yield paragraph(f"clock {snapshot.now.isoformat()}")
     if snapshot.provenance is not None:
         yield from _provenance(snapshot.provenance)
-    yield Line(release_line(snapshot.release))
-    yield Line("")
-    yield Grid(("kind", "objects#"), tuple((name, str(number)) for name, number in _counts(snapshot)))
-    yield Line("")
+    yield paragraph(release_line(snapshot.release))
+    yield paragraph("")
+    yield listing(("kind", "objects#"), tuple((name, str(number)) for name, number in _counts(snapshot)))
+    yield paragraph("")
     yield from _configuration(conf)
-    yield Line(inspection.persistence)
-    yield Line("")
+    yield paragraph(inspection.persistence)
+    yield paragraph("")
     changed = _changed_flags(snapshot.flags)
     if changed:
-        yield Line("scheduler flags that are not the default", "title")
-        yield Grid(("flag", "value"), tuple((name, str(value)) for name, value in changed.items()), 2)
-        yield Line("")
-    yield Line("not in the snapshot: what a replay cannot know if the cluster has them", "title")
-    yield Grid(("falsifies", "kinds"), tuple(_missing_by_effect(snapshot)), 2)
-    yield Line("")
+        yield paragraph("scheduler flags that are not the default", "title")
+        yield listing(("flag", "value"), tuple((name, str(value)) for name, value in changed.items()), 2)
+        yield paragraph("")
+    yield paragraph("not in the snapshot: what a replay cannot know if the cluster has them", "title")
+    yield listing(("falsifies", "kinds"), tuple(_missing_by_effect(snapshot)), 2)
+    yield paragraph("")
     if not inspection.problems:
-        yield Line("no problems", "good")
+        yield paragraph("no problems", "good")
         return
-    yield Line(f"problems: {len(inspection.problems)}", "bad")
-    yield from (Line(problem.line(), indent=2) for problem in inspection.problems)
+    yield paragraph(f"problems: {len(inspection.problems)}", "bad")
+    yield from (paragraph(problem.line(), indent=2) for problem in inspection.problems)
 
 
 def _provenance(found: Provenance) -> Iterator[Block]:
@@ -134,17 +134,17 @@ def _provenance(found: Provenance) -> Iterator[Block]:
     place = found.server or "a cluster"
     who = f" as {found.user}" if found.user else ""
     reach = f", {found.access}" if found.access else ""
-    yield Line(f"read from {place}{who}{reach}")
+    yield paragraph(f"read from {place}{who}{reach}")
     if found.consistent:
         version = next(iter(found.resource_versions.values()), "")
         same = len(dict.fromkeys(found.resource_versions.values())) == 1
         state = f"resource version {version}" if same else "nothing changed between two readings"
-        yield Line(f"captured as of one moment, {state}{_took(found)}")
+        yield paragraph(f"captured as of one moment, {state}{_took(found)}")
     else:
         changed = ", ".join(found.changed) or "objects"
-        yield Line(f"read at different moments: {changed} changed meanwhile{_took(found)}", "bad")
+        yield paragraph(f"read at different moments: {changed} changed meanwhile{_took(found)}", "bad")
     if len(found.schedulers) > 1:
-        yield Line(f"scheduler {found.schedulers[0]}; others in the cluster: {', '.join(found.schedulers[1:])}")
+        yield paragraph(f"scheduler {found.schedulers[0]}; others in the cluster: {', '.join(found.schedulers[1:])}")
 
 
 def _took(found: Provenance) -> str:
@@ -155,19 +155,19 @@ def _took(found: Provenance) -> str:
 
 def _configuration(conf: SchedulerConf) -> Iterator[Block]:
     source = "the built-in configuration" if conf.built_in else "the configuration"
-    yield Line(f"{source} in force", "title")
-    yield Line(f"actions: {', '.join(conf.actions)}", indent=2)
+    yield paragraph(f"{source} in force", "title")
+    yield paragraph(f"actions: {', '.join(conf.actions)}", indent=2)
     rows = [
         (str(number), option.name, _switches(option), _arguments(option))
         for number, tier in enumerate(conf.tiers, start=1)
         for option in tier
     ]
     if rows:
-        yield Grid(("tier#", "plugin", "switches that are set", "arguments"), tuple(rows), 2)
+        yield listing(("tier#", "plugin", "switches that are set", "arguments"), tuple(rows), 2)
     for name, arguments in conf.action_arguments.items():
         text = ", ".join(f"{key}: {value}" for key, value in arguments.items())
-        yield Line(f"arguments of {name}: {text or 'none'}", indent=2)
-    yield Line("")
+        yield paragraph(f"arguments of {name}: {text or 'none'}", indent=2)
+    yield paragraph("")
 
 
 def _switches(option: PluginOption) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.cli.reports.releases import release_document, release_line
 from vcdebug.cli.snapshots import input_problems
 from vcdebug.explain.effects import Effect, Effects, effects
 from vcdebug.explain.writes import writes
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.recording import Recording
+from vcdebug.views.document import Block, listing, paragraph
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
 JOB_HEADS = ("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
@@ -42,35 +42,35 @@ def document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, ob
 def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block]:
     """For people."""
     done = effects(recording)
-    yield Line(_title(recording, seconds), "title")
-    yield Line(release_line(recording.snapshot.release))
+    yield paragraph(_title(recording, seconds), "title")
+    yield paragraph(release_line(recording.snapshot.release))
     yield from problem_count(recording)
-    yield Line("")
-    yield Grid(ACTION_HEADS, tuple(_action_rows(done, seconds)))
+    yield paragraph("")
+    yield listing(ACTION_HEADS, tuple(_action_rows(done, seconds)))
     if done.panic is not None:
-        yield Line(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
-        yield Line(_cost(done), indent=2)
+        yield paragraph(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
+        yield paragraph(_cost(done), indent=2)
     if recording.cut is not None:
-        yield Line(f"cut off at {recording.cut.bound}: the cycle goes on, this is where it stood", "bad")
+        yield paragraph(f"cut off at {recording.cut.bound}: the cycle goes on, this is where it stood", "bad")
     yield from _moves(done)
-    yield Line("")
-    yield Grid(JOB_HEADS, tuple(_job_rows(done)))
+    yield paragraph("")
+    yield listing(JOB_HEADS, tuple(_job_rows(done)))
     forced = [note for note in recording.notes if note.code == FORCED]
     quirks = [note for note in recording.notes if note.code != FORCED]
     if forced:
-        yield Line("")
-        yield Line("answers that were forced", "title")
-        yield from (Line(f"event {note.seq}  {note.text}", indent=2) for note in forced)
+        yield paragraph("")
+        yield paragraph("answers that were forced", "title")
+        yield from (paragraph(f"event {note.seq}  {note.text}", indent=2) for note in forced)
     if quirks:
-        yield Line("")
-        yield Line("quirks of the scheduler that acted", "title")
-        yield from (Line(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in quirks)
+        yield paragraph("")
+        yield paragraph("quirks of the scheduler that acted", "title")
+        yield from (paragraph(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in quirks)
 
 
-def problem_count(recording: Recording) -> Iterator[Line]:
+def problem_count(recording: Recording) -> Iterator[Block]:
     """One line where something is wrong with the input."""
     if problems := input_problems(recording):
-        yield Line(f"{_count(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")
+        yield paragraph(f"{_count(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")
 
 
 def _cost(done: Effects) -> str:
@@ -107,9 +107,9 @@ def _moves(done: Effects) -> Iterator[Block]:
         ("evicted", done.evicted),
     ):
         if entries:
-            yield Line("")
-            yield Line(title, "title")
-            yield Grid(("pod", "node", "by", "event#"), tuple(_move_row(entry) for entry in entries), 2)
+            yield paragraph("")
+            yield paragraph(title, "title")
+            yield listing(("pod", "node", "by", "event#"), tuple(_move_row(entry) for entry in entries), 2)
 
 
 def _move_row(entry: Effect) -> tuple[str, ...]:

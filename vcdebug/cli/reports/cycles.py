@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.cli.reports import cycle
 from vcdebug.debugger.commands.cycles import repeat_words
 from vcdebug.debugger.cycles import repeat
 from vcdebug.trace.recording import Recording
 from vcdebug.views.cycles import cycle_table
+from vcdebug.views.document import Block, paragraph
 
 
 def document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> dict[str, object]:
@@ -38,13 +39,10 @@ def document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> d
 def blocks(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> Iterator[Block]:
     """For people."""
     yield from cycle.blocks(recordings[0], seconds)
-    table = cycle_table(tuple(recordings), 0, "cycles")
-    heads = tuple(column.title + ("#" if column.right else "") for column in table.columns)
-    yield Line("")
-    yield Line("cycles", "title")
-    yield Grid(heads, tuple(tuple(cell.text for cell in row.cells) for row in table.rows), 2)
+    yield paragraph("")
+    yield replace(cycle_table(tuple(recordings), 0, "cycles"), head=(), foot=(), indent=2)
     found = repeat(recordings)
     if found is None:
-        yield Line("no cycle repeats an earlier one", indent=2)
+        yield paragraph("no cycle repeats an earlier one", indent=2)
     else:
-        yield Line(repeat_words(found), "bad", indent=2)
+        yield paragraph(repeat_words(found), "bad", indent=2)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.explain.dump import DumpComparison
+from vcdebug.views.document import Block, listing, paragraph
 
 
 def document(comparison: DumpComparison) -> dict[str, object]:
@@ -28,11 +28,13 @@ def blocks(comparison: DumpComparison) -> Iterator[Block]:
         text = (
             f"the dump cannot be read beyond line {comparison.broken_at}; not compared: {', '.join(comparison.unread)}"
         )
-        yield Line(text, "bad")
+        yield paragraph(text, "bad")
     if comparison.differences:
-        yield Line(f"differences: {len(comparison.differences):,}", "bad")
+        yield paragraph(f"differences: {len(comparison.differences):,}", "bad")
         rows = tuple((one.object, one.field or "-", one.dumped, one.replayed) for one in comparison.differences)
-        yield Grid(("object", "field", "dump", "replay"), rows, 2)
+        yield listing(("object", "field", "dump", "replay"), rows, 2)
     elif not comparison.unread:
-        yield Line("the dump and the replay agree", "good")
-    yield Line(f"{comparison.fields:,} values of {comparison.nodes:,} nodes and {comparison.jobs:,} jobs are compared")
+        yield paragraph("the dump and the replay agree", "good")
+    yield paragraph(
+        f"{comparison.fields:,} values of {comparison.nodes:,} nodes and {comparison.jobs:,} jobs are compared"
+    )

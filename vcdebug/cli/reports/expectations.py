@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.debugger.expectations import Verdict
 from vcdebug.explain.amounts import plural
+from vcdebug.views.document import Block, listing, paragraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ def blocks(checked: Sequence[Checked]) -> Iterator[Block]:
     """For people: a line per expectation, and each difference."""
     for one in checked:
         mark, style = ("✓", "good") if one.met else ("✗", "bad")
-        yield Line(f"{mark} {one.name}: {_summary(one)}", style)
+        yield paragraph(f"{mark} {one.name}: {_summary(one)}", style)
         if one.unmet:
             rows = tuple((v.about, v.field, _shown(v.expected), _shown(v.actual)) for v in one.unmet)
-            yield Grid(("about", "field", "expected", "replayed"), rows, 2)
+            yield listing(("about", "field", "expected", "replayed"), rows, 2)
     failed = len([one for one in checked if not one.met])
-    yield Line(f"{plural(len(checked), 'expectation')}, {failed} not met", "bad" if failed else "good")
+    yield paragraph(f"{plural(len(checked), 'expectation')}, {failed} not met", "bad" if failed else "good")
 
 
 def _summary(one: Checked) -> str:

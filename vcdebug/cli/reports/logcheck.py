@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.cli.render import Block, Line
 from vcdebug.explain.logs import LogLine
 from vcdebug.explain.logs.check import LogCheck
 from vcdebug.explain.logs.compare import Comparison, Disagreement
 from vcdebug.explain.logs.klog import KlogLine
+from vcdebug.views.document import Block, paragraph
 
 WHAT = {
     "different": "the log says something else than the replay",
@@ -53,19 +53,19 @@ def blocks(checked: LogCheck) -> Iterator[Block]:
     """For people."""
     best = checked.best
     if best.disagreement is None:
-        yield Line("the log and the replay agree", "good")
+        yield paragraph("the log and the replay agree", "good")
     else:
-        yield Line(f"disagreement: {WHAT[best.disagreement.kind]}", "bad")
+        yield paragraph(f"disagreement: {WHAT[best.disagreement.kind]}", "bad")
         yield from _sides(best.disagreement)
-        yield Line("")
+        yield paragraph("")
     yield from _extent(checked, best)
 
 
 def _sides(found: Disagreement) -> Iterator[Block]:
     if found.agreed is not None:
-        yield Line(f"after   {_log_side(found.agreed)}", "dim", 2)
-    yield Line(f"log     {LOG_ENDS if found.line is None else _log_side(found.line)}", indent=2)
-    yield Line(f"replay  {REPLAY_ENDS if found.said is None else _replay_side(found.said)}", indent=2)
+        yield paragraph(f"after   {_log_side(found.agreed)}", "muted", 2)
+    yield paragraph(f"log     {LOG_ENDS if found.line is None else _log_side(found.line)}", indent=2)
+    yield paragraph(f"replay  {REPLAY_ENDS if found.said is None else _replay_side(found.said)}", indent=2)
 
 
 def _log_side(line: KlogLine) -> str:
@@ -78,7 +78,7 @@ def _replay_side(said: LogLine) -> str:
 
 def _extent(checked: LogCheck, best: Comparison) -> Iterator[Block]:
     rest = "" if best.cycle.complete else ", which the log does not hold to its end"
-    yield Line(f"cycle {best.cycle.number} of {checked.cycles} in the log{rest}; its lines show -v={best.level}")
-    yield Line(f"{best.covered:,} of {best.total:,} lines are compared; {best.compared:,} agree")
+    yield paragraph(f"cycle {best.cycle.number} of {checked.cycles} in the log{rest}; its lines show -v={best.level}")
+    yield paragraph(f"{best.covered:,} of {best.total:,} lines are compared; {best.compared:,} agree")
     if best.reordered:
-        yield Line(f"{best.reordered:,} lines of parallel workers agree in another order", "dim")
+        yield paragraph(f"{best.reordered:,} lines of parallel workers agree in another order", "muted")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.debugger.odds import Odds, PartingCount
 from vcdebug.trace.recording import Recording
+from vcdebug.views.document import Block, listing, paragraph
 from vcdebug.views.headline import headline
 from vcdebug.views.path import path_words
 
@@ -20,19 +20,19 @@ def blocks(odds: Odds, base: Recording, wanted: int) -> Iterator[Block]:
     name = base.snapshot.name or "snapshot"
     outcomes = "every draw comes to the same" if odds.certain else f"{odds.outcomes} different outcomes"
     draws = f"{odds.draws} draws" if odds.draws == wanted else f"only {odds.draws} of {wanted} draws"
-    yield Line(f"{name}: {draws}, {outcomes}", "good" if odds.certain else "bad")
+    yield paragraph(f"{name}: {draws}, {outcomes}", "good" if odds.certain else "bad")
     if odds.panics:
-        yield Line(f"the real scheduler panics in {odds.panics} of them", "bad")
-    yield Line("")
-    yield Grid(JOB_HEADS, tuple(_job_rows(odds)))
+        yield paragraph(f"the real scheduler panics in {odds.panics} of them", "bad")
+    yield paragraph("")
+    yield listing(JOB_HEADS, tuple(_job_rows(odds)))
     if odds.evictions:
-        yield Line("")
-        yield Line("evicted", "title")
-        yield Grid(("pod", "draws#"), tuple((task, str(count)) for task, count in odds.evictions), 2)
+        yield paragraph("")
+        yield paragraph("evicted", "title")
+        yield listing(("pod", "draws#"), tuple((task, str(count)) for task, count in odds.evictions), 2)
     if odds.partings:
-        yield Line("")
-        yield Line("where draws part from the cycle without draws", "title")
-        yield Grid(PARTING_HEADS, tuple(_parting_row(one, base) for one in odds.partings), 2, prose=True)
+        yield paragraph("")
+        yield paragraph("where draws part from the cycle without draws", "title")
+        yield listing(PARTING_HEADS, tuple(_parting_row(one, base) for one in odds.partings), 2, prose=True)
         yield from _first(odds.first_that_matters, base)
 
 
@@ -41,8 +41,8 @@ def _first(one: PartingCount | None, base: Recording) -> Iterator[Block]:
         return
     what = _words(base, one.tie) if one.tie is not None else MAPS
     where = f"event {one.tie}" if one.tie is not None else f"before event {one.seq}"
-    yield Line("")
-    yield Line(f"what matters first: {what} ({where}); {one.changed} draws go elsewhere from there")
+    yield paragraph("")
+    yield paragraph(f"what matters first: {what} ({where}); {one.changed} draws go elsewhere from there")
 
 
 def _job_rows(odds: Odds) -> Iterator[tuple[str, ...]]:

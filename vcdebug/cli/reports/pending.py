@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.explain.answer import Explanation, Finding, Number
+from vcdebug.views.base import Style
+from vcdebug.views.document import Block, listing, paragraph
 
 MARKS = {"passed": "✓", "failed": "✗", "not reached": "·"}
-STYLES = {"passed": "good", "failed": "bad", "not reached": "dim"}
+STYLES: dict[str, Style] = {"passed": "good", "failed": "bad", "not reached": "muted"}
 
 
 def document(explanation: Explanation) -> dict[str, object]:
@@ -50,35 +51,35 @@ def _plain(value: float) -> float | int | str:
 
 def blocks(explanation: Explanation, *, advice: bool = True) -> Iterator[Block]:
     """For people; without advice where what was tried follows."""
-    yield Line(explanation.sentence, "title")
+    yield paragraph(explanation.sentence, "title")
     if explanation.doubt:
-        yield Line(f"this answer may be wrong: {explanation.doubt}", "bad")
-    yield Line(f"cause: {explanation.cause} ({explanation.outcome})", "good" if explanation.scheduled else "bad")
+        yield paragraph(f"this answer may be wrong: {explanation.doubt}", "bad")
+    yield paragraph(f"cause: {explanation.cause} ({explanation.outcome})", "good" if explanation.scheduled else "bad")
     if explanation.dominant.lines:
-        yield Line("")
-        yield from (Line(line, indent=2) for line in explanation.dominant.lines)
+        yield paragraph("")
+        yield from (paragraph(line, indent=2) for line in explanation.dominant.lines)
     if explanation.evidence:
-        yield Line("")
-        yield Line("proof", "title")
+        yield paragraph("")
+        yield paragraph("proof", "title")
         rows = tuple((str(evidence.seq), evidence.text) for evidence in explanation.evidence)
-        yield Grid(("event#", "what it shows"), rows, 2)
-    yield Line("")
-    yield Line("the way through the cycle", "title")
+        yield listing(("event#", "what it shows"), rows, 2)
+    yield paragraph("")
+    yield paragraph("the way through the cycle", "title")
     for step in explanation.steps:
         where = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
         text = f"{MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{where}"
-        yield Line(text, STYLES[step.state], 2)
+        yield paragraph(text, STYLES[step.state], 2)
     yield from _rest(explanation, advice=advice)
 
 
 def _rest(explanation: Explanation, *, advice: bool) -> Iterator[Block]:
     if explanation.contributing:
-        yield Line("")
-        yield Line("also in the way", "title")
+        yield paragraph("")
+        yield paragraph("also in the way", "title")
         for finding in explanation.contributing:
-            yield Line(f"{finding.cause}: {finding.sentence}", indent=2)
+            yield paragraph(f"{finding.cause}: {finding.sentence}", indent=2)
     if advice and explanation.advice:
-        yield Line("")
-        yield Line("what would help", "title")
+        yield paragraph("")
+        yield paragraph("what would help", "title")
         for line in explanation.advice:
-            yield Line(f"- {line}", indent=2)
+            yield paragraph(f"- {line}", indent=2)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from vcdebug.cli.render import Block, Line
 from vcdebug.debugger.remedies.lever import Harm
 from vcdebug.debugger.remedies.prove import conclusion, result
 from vcdebug.debugger.remedies.search import Remedy, Search
 from vcdebug.explain.amounts import plural
+from vcdebug.views.document import Block, paragraph
 
 WHO = {Harm.JOB: "the job's owner", Harm.QUEUE: "who shares the queues", Harm.CLUSTER: "the cluster's administrator"}
 _EDITS_SHOWN = 6
@@ -39,23 +39,25 @@ def blocks(search: Search, source: str) -> Iterator[Block]:
     """For people; the first remedy with its edits, so that it can be tried at once."""
     found = search.remedies
     works = bool(found) and found[0].proven
-    yield Line("")
+    yield paragraph("")
     if found:
         tried = plural(search.trials, "cycle")
-        yield Line(f"what works, tried in {tried}" if works else f"what gets the job further ({tried} tried)", "title")
+        yield paragraph(
+            f"what works, tried in {tried}" if works else f"what gets the job further ({tried} tried)", "title"
+        )
     for number, remedy in enumerate(found, start=1):
         yield from _lines(number, remedy)
     if said := conclusion(search):
-        yield Line(said, "bad")
+        yield paragraph(said, "bad")
     if works:
-        yield Line("")
-        yield Line(f"see it: vcdebug diff {shlex.quote(source)} {_settings(found[0])}")
+        yield paragraph("")
+        yield paragraph(f"see it: vcdebug diff {shlex.quote(source)} {_settings(found[0])}")
 
 
 def _lines(number: int, remedy: Remedy) -> Iterator[Block]:
     costs = "; ".join(remedy.outcome.costs) or "nobody else changes fate"
-    yield Line(f"{number}. {remedy.words}", indent=2)
-    yield Line(f"{result(remedy)}; {costs}  [{WHO[remedy.plan.harm]}]", "good" if remedy.proven else "dim", 5)
+    yield paragraph(f"{number}. {remedy.words}", indent=2)
+    yield paragraph(f"{result(remedy)}; {costs}  [{WHO[remedy.plan.harm]}]", "good" if remedy.proven else "muted", 5)
 
 
 def _settings(remedy: Remedy) -> str:

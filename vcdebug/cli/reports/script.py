@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.cli.render import Block, Line
 from vcdebug.cli.reports import comparison, pending
-from vcdebug.cli.reports.notes import load_notes, save_notes
-from vcdebug.cli.reports.report import write_here
 from vcdebug.debugger.driver import Driver, Here
 from vcdebug.debugger.recordings import Recordings
 from vcdebug.debugger.script import Answer, ScriptError
@@ -15,8 +12,11 @@ from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.divergence import compare
 from vcdebug.explain.pending import explain
+from vcdebug.files.notes import load_notes, save_notes
+from vcdebug.files.report import write_here
 from vcdebug.trace.codec import event_json
 from vcdebug.views.base import plain
+from vcdebug.views.document import Block, paragraph
 from vcdebug.views.finding import finding
 from vcdebug.views.headline import headline
 from vcdebug.views.log import USUAL, log
@@ -78,18 +78,18 @@ class Shown:
 def blocks(shown: Shown) -> Iterator[Block]:
     """For people: the command, then what it came to."""
     answer = shown.answer
-    yield Line(f":{answer.command.removeprefix(':')}", "title")
-    yield from (Line(f"event {said.seq}  breakpoint {said.number}: {said.text}", indent=2) for said in answer.log)
+    yield paragraph(f":{answer.command.removeprefix(':')}", "title")
+    yield from (paragraph(f"event {said.seq}  breakpoint {said.number}: {said.text}", indent=2) for said in answer.log)
     if answer.text:
-        yield Line(answer.text, indent=2)
+        yield paragraph(answer.text, indent=2)
     if shown.written:
-        yield Line(shown.written, indent=2)
+        yield paragraph(shown.written, indent=2)
     if shown.table:
-        yield from (Line(text, indent=2) for text in shown.table.rstrip("\n").split("\n"))
+        yield from (paragraph(text, indent=2) for text in shown.table.rstrip("\n").split("\n"))
     if shown.explanation is not None:
         yield from pending.blocks(shown.explanation)
     if answer.moved or not (answer.text or shown.table or shown.written or shown.explanation):
-        yield Line(_place(answer), indent=2)
+        yield paragraph(_place(answer), indent=2)
 
 
 def _place(answer: Answer) -> str:

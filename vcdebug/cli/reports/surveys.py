@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vcdebug.cli.failure import Failure
-from vcdebug.cli.render import Block, Grid, Line
 from vcdebug.cli.reports import pending
 from vcdebug.explain.survey import Survey, Surveyed
+from vcdebug.views.document import Block, listing, paragraph
 
 HEADS = ("job", "queue", "pending#", "cause", "why")
 
@@ -51,27 +51,27 @@ def blocks(found: Surveys) -> Iterator[Block]:
     for name, one in found.surveys.items():
         section = list(_section(name, one))
         if len(section) > 1 and not spaced:
-            yield Line("")
+            yield paragraph("")
         yield from section
         spaced = len(section) > 1
         if spaced:
-            yield Line("")
+            yield paragraph("")
     if not spaced and len(found.names) > 1:
-        yield Line("")
+        yield paragraph("")
     yield from _totals(found)
     if found.unscheduled:
-        yield Line("the proof, and what would help: vcdebug explain SNAPSHOT JOB", "dim")
+        yield paragraph("the proof, and what would help: vcdebug explain SNAPSHOT JOB", "muted")
 
 
 def _section(name: str, one: Survey) -> Iterator[Block]:
     """One line where nothing waits, else a table under it."""
-    yield Line(f"{name}: {_headline(one)}", "bad" if one.unscheduled else "good")
+    yield paragraph(f"{name}: {_headline(one)}", "bad" if one.unscheduled else "good")
     if one.doubt:
-        yield Line(f"this answer may be wrong: {one.doubt}", "bad", 2)
+        yield paragraph(f"this answer may be wrong: {one.doubt}", "bad", 2)
     if one.explained:
-        yield Grid(HEADS, tuple(_row(job) for job in one.explained), 2, prose=True)
+        yield listing(HEADS, tuple(_row(job) for job in one.explained), 2, prose=True)
     if one.problems:
-        yield Line(f"{_count(one.problems, 'problem')} with the input: vcdebug inspect says which", "dim", 2)
+        yield paragraph(f"{_count(one.problems, 'problem')} with the input: vcdebug inspect says which", "muted", 2)
 
 
 def _headline(one: Survey) -> str:
@@ -97,12 +97,12 @@ def _totals(found: Surveys) -> Iterator[Block]:
             looked = f"only {len(surveys)} of {_count(len(found.names), 'snapshot')}"
         jobs = len([job for one in surveys for job in range(one.jobs)])
         stay = "stays" if found.unscheduled == 1 else "stay"
-        yield Line(f"{looked}: {found.unscheduled} of {_count(jobs, 'job')} {stay} unscheduled", "title")
+        yield paragraph(f"{looked}: {found.unscheduled} of {_count(jobs, 'job')} {stay} unscheduled", "title")
     if found.unscheduled and (several or found.unscheduled > 1):
         heads = ("cause", "jobs#", "snapshots#") if several else ("cause", "jobs#")
         rows = tuple((cause, str(jobs), str(snapshots))[: len(heads)] for cause, jobs, snapshots in found.causes())
-        yield Grid(heads, rows, 2)
-        yield Line("")
+        yield listing(heads, rows, 2)
+        yield paragraph("")
 
 
 def _count(number: int, noun: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.reports.notes import load_notes, save_notes
 from vcdebug.debugger.commands import Reply
+from vcdebug.files.notes import load_notes, save_notes
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.current import Current
 from vcdebug.tui.main.pages import Pages
@@ -74,7 +74,7 @@ class Opening:
 
     def _report(self, words: str) -> None:
         """Written away from the keys."""
-        from vcdebug.cli.reports.report import write_here
+        from vcdebug.files.report import write_here
 
         moment, place = self._current.moment, self._place
         if moment is not None:

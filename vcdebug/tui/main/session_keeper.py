@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from vcdebug.cli.reports.notes import beside, load_notes
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
+from vcdebug.files.notes import beside, load_notes
 from vcdebug.trace.cut import cut_off
 from vcdebug.tui import session_state
 from vcdebug.tui.moment import Moment

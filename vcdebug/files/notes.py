@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import yaml
 
-from vcdebug.cli.textfile import check_target, read_text, split_force, write_text
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
+from vcdebug.files.text import check_target, read_text, split_force, write_text
 from vcdebug.snapshot.bundled import is_bundled
 from vcdebug.snapshot.snapshot import Snapshot
 

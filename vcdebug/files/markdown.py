@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from vcdebug.views.base import Line, Piece, Row, Table, plain, text_of
-from vcdebug.views.report import Block, Code, Listed, Report, Said, Section
+from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
 
 _SPECIAL: Final = re.compile(r"([\\`*\[\]|~]|(?<!\w)_|_(?!\w))")
 _BEGINS: Final = re.compile(r"^(\s*)([-+#>=]|\d+(?=[.)]))")
@@ -15,7 +15,7 @@ _REFERENCE: Final = re.compile(r"(?<!\w)([@#])(?=\w)")
 """What GitHub would make a mention of a person or a link to an issue of."""
 
 
-def markdown(report: Report) -> str:
+def markdown(report: Document) -> str:
     """The document, with a line end at its end."""
     parts = [f"# {escaped(report.title)}", *_blocks(report.lead)]
     for section in report.sections:
@@ -49,7 +49,7 @@ def _blocks(blocks: tuple[Block, ...]) -> Iterator[str]:
                 yield fenced(text)
             case Listed(items):
                 yield "\n".join(f"- {_line(item)}" for item in items)
-            case Said(said, quoted):
+            case Paragraph(said, quoted):
                 yield "\n".join(f"> {_line(one)}" for one in _lines_of(said)) if quoted else _paragraph(said)
             case Table():
                 yield from _table(block)

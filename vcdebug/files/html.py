@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from vcdebug.cli.reports.report_style import STYLE
+from vcdebug.files.html_style import STYLE
 from vcdebug.views.base import Column, Line, Piece, Row, Style, Table
-from vcdebug.views.report import Block, Code, Listed, Report, Said, Section
+from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 """Browsers load nothing for this page, whatever is in it."""
@@ -24,7 +24,7 @@ CLASSES: Final[dict[Style, str]] = {
 }
 
 
-def html(report: Report) -> str:
+def html(report: Document) -> str:
     """The document, with a line end at its end."""
     body = [
         f"<header><h1>{escape(report.title)}</h1>",
@@ -38,7 +38,7 @@ def html(report: Report) -> str:
     return "\n".join([*_head(report), *body, "</main>", "</body>", "</html>"]) + "\n"
 
 
-def _head(report: Report) -> Iterator[str]:
+def _head(report: Document) -> Iterator[str]:
     yield "<!DOCTYPE html>"
     yield '<html lang="en">'
     yield "<head>"
@@ -52,7 +52,7 @@ def _head(report: Report) -> Iterator[str]:
     yield "<body>"
 
 
-def _contents(report: Report) -> Iterator[str]:
+def _contents(report: Document) -> Iterator[str]:
     yield '<nav aria-label="Contents"><ol>'
     for number, section in enumerate(report.sections, start=1):
         yield f'<li><a href="#s{number}">{escape(section.title)}</a>{_inner_contents(section, f"s{number}")}</li>'
@@ -88,7 +88,7 @@ def _blocks(blocks: tuple[Block, ...], about: str) -> Iterator[str]:
                 yield f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
             case Listed(items):
                 yield "<ul>" + "".join(f"<li>{_line(item)}</li>" for item in items) + "</ul>"
-            case Said(said, quoted):
+            case Paragraph(said, quoted):
                 yield f"<blockquote><p>{_line(said)}</p></blockquote>" if quoted else f"<p>{_line(said)}</p>"
             case Table():
                 yield from _table(block, about)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from vcdebug import __version__
-from vcdebug.cli.reports.report_html import html
-from vcdebug.cli.reports.report_markdown import markdown
-from vcdebug.cli.textfile import check_target, split_force, write_text
 from vcdebug.debugger.driver import Here
 from vcdebug.debugger.recordings import BRANCH
 from vcdebug.errors import VcdebugError
+from vcdebug.files.html import html
+from vcdebug.files.markdown import markdown
+from vcdebug.files.text import check_target, split_force, write_text
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import is_bundled
 from vcdebug.trace.recording import Recording

@@ -12,7 +12,7 @@ REGISTRIES = [
     ("plugins", "PLUGINS", ()),
     ("actions", "ACTIONS", ()),
     ("cli/commands", "COMMANDS", ("base",)),
-    ("tui/panels", "PANELS", ("base",)),
+    ("tui/panels", "EXTRAS", ("base",)),
     ("debugger/breakpoints", "KINDS", ("base",)),
 ]
 

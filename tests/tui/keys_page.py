@@ -115,7 +115,7 @@ def page() -> str:
 
 def _keys() -> Iterator[str]:
     yield "## Keys\n"
-    panels = {panel.TITLE for panel in PANELS}
+    panels = {panel.title for panel in PANELS}
     for scope in scopes():
         bindings = [binding for binding in scope.bindings if not binding.action.startswith("panel(")]
         if bindings:
@@ -132,7 +132,7 @@ def _panels() -> Iterator[str]:
     yield "## Panels\n"
     yield "| key | panel | shows | name |\n|---|---|---|---|"
     for panel in PANELS:
-        yield f"| `{panel.KEY}` | {panel.TITLE} | {_cell(panel.HELP)} | `panel-{panel.TITLE.lower()}` |"
+        yield f"| `{panel.key}` | {panel.title} | {_cell(panel.help)} | `panel-{panel.name}` |"
     yield ""
 
 

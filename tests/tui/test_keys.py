@@ -17,7 +17,7 @@ from vcdebug.tui.keymap import OVERLAYS, by_id, scopes
 from vcdebug.tui.keynames import key_name
 from vcdebug.tui.main.keys import ALWAYS, FOOTER, KEYS
 from vcdebug.tui.main.screen import MainScreen
-from vcdebug.tui.panels import PANELS
+from vcdebug.tui.panels import PANELS, footer_of, keys_of
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.screens.chooser import ChooserScreen
@@ -125,7 +125,7 @@ def test_each_key_names_an_action_that_exists() -> None:
 def test_the_footer_names_only_bindings_that_there_are() -> None:
     known = by_id()
     named = [name for hint in (*FOOTER, *ALWAYS) for name in hint.ids]
-    named += [name for panel in PANELS for name, _ in panel.FOOTER]
+    named += [name for panel in PANELS for name, _ in footer_of(panel)]
     assert [] == [name for name in named if name not in known]
 
 
@@ -168,14 +168,14 @@ def own(kind: type) -> bool:
 async def test_the_footer_shows_keys_of_the_focused_panel_and_only_such_as_work_there(size: tuple[int, int]) -> None:
     async with opened("preempt-works", size) as desk:
         for panel in PANELS:
-            await desk.press(panel.KEY)
-            assert desk.main.focused is desk.panel(panel.TITLE.lower())
+            await desk.press(panel.key)
+            assert desk.main.focused is desk.panel(panel.name)
             status = desk.main.query_one(Status)
             active = {key_name(key) for key in desk.main.active_bindings}
             shown = [name for entry in (*status.keys, *status.always) for name in entry.key.split()]
             assert [] == [name for name in shown if name not in active and not set(name) <= active]
             words = [entry.does for entry in status.keys]
-            assert [does for _, does in panel.FOOTER] == words[: len(panel.FOOTER)]
+            assert [does for _, does in footer_of(panel)] == words[: len(footer_of(panel))]
             line = desk.screen().splitlines()[-1]
             assert "? help" in line
             assert "q quit" in line
@@ -222,7 +222,7 @@ async def stand_on_something(desk: Desk, panel: Panel, event: int) -> None:
     await desk.close_everything()
     for command in (f"goto {event}", "delete all", "break victim", "break tie", "watch seq > 10", "bookmark here"):
         await desk.command(command)
-    await desk.press(panel.KEY)
+    await desk.press(panel.key)
     rows = [row.seq for row in panel.shown_rows]
     panel.cursor = next((at for at, seq in enumerate(rows) if seq not in (0, event)), 0)
     desk.main.say("")
@@ -235,8 +235,8 @@ async def test_each_key_of_a_panel_does_something() -> None:
         await desk.press("c")
         event = desk.seq
         for kind in PANELS:
-            panel = desk.panel(kind.TITLE.lower())
-            for key, name in keys(kind.__dict__.get("BINDINGS", ())):
+            panel = desk.panel(kind.name)
+            for key, name in keys(keys_of(kind)):
                 await stand_on_something(desk, panel, event)
                 if name == "flow.open":
                     texts = [row.cells[0].text for row in panel.shown_rows]
@@ -246,7 +246,7 @@ async def test_each_key_of_a_panel_does_something() -> None:
                 await desk.press(key)
                 rows = [row.seq for row in panel.shown_rows]
                 leads = name != "panel.go" or any(seq not in (0, event) for seq in rows)
-                assert before != seen(desk) or not leads, f"{key} ({name}) has no effect in {kind.TITLE}"
+                assert before != seen(desk) or not leads, f"{key} ({name}) has no effect in {kind.title}"
 
 
 @pytest.mark.parametrize(
@@ -310,11 +310,11 @@ async def test_tab_walks_over_all_visible_panels_and_comes_back() -> None:
 
 async def test_each_digit_brings_its_panel_on_a_narrow_screen() -> None:
     async with opened("preempt-works", NARROW) as desk:
-        for key in (panel.KEY for panel in PANELS):
+        for key in (panel.key for panel in PANELS):
             await desk.press(key)
             focused = desk.main.focused
             assert isinstance(focused, Panel)
-            assert key == focused.KEY
+            assert key == focused.shows.key
             assert focused.size.height >= min(3, focused.virtual_size.height)
 
 

@@ -21,9 +21,9 @@ SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 @SIZES
 async def test_the_tabs_name_every_key_at_every_width(size: tuple[int, int]) -> None:
     async with opened("preempt-works", size) as desk:
-        listed = [panel for panel in PANELS if panel.TITLE.lower() in LISTS]
+        listed = [panel for panel in PANELS if panel.name in LISTS]
         for panel in listed:
-            await desk.press(panel.KEY)
+            await desk.press(panel.key)
             tabs = desk.main.query_one(Tabs)
             lines = tabs.lines(tabs.size.width)
             assert len(lines) == tabs.size.height
@@ -65,7 +65,7 @@ async def test_enter_in_problems_goes_to_the_event_of_a_quirk_and_opens_the_text
 async def test_a_panel_keeps_its_size_while_its_filter_is_typed(panel: str) -> None:
     async with opened("preempt-blocked-by-gang", NARROW) as desk:
         await desk.command("goto 120")
-        await desk.press(next(one.KEY for one in PANELS if one.TITLE.lower() == panel))
+        await desk.press(next(one.key for one in PANELS if one.name == panel))
         before = desk.panel(panel).outer_size.height
         await desk.press("slash")
         assert before == desk.panel(panel).outer_size.height
@@ -77,7 +77,7 @@ async def test_a_panel_keeps_its_size_while_its_filter_is_typed(panel: str) -> N
 async def test_the_cursor_stays_on_its_row_when_another_recording_is_shown(panel: str) -> None:
     async with opened("preempt-blocked-by-gang") as desk:
         await desk.command("goto 50")
-        await desk.press(next(one.KEY for one in PANELS if one.TITLE.lower() == panel), "end")
+        await desk.press(next(one.key for one in PANELS if one.name == panel), "end")
         row = desk.panel(panel).cursor_row
         assert row is not None
         assert row.key != desk.panel(panel).table.current

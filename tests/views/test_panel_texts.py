@@ -14,10 +14,12 @@ from textual.app import App, ComposeResult
 from tests.recorded import bundled
 from vcdebug.debugger.driver import Driver
 from vcdebug.tui.panels import PANELS
+from vcdebug.tui.panels import panel as new_panel
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Table
 from vcdebug.views.detail import subject_detail
+from vcdebug.views.panels import PanelView
 
 STORED = Path(__file__).parent / "panels"
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -66,13 +68,13 @@ PAGES: dict[str, tuple[At, str, str]] = {
 class Alone(App[None]):
     """One panel, or one table, over the whole screen."""
 
-    def __init__(self, shown: type[Panel] | Table, driver: Driver) -> None:
+    def __init__(self, shown: PanelView | Table, driver: Driver) -> None:
         super().__init__()
         self.shown = shown
         self.driver = driver
 
     def compose(self) -> ComposeResult:
-        yield Grid(id="only") if isinstance(self.shown, Table) else self.shown(id="only")
+        yield Grid(id="only") if isinstance(self.shown, Table) else new_panel(self.shown, id="only")
 
     def on_mount(self) -> None:
         grid = self.query_one("#only", Grid)
@@ -94,7 +96,7 @@ def _bare(line: str) -> str:
     return line.rstrip().removesuffix("┃").removesuffix("│").rstrip().removeprefix("┃").removeprefix("│").rstrip()
 
 
-async def drawn(shown: type[Panel] | Table, at: At, size: tuple[int, int]) -> str:
+async def drawn(shown: PanelView | Table, at: At, size: tuple[int, int]) -> str:
     app = Alone(shown, at.driver())
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -109,10 +111,10 @@ def compare(name: str, text: str) -> None:
     assert path.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.TITLE)
-async def test_the_panel_looks_as_it_always_did(panel: type[Panel]) -> None:
-    moments = MOMENTS.get(panel.TITLE, (VICTIMS,))
-    compare(panel.TITLE, "\n".join([await drawn(panel, at, size) for at in moments for size in SIZES]))
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)
+async def test_the_panel_looks_as_it_always_did(panel: PanelView) -> None:
+    moments = MOMENTS.get(panel.title, (VICTIMS,))
+    compare(panel.title, "\n".join([await drawn(panel, at, size) for at in moments for size in SIZES]))
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -124,7 +126,7 @@ async def test_the_page_looks_as_it_always_did(name: str) -> None:
 
 
 def test_no_text_of_a_panel_is_left_over() -> None:
-    names = [*(panel.TITLE for panel in PANELS), *PAGES]
+    names = [*(panel.title for panel in PANELS), *PAGES]
     expected = sorted(f"{name.lower().replace(' ', '-')}.txt" for name in names)
     assert expected == sorted(path.name for path in STORED.iterdir())
 

@@ -132,7 +132,7 @@ def _cycles(moment: Moment | None) -> list[str]:
 
 _FOLLOW: Final[Mapping[str, Callable[[Moment | None], Iterable[str]]]] = {
     "explain": lambda moment: _names("job", moment),
-    "panel": lambda _: [panel.TITLE.lower() for panel in PANELS],
+    "panel": lambda _: [panel.name for panel in PANELS],
     "theme": lambda _: THEMES,
     "toggle": _stands,
     "change": _stands,

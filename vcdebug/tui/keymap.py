@@ -11,6 +11,7 @@ from textual.screen import Screen
 from vcdebug.tui.keynames import key_name, textual_key
 from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.panels import PANELS
+from vcdebug.tui.panels import keys_of as panel_keys
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.confirm_leave import ConfirmLeaveScreen
@@ -57,7 +58,7 @@ def scopes() -> tuple[Scope, ...]:
     return (
         Scope(MAIN, _bindings(KEYS), on_main=True),
         Scope(TABLE, _bindings(Grid.BINDINGS), on_main=True),
-        *(Scope(panel.TITLE, _bindings(panel.__dict__.get("BINDINGS", ())), on_main=True) for panel in PANELS),
+        *(Scope(panel.title, panel_keys(panel), on_main=True) for panel in PANELS),
         Scope("typing a line", _bindings(Prompt.BINDINGS)),
         *(Scope(name, _bindings(screen.__dict__.get("BINDINGS", ()))) for name, screen in OVERLAYS),
     )

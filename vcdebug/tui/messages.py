@@ -19,20 +19,6 @@ class Goto(Message):
 
 
 @dataclass
-class ToggleBreakpoint(Message):
-    """Switch a breakpoint off or on."""
-
-    number: int
-
-
-@dataclass
-class RemoveBreakpoint(Message):
-    """Forget a breakpoint."""
-
-    number: int
-
-
-@dataclass
 class Command(Message):
     """Run a command, or put it into the line to be changed first."""
 

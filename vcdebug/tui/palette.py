@@ -83,7 +83,7 @@ def entries(main: Commanded) -> Iterator[Entry]:
 def panels(main: Commanded) -> Iterator[Entry]:
     """Every panel."""
     for panel in PANELS:
-        yield Entry(f"panel {panel.TITLE}", panel.HELP, partial(main.show_panel, panel.TITLE.lower()))
+        yield Entry(f"panel {panel.title}", panel.help, partial(main.show_panel, panel.name))
 
 
 def verbs(main: Commanded) -> Iterator[Entry]:

@@ -1,9 +1,9 @@
-"""The panels by name, as tables: what the screen shows around a moment, for front ends without a screen."""
+"""The panels: each is a table around the present event, the same on the screen and in a script."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.commands import VERBS, CommandError
 from vcdebug.debugger.driver import Here
@@ -46,27 +46,148 @@ def _breaks(here: Here) -> Table:
     return Table("Breaks", BREAK_COLUMNS, rows, foot=() if rows else (line("none"),))
 
 
-PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {
-    "flow": _flow,
-    "moment": lambda here: moment(here.recording, here.seq),
-    "equation": lambda here: equation(here.recording, here.seq),
-    "statement": lambda here: statement(here.recording, here.seq),
-    "jobs": lambda here: jobs(here.recording, here.seq, here.job),
-    "nodes": lambda here: nodes(here.recording, here.seq, here.node),
-    "queues": lambda here: queues(here.recording, here.seq, here.queue),
-    "breaks": _breaks,
-    "problems": lambda here: problems(here.recording),
-    "quirks": lambda here: quirks(here.recording, here.seq),
-    "effects": lambda here: effects(here.recording, here.seq),
-    "conf": lambda here: conf(here.recording),
-    "hypernodes": lambda here: hypernodes(here.recording, here.node),
-    "log": lambda here: log(here.recording, here.seq),
-    "watch": lambda here: watches(here.recording, here.seq, here.watches),
-    "bookmarks": lambda here: bookmarks(here.recording, here.seq, here.bookmarks),
-    "order": lambda here: orders(here.recording, here.seq),
-    "funnel": lambda here: funnel(here.recording, here.seq),
-    "evictions": lambda here: evictions_table(here.recording, here.seq),
-}
+class PanelView(NamedTuple):
+    """One panel: what it is called, where it is found, and what it shows."""
+
+    title: str
+    key: str
+    """The key that leads to it, unless the settings name another one."""
+    help: str
+    """One sentence for the help."""
+    view: Callable[[Here], Table]
+    leads: bool = False
+    """Whether its rows lead to events."""
+    keeps_row: bool = False
+    """Whether the cursor stays on its row when another recording is shown, whatever that one's event is about."""
+
+    @property
+    def name(self) -> str:
+        """What commands and settings call it."""
+        return self.title.lower()
+
+
+PANELS: Final[tuple[PanelView, ...]] = (
+    PanelView(
+        "Flow", "1", "actions, queues, jobs, tasks and nodes in order, with what came of each", _flow, leads=True
+    ),
+    PanelView(
+        "Moment",
+        "2",
+        "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after",
+        lambda here: moment(here.recording, here.seq),
+    ),
+    PanelView(
+        "Equation",
+        "3",
+        "the arithmetic of the present answer, per dimension, the deciding one marked",
+        lambda here: equation(here.recording, here.seq),
+    ),
+    PanelView(
+        "Statement",
+        "4",
+        "operations of the open statement, whether it is committed or discarded, and why",
+        lambda here: statement(here.recording, here.seq),
+    ),
+    PanelView(
+        "Jobs",
+        "5",
+        "every job with ready, waiting and pending tasks at this moment",
+        lambda here: jobs(here.recording, here.seq, here.job),
+        keeps_row=True,
+    ),
+    PanelView(
+        "Nodes",
+        "6",
+        "every node with idle, releasing and pipelined amounts at this moment",
+        lambda here: nodes(here.recording, here.seq, here.node),
+        keeps_row=True,
+    ),
+    PanelView(
+        "Queues",
+        "7",
+        "every queue with deserved, allocated, request and share at this moment",
+        lambda here: queues(here.recording, here.seq, here.queue),
+        keeps_row=True,
+    ),
+    PanelView("Breaks", "8", "breakpoints with their conditions and how often they stop", _breaks),
+    PanelView(
+        "Watch",
+        "a",
+        "figures and expressions that are watched: value now and before, last change; Enter goes there",
+        lambda here: watches(here.recording, here.seq, here.watches),
+        leads=True,
+    ),
+    PanelView(
+        "Bookmarks",
+        "M",
+        "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows",
+        lambda here: bookmarks(here.recording, here.seq, here.bookmarks),
+        leads=True,
+    ),
+    PanelView(
+        "Problems",
+        "9",
+        "problems of the snapshot and its configuration, and quirks of the scheduler that acted",
+        lambda here: problems(here.recording),
+        leads=True,
+    ),
+    PanelView(
+        "Quirks",
+        "Q",
+        "odd things that the real scheduler did in this cycle, where, and what they can change",
+        lambda here: quirks(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "Effects",
+        "0",
+        "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",
+        lambda here: effects(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "Conf",
+        "p",
+        "the configuration in force: actions, plugins by tier, switches, flags, chance; what is misspelt or unknown",
+        lambda here: conf(here.recording),
+    ),
+    PanelView(
+        "Log",
+        "v",
+        "the lines that the real scheduler would print at -v=3, 4 or 5, those of the present event marked",
+        lambda here: log(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "HyperNodes",
+        "H",
+        "the network topology as a tree: HyperNodes with their tiers and nodes",
+        lambda here: hypernodes(here.recording, here.node),
+    ),
+    PanelView(
+        "Order",
+        "O",
+        "queues, jobs, tasks and victims in the order of their turn, and which plugin's comparison decided",
+        lambda here: orders(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "Funnel",
+        "V",
+        "the search for victims: how many tasks each filter leaves on each node, and which leaves nobody",
+        lambda here: funnel(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "Evictions",
+        "E",
+        "who was evicted for whom, by which action and tier, and whether it was committed",
+        lambda here: evictions_table(here.recording, here.seq),
+        leads=True,
+    ),
+)
+"""In the order in which the screen lists them: a panel that is a table is one row here."""
+PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {one.name: one.view for one in PANELS}
 
 
 def panel(here: Here, name: str) -> Table:

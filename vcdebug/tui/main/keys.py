@@ -52,7 +52,7 @@ KEYS: list[BindingType] = [
     Binding("tab", "app.focus_next", "next panel", id="next-panel"),
     Binding("shift+tab", "app.focus_previous", "previous panel", id="previous-panel"),
     *(
-        Binding(panel.KEY, f"panel('{panel.KEY}')", f"panel {panel.TITLE}", id=f"panel-{panel.TITLE.lower()}")
+        Binding(panel.key, f"panel('{panel.key}')", f"panel {panel.title}", id=f"panel-{panel.name}")
         for panel in PANELS
     ),
     Binding("w", "what_if", "what if: change what the cursor is on, or the answer of this hook call", id="what-if"),
@@ -95,7 +95,7 @@ FOOTER = (
     Hint(("copy",), "copy"),
     Hint(("next-panel",), "panel"),
     Hint(("palette",), "palette"),
-    Hint(tuple(f"panel-{panel.TITLE.lower()}" for panel in PANELS), "panels"),
+    Hint(tuple(f"panel-{panel.name}" for panel in PANELS), "panels"),
     Hint(("open",), "open"),
 )
 """What the last line says, the most wanted first: it shows as many as fit."""

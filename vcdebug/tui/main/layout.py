@@ -14,17 +14,18 @@ from textual.reactive import reactive
 
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels import PANELS
+from vcdebug.tui.panels import panel as new_panel
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.tabs import Tab, Tabs
 
 FLOW: Final = "flow"
 RIGHT: Final = ("moment", "equation", "statement")
 """Panels that stand beside the lists."""
-LISTS: Final = tuple(name for panel in PANELS if (name := panel.TITLE.lower()) not in RIGHT)
+LISTS: Final = tuple(name for panel in PANELS if (name := panel.name) not in RIGHT)
 """Panels that share a place."""
 NARROW: Final = 100
 """Screens below this width have one column."""
-_KINDS: Final = {panel.TITLE.lower(): panel for panel in PANELS}
+_KINDS: Final = {panel.name: panel for panel in PANELS}
 
 
 class MainLayout(Horizontal):
@@ -36,7 +37,7 @@ class MainLayout(Horizontal):
         """Two columns; the style sheet puts them one above the other where there is no room."""
         yield Lists(id="left").data_bind(MainLayout.moment)
         with Vertical(id="right"):
-            yield from (_KINDS[name](id=name).data_bind(MainLayout.moment) for name in RIGHT)
+            yield from (new_panel(_KINDS[name]).data_bind(MainLayout.moment) for name in RIGHT)
 
     @property
     def panels(self) -> dict[str, Panel]:
@@ -73,10 +74,10 @@ class Lists(Vertical):
 
     def compose(self) -> ComposeResult:
         """The flow, the tabs, the lists."""
-        yield _KINDS[FLOW](id=FLOW).data_bind(Lists.moment)
+        yield new_panel(_KINDS[FLOW]).data_bind(Lists.moment)
         yield Tabs()
         for name in LISTS[1:]:
-            yield _KINDS[name](id=name, classes="-tab").data_bind(Lists.moment)
+            yield new_panel(_KINDS[name], classes="-tab").data_bind(Lists.moment)
 
     def on_mount(self) -> None:
         """Only what is chosen is seen."""
@@ -110,7 +111,7 @@ class Lists(Vertical):
             panel = self.query_one(f"#{name}", Panel)
             self._display(panel, name == active or (name == FLOW and not narrow))
             if name != FLOW or narrow:
-                tabs.append(Tab(panel.key, panel.TITLE, name))
+                tabs.append(Tab(panel.key, panel.shows.title, name))
         bar = self.query_one(Tabs)
         bar.tabs, bar.active, bar.most_lines = tuple(tabs), active, 1 if narrow else 2
 

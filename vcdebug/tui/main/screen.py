@@ -34,7 +34,7 @@ from vcdebug.tui.moment import Moment
 from vcdebug.tui.palette import Everything
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
-from vcdebug.tui.panels.log import LogPanel
+from vcdebug.tui.panels.log import Log
 from vcdebug.tui.screens.help import help_table
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import Start
@@ -235,7 +235,7 @@ class MainScreen(Screen[Next]):
         """Bring a panel to the front and give it the focus."""
         panel = self._panels.bring(name)
         if panel is None:
-            self.say(f"no panel {name!r}: {', '.join(panel.TITLE.lower() for panel in PANELS)}", error=True)
+            self.say(f"no panel {name!r}: {', '.join(panel.name for panel in PANELS)}", error=True)
             return
         self.minimize()
         self.set_focus(panel)
@@ -244,7 +244,9 @@ class MainScreen(Screen[Next]):
         """The log, at another level if one is named."""
         self.show_panel("log")
         if level:
-            self.query_one(LogPanel).set_level(int(level))
+            log = self._panels.panel("log").extra
+            assert isinstance(log, Log)
+            log.set_level(int(level))
 
     def choose_theme(self, word: str) -> None:
         """Another look, at once."""
@@ -353,7 +355,7 @@ class MainScreen(Screen[Next]):
 
     def action_panel(self, key: str) -> None:
         """The panel with this key."""
-        self.show_panel(next(panel.TITLE for panel in PANELS if key == panel.KEY))
+        self.show_panel(next(panel.name for panel in PANELS if key == panel.key))
 
     def action_help(self) -> None:
         self.pages.open(help_table(self.settings.keys, self.keeper.lines))

@@ -1,44 +1,43 @@
-"""The panels of the main screen: one line per panel, in the order of their keys."""
+"""The panels of the screen. `views/panels.py` lists them; one with keys of its own has a file and a line here."""
 
-from vcdebug.tui.panels.base import Panel
-from vcdebug.tui.panels.bookmarks import BookmarksPanel
-from vcdebug.tui.panels.breakpoints import BreakpointsPanel
-from vcdebug.tui.panels.conf import ConfPanel
-from vcdebug.tui.panels.effects import EffectsPanel
-from vcdebug.tui.panels.equation import EquationPanel
-from vcdebug.tui.panels.evictions import EvictionsPanel
-from vcdebug.tui.panels.flow import FlowPanel
-from vcdebug.tui.panels.funnel import FunnelPanel
-from vcdebug.tui.panels.hypernodes import HyperNodesPanel
-from vcdebug.tui.panels.jobs import JobsPanel
-from vcdebug.tui.panels.log import LogPanel
-from vcdebug.tui.panels.moment import MomentPanel
-from vcdebug.tui.panels.nodes import NodesPanel
-from vcdebug.tui.panels.order import OrderPanel
-from vcdebug.tui.panels.problems import ProblemsPanel
-from vcdebug.tui.panels.queues import QueuesPanel
-from vcdebug.tui.panels.quirks import QuirksPanel
-from vcdebug.tui.panels.statement import StatementPanel
-from vcdebug.tui.panels.watch import WatchPanel
+from __future__ import annotations
 
-PANELS: tuple[type[Panel], ...] = (
-    FlowPanel,
-    MomentPanel,
-    EquationPanel,
-    StatementPanel,
-    JobsPanel,
-    NodesPanel,
-    QueuesPanel,
-    BreakpointsPanel,
-    WatchPanel,
-    BookmarksPanel,
-    ProblemsPanel,
-    QuirksPanel,
-    EffectsPanel,
-    ConfPanel,
-    LogPanel,
-    HyperNodesPanel,
-    OrderPanel,
-    FunnelPanel,
-    EvictionsPanel,
-)
+from collections.abc import Mapping
+from typing import Final
+
+from textual.binding import Binding
+
+from vcdebug.tui.panels import base
+from vcdebug.tui.panels.base import Extra, Panel
+from vcdebug.tui.panels.bookmarks import Bookmarks
+from vcdebug.tui.panels.breaks import Breakpoints
+from vcdebug.tui.panels.flow import Flow
+from vcdebug.tui.panels.log import Log
+from vcdebug.tui.panels.watch import Watches
+from vcdebug.views.panels import PANELS, PanelView
+
+__all__ = ["EXTRAS", "PANELS", "footer_of", "keys_of", "panel"]
+
+EXTRAS: Final[Mapping[str, type[Extra]]] = {
+    "flow": Flow,
+    "breaks": Breakpoints,
+    "watch": Watches,
+    "bookmarks": Bookmarks,
+    "log": Log,
+}
+"""What some panels do beside showing a table."""
+
+
+def panel(shows: PanelView, *, classes: str | None = None, id: str | None = None) -> Panel:
+    """The widget of a panel."""
+    return Panel(shows, EXTRAS.get(shows.name), id=id, classes=classes)
+
+
+def keys_of(shows: PanelView) -> tuple[Binding, ...]:
+    """The keys of this panel alone."""
+    return base.keys_of(shows, EXTRAS.get(shows.name))
+
+
+def footer_of(shows: PanelView) -> tuple[tuple[str, str], ...]:
+    """The panel's own keys that the footer names first: the id of each binding, and a word."""
+    return EXTRAS[shows.name].FOOTER if shows.name in EXTRAS else ()

@@ -1,7 +1,8 @@
-"""A panel: a view of the moment, drawn as a grid in a frame."""
+"""A panel: one view of the present event, drawn as a grid in a frame, with keys of its own where it needs them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, Final
@@ -9,7 +10,7 @@ from weakref import ref
 
 from rich.cells import cell_len
 from textual import events, on
-from textual.binding import Binding
+from textual.binding import Binding, BindingsMap
 from textual.reactive import reactive
 
 from vcdebug.trace.recording import Recording
@@ -18,6 +19,7 @@ from vcdebug.tui.messages import Goto
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Piece, Table, line, muted
+from vcdebug.views.panels import PanelView
 
 FRAME = 8
 """Cells of a frame's top that its title cannot have."""
@@ -28,15 +30,6 @@ GO: Final = Binding("enter", "go", "go to this event", id="panel.go")
 class Panel(Grid):
     """One reactive comes down, messages go up; a panel keeps only its cursor, filter and scroll position."""
 
-    TITLE: ClassVar[str]
-    KEY: ClassVar[str]
-    """The key that moves the focus here, unless the settings name another one."""
-    HELP: ClassVar[str]
-    """One sentence for the help screen."""
-    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """The ids of its own keys that the last line names first, each with a word."""
-    KEEPS_ROW: ClassVar[bool] = False
-    """Whether the cursor stays on its row when another recording is shown, whatever that one's moment is about."""
     DEFAULT_CSS = """
     Panel { border: round $foreground 35%; border-title-color: $foreground; border-subtitle-color: $foreground 70%; }
     Panel:focus { border: heavy $accent; border-title-style: bold; border-title-color: $accent; }
@@ -45,13 +38,25 @@ class Panel(Grid):
     moment: reactive[Moment | None] = reactive(None)
     _drawn: ref[Recording] | None = None
 
+    def __init__(
+        self, shows: PanelView, extra: type[Extra] | None = None, *, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(id=id or shows.name, classes=classes)
+        self.shows = shows
+        self.extra = extra(self) if extra is not None else None
+        self._bind(keys_of(shows, extra))
+
+    def _bind(self, keys: Iterable[Binding]) -> None:
+        """Textual binds keys by class; these belong to one panel and go before those of any table."""
+        self._bindings.key_to_bindings.update(BindingsMap(keys).key_to_bindings)
+
     def view(self, moment: Moment) -> Table:
         """What to draw."""
-        raise NotImplementedError
+        return self.extra.view(moment) if self.extra is not None else self.shows.view(moment)
 
     def on_mount(self) -> None:
         """Without a recording there is only the frame."""
-        self.border_title = self.title_text(self.TITLE)
+        self.border_title = self.title_text(self.shows.title)
 
     def watch_moment(self) -> None:
         """Draw the new moment, if anybody can see it."""
@@ -61,13 +66,13 @@ class Panel(Grid):
     def draw(self) -> None:
         """Draw the moment."""
         if self.moment is None:
-            self.set_table(Table(self.TITLE, foot=(line(muted("no recording yet")),)))
+            self.set_table(Table(self.shows.title, foot=(line(muted("no recording yet")),)))
             return
         table = self.view(self.moment)
         other = self._drawn is not None and self._drawn() is not self.moment.recording
         self._drawn = ref(self.moment.recording)
         self.border_title = self.title_text(table.title)
-        self.set_table(self._with_long_title(table), follow=not (other and self.KEEPS_ROW))
+        self.set_table(self._with_long_title(table), follow=not (other and self.shows.keeps_row))
         self.show_filter()
 
     def _with_long_title(self, table: Table) -> Table:
@@ -75,11 +80,11 @@ class Panel(Grid):
         room = self.outer_size.width - FRAME
         if not self.size.width or cell_len(table.title) <= room:
             return table
-        rest = table.title.removeprefix(self.TITLE).strip()
+        rest = table.title.removeprefix(self.shows.title).strip()
         if cell_len(rest) <= room:
             self.border_title = self.title_text(rest)
             return table
-        self.border_title = self.title_text(self.TITLE)
+        self.border_title = self.title_text(self.shows.title)
         return replace(table, head=(line(Piece(rest, "strong")), *table.head))
 
     def title_text(self, title: str) -> str:
@@ -88,10 +93,11 @@ class Panel(Grid):
 
     @cached_property
     def key(self) -> str:
-        """The key in force: KEY unless somebody has chosen another one."""
-        mine = f"panel-{self.TITLE.lower()}"
+        """The key in force: the usual one unless somebody has chosen another."""
+        mine = f"panel-{self.shows.name}"
         return next(
-            (key_name(key) for key, one in self.screen.active_bindings.items() if one.binding.id == mine), self.KEY
+            (key_name(key) for key, one in self.screen.active_bindings.items() if one.binding.id == mine),
+            self.shows.key,
         )
 
     def show_filter(self) -> None:
@@ -126,6 +132,40 @@ class Panel(Grid):
         self.show_filter()
 
     def action_go(self) -> None:
-        """Stand at the row's event."""
-        if self.cursor_row is not None:
-            self.post_message(Goto(self.cursor_row.seq))
+        """Stand at the row's event; a row without one, such as a problem of the input, shows its whole text."""
+        row = self.cursor_row
+        if row is not None and row.seq:
+            self.post_message(Goto(row.seq))
+        else:
+            self.action_open_cell()
+
+    def action_extra(self, name: str) -> None:
+        """What a key of this panel alone does."""
+        if self.extra is not None:
+            self.extra.act(name)
+
+
+class Extra:
+    """What a panel does beside showing its table: keys of its own, and what somebody has opened or chosen in it."""
+
+    KEYS: ClassVar[tuple[Binding, ...]] = ()
+    """Their actions are `extra('NAME')`, for `act` to do."""
+    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The ids of those keys that the last line names first, each with a word."""
+
+    def __init__(self, panel: Panel) -> None:
+        self.panel = panel
+
+    def view(self, moment: Moment) -> Table:
+        """What to draw, where that is not the panel's usual table."""
+        return self.panel.shows.view(moment)
+
+    def act(self, name: str) -> None:
+        """Do what a key says."""
+
+
+def keys_of(shows: PanelView, extra: type[Extra] | None) -> tuple[Binding, ...]:
+    """The keys of one panel alone."""
+    if extra is not None:
+        return extra.KEYS
+    return (GO,) if shows.leads else ()

@@ -1,35 +1,26 @@
-"""Bookmarks: events with notes."""
+"""Bookmarks can be removed from their list."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 
 from vcdebug.tui.messages import Command
-from vcdebug.tui.moment import Moment
-from vcdebug.tui.panels.base import GO, Panel
-from vcdebug.views.base import Table
-from vcdebug.views.bookmarks import bookmarks
+from vcdebug.tui.panels.base import GO, Extra
 
 
-class BookmarksPanel(Panel):
-    """Those of the recording that is shown, in the order of events."""
+class Bookmarks(Extra):
+    """Takes one off the list."""
 
-    TITLE = "Bookmarks"
-    KEY = "M"
-    HELP = "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows"
     FOOTER = (("panel.go", "go there"), ("bookmarks.remove", "remove"))
-    BINDINGS: ClassVar[list[BindingType]] = [
+    KEYS: ClassVar[tuple[Binding, ...]] = (
         GO,
-        Binding("delete,x", "remove", "remove the bookmark", id="bookmarks.remove"),
-    ]
+        Binding("delete,x", "extra('remove')", "remove the bookmark", id="bookmarks.remove"),
+    )
 
-    def view(self, moment: Moment) -> Table:
-        """All bookmarks."""
-        return bookmarks(moment.recording, moment.seq, moment.bookmarks)
-
-    def action_remove(self) -> None:
+    def act(self, name: str) -> None:
         """Forget the one under the cursor."""
-        if self.cursor_row is not None:
-            self.post_message(Command(f"unbookmark {self.cursor_row.key}"))
+        row = self.panel.cursor_row
+        if row is not None:
+            self.panel.post_message(Command(f"unbookmark {row.key}"))

@@ -1,35 +1,26 @@
-"""Watch: figures and expressions kept in sight."""
+"""Watch: figures and expressions kept in sight can be forgotten."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 
 from vcdebug.tui.messages import Command
-from vcdebug.tui.moment import Moment
-from vcdebug.tui.panels.base import GO, Panel
-from vcdebug.views.base import Table
-from vcdebug.views.watch import watches
+from vcdebug.tui.panels.base import GO, Extra
 
 
-class WatchPanel(Panel):
-    """Each with its value now and before, and the event that changed it last."""
+class Watches(Extra):
+    """Takes one off the list."""
 
-    TITLE = "Watch"
-    KEY = "a"
-    HELP = "figures and expressions that are watched: value now and before, last change; Enter goes there"
     FOOTER = (("panel.go", "to its change"), ("watch.remove", "remove"))
-    BINDINGS: ClassVar[list[BindingType]] = [
+    KEYS: ClassVar[tuple[Binding, ...]] = (
         GO,
-        Binding("delete,x", "remove", "stop watching it", id="watch.remove"),
-    ]
+        Binding("delete,x", "extra('remove')", "stop watching it", id="watch.remove"),
+    )
 
-    def view(self, moment: Moment) -> Table:
-        """All watches."""
-        return watches(moment.recording, moment.seq, moment.watches)
-
-    def action_remove(self) -> None:
+    def act(self, name: str) -> None:
         """Forget the one under the cursor."""
-        if self.cursor_row is not None:
-            self.post_message(Command(f"unwatch {self.cursor_row.key}"))
+        row = self.panel.cursor_row
+        if row is not None:
+            self.panel.post_message(Command(f"unwatch {row.key}"))

@@ -20,13 +20,13 @@ COLUMNS = (Column("key"), Column("does", flexible=True))
 
 def help_table(chosen: Mapping[str, str], lines: Iterable[str] = ()) -> Table:
     """Every key in force, wherever it holds; every verb; every kind of breakpoint."""
-    panels = {panel.TITLE: panel for panel in PANELS}
+    panels = {panel.title: panel for panel in PANELS}
     rows: list[Row] = []
     for scope in scopes():
         panel = panels.get(scope.name)
         if panel is not None:
             key = key_names(keys_of(by_id()[f"panel-{scope.name.lower()}"], chosen))
-            rows.append(_row(key, f"{panel.TITLE}: {panel.HELP}"))
+            rows.append(_row(key, f"{panel.title}: {panel.help}"))
         rows += _keys(scope, chosen)
     rows += [_row(f":{verb.names[0]}", _verb_help(verb)) for verb in VERBS]
     for name, module in KINDS.items():

@@ -1,0 +1,63 @@
+"""Breakpoints: changed, switched off and on, and removed in their list."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding
+
+from vcdebug.tui.messages import Command
+from vcdebug.tui.moment import Moment, Stand
+from vcdebug.tui.panels.base import Extra
+from vcdebug.views.base import NO, Column, Piece, Row, Table, line, muted
+
+COLUMNS = (
+    Column("", right=True),
+    Column(""),
+    Column("breakpoint", flexible=True),
+    Column("stops", right=True),
+    Column("next", right=True),
+)
+
+
+class Breakpoints(Extra):
+    """Each with how often it stops in this recording, and where it stops next."""
+
+    FOOTER = (("breaks.change", "change"), ("breaks.switch", "on/off"), ("breaks.remove", "remove"))
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        Binding(
+            "enter", "extra('change')", "change condition, hit count, once, log: all its words", id="breaks.change"
+        ),
+        Binding("space", "extra('toggle')", "switch the breakpoint off or on", id="breaks.switch"),
+        Binding("delete,x", "extra('delete')", "remove the breakpoint", id="breaks.remove"),
+    )
+
+    def view(self, moment: Moment) -> Table:
+        """All breakpoints."""
+        rows = [_row(stand, moment) for stand in moment.breakpoints]
+        foot = () if rows else (line(muted('none yet: b sets one, or :break victim if job == "ns/name"')),)
+        return Table("Breaks", COLUMNS, rows, foot=foot)
+
+    def act(self, name: str) -> None:
+        """Run the command of this name for the one under the cursor; to change it, its words stand ready."""
+        row, moment = self.panel.cursor_row, self.panel.moment
+        if row is None or moment is None:
+            return
+        if name != "change":
+            self.panel.post_message(Command(f"{name} {row.key}"))
+            return
+        words = next(stand.text for stand in moment.breakpoints if str(stand.number) == row.key)
+        self.panel.post_message(Command(f"change {row.key} {words.removeprefix('break ')}", to_edit=True))
+
+
+def _row(stand: Stand, moment: Moment) -> Row:
+    later = next((seq for seq in stand.hits if seq > moment.seq), 0)
+    mark = Piece("◉ on", "good") if stand.enabled else Piece(f"{NO} off", "muted")
+    cells = (
+        Piece(str(stand.number)),
+        mark,
+        Piece(stand.text.removeprefix("break ")),
+        Piece(str(len(stand.hits))),
+        Piece(str(later) if later else "–"),
+    )
+    return Row(str(stand.number), cells, later)

@@ -1,0 +1,96 @@
+"""The shape of the code: classes are put together, not stacked; modules form no circles; parts are whole."""
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tests.architecture.source_tree import PACKAGE, Source, sources
+
+FRONT = ("tui", "views", "cli", "files")
+STACKED = 2
+"""How deep a class of ours may stand below a library's."""
+
+Graph = Mapping[str, list[str]]
+
+
+def name_of(source: Source) -> str:
+    parts = source.path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def imports(tree: ast.AST, known: Mapping[str, Source], *, for_types: bool) -> Iterator[str]:
+    """The modules of ours that a module imports, within functions too."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            if for_types:
+                yield from imports(node, known, for_types=True)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                yield whole if whole in known else node.module
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        else:
+            yield from imports(node, known, for_types=for_types)
+
+
+def graph(found: list[Source], *, for_types: bool) -> Graph:
+    known = {name_of(source): source for source in found}
+    return {
+        name: [one for one in dict.fromkeys(imports(source.tree, known, for_types=for_types)) if one in known]
+        for name, source in known.items()
+    }
+
+
+def circles(edges: Graph) -> list[list[str]]:
+    """What is left after everything is taken away that imports nothing of the rest, or is imported by nothing of it."""
+    left = dict(edges)
+    while True:
+        wanted = {target for name, targets in left.items() for target in targets}
+        ends = [name for name, targets in left.items() if name not in wanted or not any(one in left for one in targets)]
+        if not ends:
+            return [[name, *(one for one in targets if one in left)] for name, targets in left.items()]
+        left = {name: targets for name, targets in left.items() if name not in ends}
+
+
+def test_circles_are_found() -> None:
+    assert [] == circles({"a": ["b"], "b": ["c"], "c": []})
+    assert [["b", "c"], ["c", "b"]] == circles({"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": []})
+
+
+def test_no_module_imports_itself_over_others() -> None:
+    assert [] == circles(graph(sources(), for_types=False))
+
+
+def test_in_the_front_ends_names_of_types_make_no_circle_either() -> None:
+    assert [] == circles(graph(sources(*FRONT), for_types=True))
+
+
+def classes(room: str) -> Iterator[type]:
+    for source in sources(room):
+        module = importlib.import_module(name_of(source))
+        yield from (one for _, one in inspect.getmembers(module, inspect.isclass) if one.__module__ == module.__name__)
+
+
+def depth(kind: type) -> int:
+    """How many classes of ours stand above each other."""
+    above = [depth(base) for base in kind.__bases__ if base.__module__.startswith("vcdebug.")]
+    return 1 + max(above, default=0)
+
+
+@pytest.mark.parametrize("room", FRONT)
+def test_no_class_stands_deep_below_a_librarys(room: str) -> None:
+    assert [] == [f"{kind.__module__}.{kind.__name__}" for kind in classes(room) if depth(kind) > STACKED]
+
+
+def test_the_front_ends_have_no_method_that_is_only_promised() -> None:
+    raised = [
+        source.where(node)
+        for source in sources(*FRONT)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Raise) and "NotImplementedError" in ast.unparse(node)
+    ]
+    assert [] == raised

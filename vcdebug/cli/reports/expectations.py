@@ -50,8 +50,7 @@ def document(checked: Sequence[Checked]) -> dict[str, object]:
 def blocks(checked: Sequence[Checked]) -> Iterator[Block]:
     """For people: a line per expectation, and each difference."""
     for one in checked:
-        mark, style = ("✓", "good") if one.met else ("✗", "bad")
-        yield paragraph(f"{mark} {one.name}: {_summary(one)}", style)
+        yield paragraph(f"{'✓' if one.met else '✗'} {one.name}: {_summary(one)}", "good" if one.met else "bad")
         if one.unmet:
             rows = tuple((v.about, v.field, _shown(v.expected), _shown(v.actual)) for v in one.unmet)
             yield listing(("about", "field", "expected", "replayed"), rows, 2)

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_extender, add_json, add_release
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
-from vcdebug.views.document import Block, listing, paragraph
-
-if TYPE_CHECKING:
-    from vcdebug.explain.questions.reply import Reply
 
 NAMES = ("evicted", "holders", "node", "victim", "next")
 """As in explain/questions, which is imported only to answer."""
@@ -50,6 +44,7 @@ class Ask(Command):
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.render import show
+        from vcdebug.cli.reports import answered
         from vcdebug.cli.snapshots import replay_snapshot
         from vcdebug.explain.questions import QUESTIONS
 
@@ -69,19 +64,5 @@ class Ask(Command):
             body = {"question": question.name, "sentence": reply.sentence, "lines": list(reply.lines)}
             output.json({**body, "evidence": evidence, **reply.data})
         else:
-            show(_blocks(reply), output)
+            show(answered.blocks(reply), output)
         return Outcome.DONE
-
-
-def _blocks(reply: Reply) -> Iterator[Block]:
-
-    yield paragraph(reply.sentence, "title")
-    yield from (paragraph(line, indent=2) for line in reply.lines)
-    for sheet in reply.sheets:
-        yield paragraph("")
-        yield paragraph(sheet.title, "title")
-        yield listing(sheet.heads, sheet.rows, 2)
-    if reply.evidence:
-        yield paragraph("")
-        yield paragraph("proof", "title")
-        yield listing(("event#", "what it shows"), tuple((str(one.seq), one.text) for one in reply.evidence), 2)

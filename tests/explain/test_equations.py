@@ -6,9 +6,10 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, each_case, golden, recorded
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import HOOK_EQUATIONS, equation
+from vcdebug.explain.equations import equation
 from vcdebug.explain.equations_nodes import room_on, short_of
-from vcdebug.explain.past import task_of
+from vcdebug.explain.plugins import PLUGINS, words
+from vcdebug.explain.state_before import task_of
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import NodeName
 from vcdebug.trace.recording import Recording
@@ -58,7 +59,8 @@ def test_the_copied_cases_ask_for_nearly_every_equation() -> None:
         ("tdm", "JobStarving"),
         ("tdm", "Preemptable"),
     }
-    assert elsewhere >= {*HOOK_EQUATIONS} - {*asked}
+    told = {(plugin, point) for plugin in PLUGINS for point in words(plugin).equations}
+    assert elsewhere >= told - {*asked}
 
 
 def visited(recording: Recording) -> Iterator[tuple[int, PredicateEvent, NodeName, str | None, bool]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vcdebug.explain.answer import Number
+from vcdebug.gotime import HOUR, MINUTE, SECOND
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MAX_INT64, MEMORY, MIN_RESOURCE, PODS, Resource
 
 _VOLUMES = "attachable-volumes-csi-"
@@ -90,3 +91,16 @@ def listed(names: Iterable[str], most: int = 3) -> str:
     every = list(names)
     shown = ", ".join(every[:most])
     return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
+
+
+def duration(nanoseconds: int | None) -> str | None:
+    """`1h30m`, `45s`."""
+    if nanoseconds is None:
+        return None
+    sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
+    parts = []
+    for size, unit in ((HOUR, "h"), (MINUTE, "m"), (SECOND, "s")):
+        number, rest = divmod(rest, size)
+        if number:
+            parts.append(f"{number}{unit}")
+    return sign + "".join(parts[:2]) if parts else "0s"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vcdebug.explain.queues import CAPACITY, capacity_tree, dimensions_of, sharer
 from vcdebug.model.names import QueueName, Seq
-from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
+from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
@@ -64,7 +64,6 @@ def _surplus(state: ClusterState, plugin: str, queue: QueueName, dimension: str)
 
 def surplus(plugin: str, deserved: Resource, allocated: Resource, dimension: str) -> float:
     """What is held beyond what is deserved; capacity passes over dimensions in which nothing is deserved."""
-    stated = deserved.get(dimension) >= MIN_RESOURCE if dimension in (CPU, MEMORY) else deserved.has(dimension)
-    if plugin == CAPACITY and not stated:
+    if plugin == CAPACITY and not deserved.states(dimension):
         return 0.0
     return allocated.get(dimension) - deserved.get(dimension)

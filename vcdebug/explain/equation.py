@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,6 +54,15 @@ class Equation:
     def deciding_term(self) -> Term | None:
         """The term that decided."""
         return next((term for term in self.terms if term.name == self.deciding), None)
+
+
+NO_JOB = "its job is not in the session"
+
+
+def choice(title: str, formula: str, columns: tuple[str, ...], terms: Sequence[Term], note: str = "") -> Equation:
+    """Who becomes a victim: one line per candidate in the order asked."""
+    victims = tuple(term.name for term in terms if term.holds)
+    return Equation(title, formula, columns, "task", tuple(terms), victims, None, note)
 
 
 def first_failing(terms: tuple[Term, ...]) -> str | None:

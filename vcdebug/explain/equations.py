@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
 
-from vcdebug.explain import (
-    equations_admission,
-    equations_capacity,
-    equations_gang,
-    equations_protection,
-    equations_queues,
-    equations_reclaim,
-    equations_victims,
-)
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations_nodes import operation, search
 from vcdebug.explain.equations_orders import pop
 from vcdebug.explain.equations_scores import choice, node_score
 from vcdebug.explain.equations_statements import gate, unfinished_trial
+from vcdebug.explain.plugins import words
 from vcdebug.framework.record import (
     BestEvent,
     HookEvent,
@@ -32,23 +22,12 @@ from vcdebug.framework.record import (
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
 
-HOOK_EQUATIONS: Final[Mapping[tuple[str, str], Callable[[Recording, Seq, HookEvent], Equation]]] = {
-    **equations_admission.EQUATIONS,
-    **equations_capacity.EQUATIONS,
-    **equations_gang.EQUATIONS,
-    **equations_protection.EQUATIONS,
-    **equations_queues.EQUATIONS,
-    **equations_reclaim.EQUATIONS,
-    **equations_victims.EQUATIONS,
-}
-"""(plugin, hook) → its arithmetic."""
-
 
 def equation(recording: Recording, seq: Seq, node: NodeName | None = None) -> Equation | None:
     """The arithmetic of an event; for a pass over nodes that of one node, where one is named."""
     event = recording.event(seq)
     if isinstance(event, HookEvent):
-        compute = HOOK_EQUATIONS.get((event.plugin, event.point))
+        compute = words(event.plugin).equations.get(event.point)
         return None if compute is None else compute(recording, seq, event)
     if isinstance(event, PredicateEvent):
         return search(recording, seq, event, node)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
-from vcdebug.explain.equations_queues import at_most
-from vcdebug.explain.past import before, future_idle, task_of
+from vcdebug.explain.limits import dimensions
+from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.record import NodeAmounts, OpEvent, PredicateEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.model.resource import Resource, at_most
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
 
@@ -33,13 +33,13 @@ FUTURE_COLUMNS = ("idle", "releasing", "pipelined", "future idle", "request", "s
 def room_on(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, victims: Iterable[TaskKey] = ()) -> Equation:
     """Does the node's future idle, with some victims gone, hold the task before an event?"""
     state = before(recording, seq)
-    amounts, future = state.nodes[node], future_idle(state, node)
+    amounts, future = state.nodes[node], state.nodes[node].future_idle()
     freed = Resource()
     for victim in victims:
         freed.add(task_of(recording, victim).resreq)
     future.add(freed)
     request = task_of(recording, task).init_resreq
-    terms = tuple(_room(name, amounts, freed, future, request) for name in _names(request, future))
+    terms = tuple(_room(name, amounts, freed, future, request) for name in dimensions(request, future))
     verdict = all_hold(terms)
     if not freed.resource_names():
         terms = tuple(_without_victims(term) for term in terms)
@@ -66,11 +66,6 @@ def _without_victims(term: Term) -> Term:
     return Term(term.name, (*figures[:3], *figures[4:]), term.holds, term.note)
 
 
-def _names(*resources: Resource) -> list[str]:
-    scalars = [name for resource in resources for name in resource.scalars or ()]
-    return [CPU, MEMORY, *sorted(dict.fromkeys(scalars))]
-
-
 def search(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName | None = None) -> Equation:
     """A pass of predicates over nodes: room on one node, or per dimension how many nodes have room."""
     if node is not None:
@@ -78,7 +73,7 @@ def search(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName
     state, request = before(recording, seq), task_of(recording, event.task).init_resreq
     visited = sorted([*event.feasible.tolist(), *event.failed.tolist()])
     names = [recording.node_names[row] for row in visited]
-    futures = [future_idle(state, name) for name in names]
+    futures = [state.nodes[name].future_idle() for name in names]
     with_room = tuple(name for name, future in zip(names, futures, strict=True) if request.less_equal(future))
     terms = tuple(_spread(name, amount, names, futures) for name, amount in request.items())
     scarce = min(terms, key=lambda term: int(str(term.figures[3])))
@@ -100,7 +95,7 @@ def _spread(name: str, amount: float, names: list[NodeName], futures: list[Resou
 
 def short_of(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> str | None:
     """The first dimension that the node's future idle lacks for a task before an event."""
-    future = future_idle(before(recording, seq), node)
+    future = before(recording, seq).nodes[node].future_idle()
     request = task_of(recording, task).init_resreq
     return next((name for name, amount in request.items() if not at_most(amount, future.get(name))), None)
 
@@ -137,7 +132,7 @@ def _changes(before_it: NodeAmounts, after: NodeAmounts, change: Change, request
     """Lines of the amounts that the operation touches, and of any other that moved."""
     for field in NodeAmounts._fields:
         old, new = getattr(before_it, field), getattr(after, field)
-        for name in _names(old, new, request):
+        for name in dimensions(old, new, request):
             step = change.get(field, 0) * request.get(name)
             was, now = old.get(name), new.get(name)
             if step or was != now:

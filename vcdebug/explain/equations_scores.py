@@ -10,7 +10,7 @@ from math import isnan
 from typing import Final, NamedTuple
 
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.explain.past import before, task_of
+from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.plugins.binpack import MAX_SCORE, Binpack

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vcdebug.explain.equations_queues import at_most
-from vcdebug.explain.past import before, future_idle, task_of
+from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.resource import at_most
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -50,7 +50,7 @@ def exhausted(recording: Recording, seq: Seq) -> Sequence[Exhausted]:
     assert isinstance(event, PredicateEvent)
     state = before(recording, seq)
     names = [recording.node_names[row] for row in visited_rows(event)]
-    futures = {name: future_idle(state, name) for name in names}
+    futures = {name: state.nodes[name].future_idle() for name in names}
     found = []
     for dimension, request in task_of(recording, event.task).init_resreq.items():
         amounts = {name: future.get(dimension) for name, future in futures.items()}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from vcdebug.explain.evictions import fate_of
-from vcdebug.explain.past import before, job_of, task_of
+from vcdebug.explain.state_before import before, job_of, task_of
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey

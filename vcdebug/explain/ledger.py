@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vcdebug.explain.past import job_at
 from vcdebug.explain.queues import capacity_tree, sharer
+from vcdebug.explain.state_before import job_before
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.inqueue import get_inqueue_resource, is_inqueue, is_running_gang, reserved_resource
 from vcdebug.model.job import JobInfo
@@ -100,7 +100,7 @@ def _at_open(recording: Recording, job: JobInfo, plugin: str) -> tuple[Resource 
     phase = recording.timeline.opening_phases[job.uid]
     if phase not in (INQUEUE, RUNNING):
         return None, f"{phase or 'no phase'}: only Inqueue and Running ones count"
-    then = job_at(recording, job.uid, 1)
+    then = job_before(recording, job.uid, 1)
     if is_inqueue(then):
         return _inqueue(then, plugin), f"Inqueue: {WHOLE if plugin == OVERCOMMIT else REST}"
     if is_running_gang(then):

@@ -11,22 +11,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
-from vcdebug.explain.comparators import (
-    COMPARATORS,
-    Comparator,
-    Difference,
-    Then,
-    capacity_victim_queue,
-    job_ties,
-    queue_ties,
-    sub_job_ties,
-    task_ties,
-)
-from vcdebug.explain.past import before, task_of
+from vcdebug.explain.comparing import Comparator, Difference, Then, smaller_first
+from vcdebug.explain.plugins import words
+from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.record import Level, PopEvent, Span
+from vcdebug.framework.session import pod_index
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -40,7 +35,37 @@ POINTS = {
     "sub_job_order": "SubJobOrder",
     "victim_queue_order": "VictimQueueOrder",
 }
-TIES: Final[Mapping[Kind, Comparator]] = {
+CREATED, UID = "created", "uid"
+
+
+def job_ties(_: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
+    """The older PodGroup, then the smaller id."""
+    yield smaller_first(CREATED, left.creation_timestamp, right.creation_timestamp)
+    yield smaller_first(UID, left.uid, right.uid)
+
+
+def queue_ties(_: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
+    """The older queue, then the smaller name."""
+    yield smaller_first(CREATED, left.creation_timestamp, right.creation_timestamp)
+    yield smaller_first("name", left.uid, right.uid)
+
+
+def task_ties(_: Then, left: TaskInfo, right: TaskInfo) -> Iterator[Difference]:
+    """The index in the pods' names, then the older pod, then the smaller UID."""
+    mine, other = pod_index(left.name), pod_index(right.name)
+    if mine is not None and other is not None:
+        yield smaller_first("index in the name", mine, other)
+    yield smaller_first(CREATED, left.pod.creation_timestamp, right.pod.creation_timestamp)
+    yield smaller_first(UID, left.uid, right.uid)
+
+
+def sub_job_ties(_: Then, left: SubJobInfo, right: SubJobInfo) -> Iterator[Difference]:
+    """The match index, then the smaller id."""
+    yield smaller_first("match index", left.match_index, right.match_index)
+    yield smaller_first(UID, left.uid, right.uid)
+
+
+TIES: Final[Mapping[Kind, Comparator[Any]]] = {
     "queue": queue_ties,
     "job": job_ties,
     "task": task_ties,
@@ -223,7 +248,7 @@ def _plugins(then: Then, hook: str, left: Any, right: Any) -> Iterator[Compared]
     tiers = then.recording.session.ballots.get(hook, Tiers())
     for tier, ballots in enumerate(tiers, start=1):
         for ballot in ballots:
-            comparator = COMPARATORS.get((hook, ballot.plugin))
+            comparator = words(ballot.plugin).comparators.get(hook)
             if comparator is None:
                 unknown = Difference(f"{ballot.plugin}'s own order", None, None, 0, known=False)
                 yield Compared(unknown, POINTS[hook], tier, ballot.plugin)
@@ -260,7 +285,8 @@ def _victim_queues(then: Then, left: QueueInfo, right: QueueInfo, asking: QueueI
     tiers = then.recording.session.ballots.get("victim_queue_order", Tiers())
     for tier, ballots in enumerate(tiers, start=1):
         for ballot in ballots:
-            for difference in capacity_victim_queue(then, left, right, asking):
+            compare = words(ballot.plugin).victim_queues
+            for difference in compare(then, left, right, asking) if compare is not None else ():
                 yield Compared(difference, POINTS["victim_queue_order"], tier, ballot.plugin)
     for step in _asked(then, "queue", left, right):
         yield replace(step, reverse=True)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.case import EVICTING_ACTIONS, Case
 from vcdebug.explain.gates.admission import admission
 from vcdebug.explain.gates.entitlement import NOT_STARVING
 from vcdebug.explain.gates.eviction import Chance, Gate, evicting
@@ -17,11 +16,12 @@ from vcdebug.explain.gates.impossible import impossible
 from vcdebug.explain.gates.missing_action import missing_action, no_allocate
 from vcdebug.explain.gates.nodes import hopeless, no_best_node, no_node
 from vcdebug.explain.gates.placed import PIPELINED, placed
-from vcdebug.explain.gates.quota import not_allocatable, overused, refusals
 from vcdebug.explain.gates.topology import no_hyper_node
 from vcdebug.explain.gates.unseen import PLACES, unseen
 from vcdebug.explain.gates.validity import all_hidden, gated, validity
-from vcdebug.explain.room import Room
+from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.queue_quota import not_allocatable, overused, refusals
 from vcdebug.explain.steps import steps, unseen_steps
 from vcdebug.explain.subject import Subject, find_subject
 from vcdebug.framework.record import CutEvent, HookEvent, PanicEvent
@@ -54,23 +54,23 @@ def _explained(recording: Recording, subject: Subject) -> Explanation:
         name = subject.job or subject.pod or ""
         scheduled = finding.cause == PLACES
         return Explanation(name, subject.pod, scheduled, finding, (), finding.advice, unseen_steps(recording, finding))
-    case = Case(recording, subject.job, subject.pod)
-    found = placed(case)
-    findings = list(_distinct(judge(case) if found is None else [found, *_left_over(case)]))
-    dominant, contributing = _beyond_minimum(case, findings[0]), tuple(findings[1:])
+    view = JobView(recording, subject.job, subject.pod)
+    found = placed(view)
+    findings = list(_distinct(judge(view) if found is None else [found, *_left_over(view)]))
+    dominant, contributing = _beyond_minimum(view, findings[0]), tuple(findings[1:])
     advice = tuple(dict.fromkeys(line for finding in findings for line in finding.advice))
     return Explanation(
-        case.job.uid, subject.pod, found is not None, dominant, contributing, advice, steps(case, dominant)
+        view.job.uid, subject.pod, found is not None, dominant, contributing, advice, steps(view, dominant)
     )
 
 
-def _beyond_minimum(case: Case, finding: Finding) -> Finding:
+def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
     """Says of pods that wait although the gang is complete that they wait for themselves alone."""
-    ready = case.job.ready_task_num()
-    if not case.left_over or ready < case.job.min_available or finding.cause in (PLACES, PIPELINED, NOT_STARVING):
+    ready = view.job.ready_task_num()
+    if not view.left_over or ready < view.job.min_available or finding.cause in (PLACES, PIPELINED, NOT_STARVING):
         return finding
-    met = f"minMember {case.job.min_available} is met by {plural(ready, 'ready pod')}"
-    line = f"{met}: the gang does not hold {plural(len(case.left_over), 'pending pod')} back"
+    met = f"minMember {view.job.min_available} is met by {plural(ready, 'ready pod')}"
+    line = f"{met}: the gang does not hold {plural(len(view.left_over), 'pending pod')} back"
     return replace(finding, lines=(*finding.lines, line))
 
 
@@ -83,98 +83,98 @@ def _distinct(findings: list[Finding]) -> Iterator[Finding]:
             yield finding
 
 
-def _left_over(case: Case) -> list[Finding]:
+def _left_over(view: JobView) -> list[Finding]:
     """What keeps the job's other pods waiting once the job has what it needs."""
-    return judge(case) if case.left_over and case.pod is None else []
+    return judge(view) if view.left_over and view.pod is None else []
 
 
-def judge(case: Case) -> list[Finding]:
+def judge(view: JobView) -> list[Finding]:
     """The dominant finding first, then what else stands in the way."""
-    last = case.recording.event(len(case.recording))
+    last = view.recording.event(len(view.recording))
     if isinstance(last, CutEvent):
-        return [_cut(case, last)]
-    shut = [finding for gate in DOORS if (finding := gate(case)) is not None]
-    task = case.blocked
+        return [_cut(view, last)]
+    shut = [finding for gate in DOORS if (finding := gate(view)) is not None]
+    task = view.blocked
     if shut:
-        return [*shut, *_never(case, task)]
+        return [*shut, *_never(view, task)]
     if isinstance(last, PanicEvent):
-        return [_panic(case, last)]
+        return [_panic(view, last)]
     if task is None:
-        return [_not_tried(case)]
-    return _placement(case, task)
+        return [_not_tried(view)]
+    return _placement(view, task)
 
 
-def _never(case: Case, task: TaskInfo | None) -> list[Finding]:
+def _never(view: JobView, task: TaskInfo | None) -> list[Finding]:
     """What would stop the job behind a shut door."""
     if task is None:
         return []
-    finding = hopeless(case, task, Room(case, task, len(case.recording)))
+    finding = hopeless(view, task, NodeFits(view, task, len(view.recording)))
     return [finding] if finding is not None else []
 
 
-def _placement(case: Case, task: TaskInfo) -> list[Finding]:
+def _placement(view: JobView, task: TaskInfo) -> list[Finding]:
     """allocate, then whatever evicts: the last one with a chance decides."""
-    room = Room(case, task, _moment(case, task))
-    gates = [gate for action in _evicting_actions(case) for gate in evicting(case, action, task, room)]
-    base = _base(case, task, room)
-    ordered = _ordered([*gates, *_gang_gates(case, task)], base, room)
-    never = impossible(case, task, room.seq) if ordered[0].cause == DISCARD else None
+    room = NodeFits(view, task, _moment(view, task))
+    gates = [gate for action in _evicting_actions(view) for gate in evicting(view, action, task, room)]
+    base = _base(view, task, room)
+    ordered = _ordered([*gates, *_gang_gates(view, task)], base, room)
+    never = impossible(view, task, room.seq) if ordered[0].cause == DISCARD else None
     if never is not None:
         return [never, *(replace(finding, advice=()) if finding.cause == DISCARD else finding for finding in ordered)]
-    helping = missing_action(case, task, room) if _may_lack_action(ordered[0], gates, room) else None
+    helping = missing_action(view, task, room) if _may_lack_action(ordered[0], gates, room) else None
     if helping is None:
         return ordered
     finding, on_most_nodes = helping
     return [finding, *ordered] if on_most_nodes and ordered[0].cause != DISCARD else [ordered[0], finding, *ordered[1:]]
 
 
-def _moment(case: Case, task: TaskInfo) -> Seq:
+def _moment(view: JobView, task: TaskInfo) -> Seq:
     """The search that left the task without a node; else the end of allocate, when its discarded plans are undone."""
-    attempts = [attempt for attempt in case.placing_tries if attempt.task == task.key and attempt.place is None]
+    attempts = [attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.place is None]
     failed = [seq for attempt in attempts for seq, event in attempt.searches if not len(event.feasible)]
-    if failed and discarded(case, "allocate") is None:
+    if failed and discarded(view, "allocate") is None:
         return failed[-1]
-    return case.action_ends("allocate") or len(case.recording)
+    return view.action_ends("allocate") or len(view.recording)
 
 
-def _evicting_actions(case: Case) -> list[str]:
-    return [action for action in dict.fromkeys(case.actions) if action in EVICTING_ACTIONS]
+def _evicting_actions(view: JobView) -> list[str]:
+    return [action for action in dict.fromkeys(view.actions) if action in EVICTING_ACTIONS]
 
 
-def _gang_gates(case: Case, task: TaskInfo) -> Iterator[Gate]:
+def _gang_gates(view: JobView, task: TaskInfo) -> Iterator[Gate]:
     """The actions that evict for a whole gang."""
-    for action in dict.fromkeys(case.actions):
-        finding = gang_evicting(case, action, task) if action in GANG_ACTIONS else None
+    for action in dict.fromkeys(view.actions):
+        finding = gang_evicting(view, action, task) if action in GANG_ACTIONS else None
         if finding is not None:
             yield Gate(action, Chance.REAL, finding)
 
 
-def _base(case: Case, task: TaskInfo, room: Room) -> list[Finding]:
+def _base(view: JobView, task: TaskInfo, room: NodeFits) -> list[Finding]:
     """What allocate said, the deciding gate first."""
-    said = (discarded(case, "allocate"), overused(case, "allocate"), no_hyper_node(case))
+    said = (discarded(view, "allocate"), overused(view, "allocate"), no_hyper_node(view))
     found = [finding for finding in said if finding is not None]
-    refused = [(seq, event) for seq, event in refusals(case) if event.task == task.key] or refusals(case)
+    refused = [(seq, event) for seq, event in refusals(view) if event.task == task.key] or refusals(view)
     if refused:
-        found.append(_refused(case, task, room, *refused[0]))
+        found.append(_refused(view, task, room, *refused[0]))
     if not room.free:
-        lacking = no_node(case, task, room)
+        lacking = no_node(view, task, room)
         if found and found[0].cause == DISCARD:
             return [*found, lacking]
         return [lacking, *found]
     if found:
         return found
-    if "allocate" not in case.actions and not task.best_effort:
-        return [no_allocate(case, task, room)]
-    return [no_best_node(case, task) or _not_tried(case)]
+    if "allocate" not in view.actions and not task.best_effort:
+        return [no_allocate(view, task, room)]
+    return [no_best_node(view, task) or _not_tried(view)]
 
 
-def _refused(case: Case, task: TaskInfo, room: Room, seq: Seq, event: HookEvent) -> Finding:
+def _refused(view: JobView, task: TaskInfo, room: NodeFits, seq: Seq, event: HookEvent) -> Finding:
     """Allocatable's refusal, for the task that it was about."""
-    about = case.tasks.get(event.task, task)
-    return not_allocatable(case, about, room if about is task else Room(case, about, room.seq), seq, event)
+    about = view.tasks.get(event.task, task)
+    return not_allocatable(view, about, room if about is task else NodeFits(view, about, room.seq), seq, event)
 
 
-def _ordered(gates: list[Gate], base: list[Finding], room: Room) -> list[Finding]:
+def _ordered(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Finding]:
     real = [gate.finding for gate in gates if gate.chance is Chance.REAL]
     weak = [gate.finding for gate in gates if gate.chance is Chance.WEAK]
     rest = [gate.finding for gate in gates if gate.chance is Chance.NONE]
@@ -185,30 +185,30 @@ def _ordered(gates: list[Gate], base: list[Finding], room: Room) -> list[Finding
     return [*reversed(weak), *base, *rest]
 
 
-def _may_lack_action(dominant: Finding, gates: list[Gate], room: Room) -> bool:
+def _may_lack_action(dominant: Finding, gates: list[Gate], room: NodeFits) -> bool:
     """Whether another action is worth a trial: none that is configured came near."""
     return not room.free and not any(gate.chance is Chance.REAL for gate in gates)
 
 
-def _panic(case: Case, event: PanicEvent) -> Finding:
-    sentence = f"The real scheduler panics before {case.job.uid} is placed: {event.message}"
-    evidence = (Evidence(len(case.recording), "the scheduler's process ends here"),)
+def _panic(view: JobView, event: PanicEvent) -> Finding:
+    sentence = f"The real scheduler panics before {view.job.uid} is placed: {event.message}"
+    evidence = (Evidence(len(view.recording), "the scheduler's process ends here"),)
     return Finding(PANIC, sentence, {}, evidence, ("remove what makes it panic: the whole cycle is lost",))
 
 
-def _cut(case: Case, event: CutEvent) -> Finding:
-    sentence = f"{case.job.uid} was not placed before the replay was cut off at its bound of {event.bound}."
-    evidence = (Evidence(len(case.recording), "the recording ends here, the cycle does not"),)
+def _cut(view: JobView, event: CutEvent) -> Finding:
+    sentence = f"{view.job.uid} was not placed before the replay was cut off at its bound of {event.bound}."
+    evidence = (Evidence(len(view.recording), "the recording ends here, the cycle does not"),)
     return Finding(CUT, sentence, {}, evidence, ("give more room with --max-events and --max-memory",))
 
 
-def _not_tried(case: Case) -> Finding:
-    actions = ", ".join(case.actions)
-    task = case.blocked
+def _not_tried(view: JobView) -> Finding:
+    actions = ", ".join(view.actions)
+    task = view.blocked
     if task is None:
-        sentence = f"{case.job.uid} has no pod that waits for a place."
+        sentence = f"{view.job.uid} has no pod that waits for a place."
     else:
         sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
-    end = case.action_ends(case.actions[-1]) if case.actions else None
+    end = view.action_ends(view.actions[-1]) if view.actions else None
     evidence = (Evidence(end, "the last action ends"),) if end is not None else ()
     return Finding(NOT_TRIED, sentence, {}, evidence, ("look at the actions and at the next cycle",))

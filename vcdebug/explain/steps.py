@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Finding, Step, StepState
-from vcdebug.explain.case import EVICTING_ACTIONS, Case
 from vcdebug.explain.gates.admission import WAITING_PHASES, admission
 from vcdebug.explain.gates.gang import search_reasons
 from vcdebug.explain.gates.gang_eviction import GANG_ACTIONS
 from vcdebug.explain.gates.validity import gated, validity
+from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.visits import TaskTry, Visit
 from vcdebug.framework.record import HookEvent, StateEvent
 from vcdebug.model.names import Seq
@@ -27,91 +27,91 @@ def unseen_steps(recording: Recording, finding: Finding) -> tuple[Step, ...]:
     return (Step("in the session", "failed", finding.sentence, seqs),)
 
 
-def steps(case: Case, dominant: Finding) -> tuple[Step, ...]:
+def steps(view: JobView, dominant: Finding) -> tuple[Step, ...]:
     """Every station in the scheduler's order."""
-    found = [_in_session(case), _enqueued(case), _valid(case)]
+    found = [_in_session(view), _enqueued(view), _valid(view)]
     if any(step.state == "failed" for step in found):
-        return (*found, *(Step(name, "not reached", "") for name in ("allocate", *_evicting(case))))
-    found += _placing(case)
-    for action in _evicting(case):
-        found += _evicting_steps(case, action)
-    for action in dict.fromkeys(case.actions):
+        return (*found, *(Step(name, "not reached", "") for name in ("allocate", *_evicting(view))))
+    found += _placing(view)
+    for action in _evicting(view):
+        found += _evicting_steps(view, action)
+    for action in dict.fromkeys(view.actions):
         if action in GANG_ACTIONS:
-            found += _gang_steps(case, action)
+            found += _gang_steps(view, action)
     return tuple(found)
 
 
-def _evicting(case: Case) -> list[str]:
-    return [action for action in dict.fromkeys(case.actions) if action in EVICTING_ACTIONS]
+def _evicting(view: JobView) -> list[str]:
+    return [action for action in dict.fromkeys(view.actions) if action in EVICTING_ACTIONS]
 
 
-def _in_session(case: Case) -> Step:
-    seqs = tuple(case.recording.index.of_type(StateEvent)[:1])
-    text = f"queue {case.queue.name}, {plural(len(case.tasks), 'pod')}, minMember {case.job.min_available}"
+def _in_session(view: JobView) -> Step:
+    seqs = tuple(view.recording.index.of_type(StateEvent)[:1])
+    text = f"queue {view.queue.name}, {plural(len(view.tasks), 'pod')}, minMember {view.job.min_available}"
     return Step("in the session", "passed", text, seqs)
 
 
-def _enqueued(case: Case) -> Step:
-    finding = admission(case)
-    answers = case.hooks("JobEnqueueable")
+def _enqueued(view: JobView) -> Step:
+    finding = admission(view)
+    answers = view.hooks("JobEnqueueable")
     if finding is not None:
         return Step("enqueued", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
     if answers:
         plugins = ", ".join(event.plugin for _, event in answers)
         return Step("enqueued", "passed", f"{plugins} let it in", tuple(seq for seq, _ in answers))
-    phase = case.recording.timeline.opening_phases[case.job.uid]
+    phase = view.recording.timeline.opening_phases[view.job.uid]
     text = f"nobody objects (phase {phase or 'empty'})" if phase in WAITING_PHASES else f"was {phase} before this cycle"
     return Step("enqueued", "passed", text)
 
 
-def _valid(case: Case) -> Step:
-    finding = validity(case) or gated(case)
+def _valid(view: JobView) -> Step:
+    finding = validity(view) or gated(view)
     if finding is not None:
         return Step("valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
-    answers = case.hooks("JobValid")[-1:]
-    return Step("valid", "passed", plural(case.job.valid_task_num(), "usable pod"), tuple(seq for seq, _ in answers))
+    answers = view.hooks("JobValid")[-1:]
+    return Step("valid", "passed", plural(view.job.valid_task_num(), "usable pod"), tuple(seq for seq, _ in answers))
 
 
-def _placing(case: Case) -> Iterator[Step]:
-    yield _queue_step(case)
-    tries = case.placing_tries
+def _placing(view: JobView) -> Iterator[Step]:
+    yield _queue_step(view)
+    tries = view.placing_tries
     if not tries:
         yield Step("nodes found by allocate", "not reached", "no pod was tried")
         return
     searched = [attempt for attempt in tries if attempt.searches]
     failed = [attempt for attempt in searched if attempt.place is None]
     if searched:
-        yield _search_step(case, (failed or searched)[0], passed=not failed)
+        yield _search_step(view, (failed or searched)[0], passed=not failed)
     else:
         yield Step("nodes found by allocate", "not reached", "predicates were not asked")
-    ends = [visit for visit in case.visits_of("allocate") if visit.end is not None]
+    ends = [visit for visit in view.visits_of("allocate") if visit.end is not None]
     if ends:
-        yield _statement_step(case, ends[-1])
+        yield _statement_step(view, ends[-1])
 
 
-def _queue_step(case: Case) -> Step:
-    overused = [(s, e) for s, e in case.hooks("Overused", "queue", case.queue.name) if e.result]
-    answers = [hook for attempt in case.placing_tries for hook in attempt.hooks("Allocatable")]
+def _queue_step(view: JobView) -> Step:
+    overused = [(s, e) for s, e in view.hooks("Overused", "queue", view.queue.name) if e.result]
+    answers = [hook for attempt in view.placing_tries for hook in attempt.hooks("Allocatable")]
     refused = [(seq, event) for seq, event in answers if not event.result]
-    if not case.placing_tries and overused:
+    if not view.placing_tries and overused:
         return Step("queue may allocate", "failed", "the queue is overused", (overused[0][0],))
     if refused:
         text = f"{refused[0][1].plugin} refuses {plural(len(refused), 'pod')}"
         return Step("queue may allocate", "failed", text, tuple(seq for seq, _ in refused[:3]))
     if answers:
         return Step("queue may allocate", "passed", "Allocatable", tuple(seq for seq, _ in answers[:1]))
-    return Step("queue may allocate", "passed" if case.placing_tries else "not reached", "nobody was asked")
+    return Step("queue may allocate", "passed" if view.placing_tries else "not reached", "nobody was asked")
 
 
-def _search_step(case: Case, attempt: TaskTry, *, passed: bool) -> Step:
+def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> Step:
     seq, event = attempt.searches[-1]
-    reasons = "; ".join(f"{len(names)} {reason}" for reason, names in search_reasons(case, attempt))
+    reasons = "; ".join(f"{len(names)} {reason}" for reason, names in search_reasons(view, attempt))
     name = attempt.task.rpartition("/")[2]
     text = f"{name}: {len(event.feasible)} of {plural(event.processed, 'node')} fit{f': {reasons}' if reasons else ''}"
     return Step("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
 
 
-def _statement_step(case: Case, visit: Visit) -> Step:
+def _statement_step(view: JobView, visit: Visit) -> Step:
     assert visit.end is not None
     seq, statement = visit.end
     state: StepState = "passed" if visit.committed and statement.ops else "failed"
@@ -120,25 +120,25 @@ def _statement_step(case: Case, visit: Visit) -> Step:
     return Step(f"statement of {visit.action}", state, text, (seq,))
 
 
-def _evicting_steps(case: Case, action: str) -> Iterator[Step]:
-    starving = _starving(case, action)
+def _evicting_steps(view: JobView, action: str) -> Iterator[Step]:
+    starving = _starving(view, action)
     yield starving
-    visits = [visit for visit in case.visits_of(action) if visit.tries and visit.end is not None]
+    visits = [visit for visit in view.visits_of(action) if visit.tries and visit.end is not None]
     if starving.state != "passed" or not visits:
         yield Step(f"victims of {action}", "not reached", "")
         return
     visit = visits[-1]
-    entitled = _entitled(case, visit)
+    entitled = _entitled(view, visit)
     if entitled is not None:
         yield entitled
     yield from _victim_steps(visit)
-    yield _statement_step(case, visit)
+    yield _statement_step(view, visit)
 
 
-def _gang_steps(case: Case, action: str) -> Iterator[Step]:
+def _gang_steps(view: JobView, action: str) -> Iterator[Step]:
     """gangpreempt and gangreclaim place all pods at once, or none."""
-    yield _starving(case, action)
-    ends = [(visit, visit.end) for visit in case.visits_of(action) if visit.end is not None]
+    yield _starving(view, action)
+    ends = [(visit, visit.end) for visit in view.visits_of(action) if visit.end is not None]
     if not ends:
         yield Step(f"statement of {action}", "not reached", "")
         return
@@ -149,23 +149,23 @@ def _gang_steps(case: Case, action: str) -> Iterator[Step]:
     yield Step(f"statement of {action}", "passed" if visit.committed else "failed", done, (seq,))
 
 
-def _starving(case: Case, action: str) -> Step:
-    start, end = case.action_starts(action), case.action_ends(action)
+def _starving(view: JobView, action: str) -> Step:
+    start, end = view.action_starts(action), view.action_ends(action)
     name = f"starving ({action})"
     if start is None:
         return Step(name, "not reached", "the action never ran")
-    answers = [(s, e) for s, e in case.hooks("JobStarving") if s > start and (end is None or s < end)]
+    answers = [(s, e) for s, e in view.hooks("JobStarving") if s > start and (end is None or s < end)]
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not answers:
         return Step(name, "failed", "no plugin says so")
-    if refused and not case.visits_of(action):
+    if refused and not view.visits_of(action):
         return Step(name, "failed", f"{refused[0][1].plugin} says no", (refused[0][0],))
     return Step(name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],))
 
 
-def _entitled(case: Case, visit: Visit) -> Step | None:
+def _entitled(view: JobView, visit: Visit) -> Step | None:
     name = f"may {visit.action}"
-    never = [attempt for attempt in visit.tries if case.tasks[attempt.task].pod.preemption_policy == "Never"]
+    never = [attempt for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"]
     if never:
         return Step(name, "failed", "preemptionPolicy Never", tuple(attempt.first - 1 for attempt in never[:1]))
     answers = visit.hooks("Preemptive")

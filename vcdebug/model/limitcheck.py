@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.model.resource import Resource, judged_dimensions
+from vcdebug.model.resource import MIN_RESOURCE, Resource, judged_dimensions
 
 ALLOCATED, INQUEUE, ELASTIC, RESERVED = "allocated", "inqueue", "elastic", "reserved"
 REQUEST, MINIMUM = "request", "min resources"
@@ -40,13 +40,24 @@ class LimitCheck(NamedTuple):
         """The dimensions that count."""
         return judged_dimensions(self.asked)
 
+    def empty(self, name: str) -> bool:
+        """Whether there is nothing on either side."""
+        return self.total.get(name) < MIN_RESOURCE and self.limit.get(name) < MIN_RESOURCE
+
     def over(self, name: str) -> float:
         """By how much the total is more than the limit."""
         return self.total.get(name) - self.limit.get(name)
 
-    def taken(self, name: str) -> float:
+    @property
+    def taken(self) -> Resource:
         """What counts already."""
-        return self.total.get(name) - self.request.get(name)
+        total = Resource()
+        for name, amount in self.parts:
+            if name == ELASTIC:
+                total.sub_without_assert(amount)
+            elif name not in (REQUEST, MINIMUM):
+                total.add(amount)
+        return total
 
     def figures(self, name: str) -> tuple[float, ...]:
         """Every part, the total and the limit in one dimension."""

@@ -35,3 +35,7 @@ class NodeAmounts(NamedTuple):
                 return last
         node.last_amounts = now
         return now
+
+    def future_idle(self) -> Resource:
+        """Idle + Releasing - Pipelined."""
+        return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)

@@ -51,7 +51,8 @@ def _is_qualified_name(name: str) -> bool:
     return len(prefix) <= 253 and bool(_PREFIX.fullmatch(prefix))
 
 
-def _le(left: float, right: float) -> bool:
+def at_most(left: float, right: float) -> bool:
+    """`≤` with the tolerance."""
     return right - left > -MIN_RESOURCE
 
 
@@ -143,6 +144,10 @@ class Resource:
     def has(self, name: str) -> bool:
         """Whether the dimension is present (cpu and memory always are)."""
         return name in (CPU, MEMORY) or (self.scalars is not None and name in self.scalars)
+
+    def states(self, name: str) -> bool:
+        """Whether the dimension is stated: cpu and memory by an amount, a scalar by its key."""
+        return self.get(name) >= MIN_RESOURCE if name in (CPU, MEMORY) else self.has(name)
 
     def items(self) -> Iterator[tuple[str, float]]:
         """(name, amount): cpu, memory, then scalars ascending by name."""
@@ -280,7 +285,7 @@ class Resource:
     def less_equal(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
         """At most `rr` (plus the tolerance) on every dimension. Upstream: api/resource_info.LessEqual."""
         if default == INFINITY:
-            return self._all(rr, default, _le)
+            return self._all(rr, default, at_most)
         if not (rr.milli_cpu - self.milli_cpu > _MINUS_MIN and rr.memory - self.memory > _MINUS_MIN):
             return False
         if not self.scalars:
@@ -300,7 +305,7 @@ class Resource:
         for name, amount in self.items():
             if name not in (CPU, MEMORY) and name not in other and default == INFINITY:
                 continue
-            if not _le(amount, rr.get(name)):
+            if not at_most(amount, rr.get(name)):
                 failing.append(name)
         return not failing, failing
 
@@ -345,7 +350,7 @@ class Resource:
         """
         if req is None:
             return False, []
-        satisfied = [name for name in judged_dimensions(req) if _le(self.get(name), rr.get(name))]
+        satisfied = [name for name in judged_dimensions(req) if at_most(self.get(name), rr.get(name))]
         return bool(satisfied), satisfied
 
     def less_equal_partly_with_dimension_zero_filtered(
@@ -388,8 +393,7 @@ class Resource:
         limit = rr if rr is not None else Resource()
         kept = Resource()
         for name, amount in req.items():
-            relevant = limit.get(name) >= MIN_RESOURCE if name in (CPU, MEMORY) else limit.has(name)
-            if relevant:
+            if limit.states(name):
                 _assign(kept, name, amount)
         return self.greater_partly_with_dimension(limit, kept)
 

@@ -83,9 +83,13 @@ class ResourceQuota(Plugin):
         minimum = job.pod_group.min_resource_list
         if minimum is None or job.namespace not in self.quotas:
             return
-        pending = self.pending.setdefault(job.namespace, {})
-        for name, amount in minimum.items():
-            pending[name] = pending.get(name, 0) + nano_value(amount)
+        add_minimum(self.pending.setdefault(job.namespace, {}), minimum)
+
+
+def add_minimum(pending: dict[str, int], minimum: QuantityList) -> None:
+    """A job was admitted."""
+    for name, amount in minimum.items():
+        pending[name] = pending.get(name, 0) + nano_value(amount)
 
 
 def quota_checks(quota: Quota, minimum: QuantityList, pending: Mapping[str, int]) -> list[QuotaCheck]:

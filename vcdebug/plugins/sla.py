@@ -32,10 +32,7 @@ class Sla(Plugin):
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """The earlier deadline first; jobs without one last. Upstream: plugins/sla.jobOrderFn."""
-        mine, other = self.deadline(left), self.deadline(right)
-        if mine is None or other is None:
-            return int(mine is None) - int(other is None)
-        return (mine > other) - (mine < other)
+        return earlier_first(self.deadline(left), self.deadline(right))
 
     def job_enqueueable(self, job: JobInfo) -> int:
         return self.overdue(job)
@@ -53,6 +50,13 @@ class Sla(Plugin):
         stated = (positive_duration(job.pod_group.annotations.get(key, "")) for key in ANNOTATIONS)
         waiting_time = next((time for time in stated if time is not None), self.waiting_time)
         return None if waiting_time is None else moment(job.creation_timestamp) + waiting_time
+
+
+def earlier_first(mine: int | None, other: int | None) -> int:
+    """The earlier deadline first; jobs without one last."""
+    if mine is None or other is None:
+        return int(mine is None) - int(other is None)
+    return (mine > other) - (mine < other)
 
 
 def positive_duration(text: str) -> int | None:

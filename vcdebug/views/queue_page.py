@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from vcdebug.explain.borrowing import pairs
-from vcdebug.explain.deserving import Portion, dealt
-from vcdebug.explain.equations_queues import queue_overused
 from vcdebug.explain.ledger import OVERCOMMIT, Entry, ledger, total
+from vcdebug.explain.plugins.proportion import Portion, dealt, queue_overused
 from vcdebug.explain.queues import (
     CAPACITY,
     PROPORTION,

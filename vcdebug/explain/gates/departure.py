@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from vcdebug.explain.case import Case
+from vcdebug.explain.job_view import JobView
 from vcdebug.gotime import SECOND, moment, nanoseconds
 from vcdebug.model.task import TaskInfo
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
-def departure(case: Case, task: TaskInfo) -> str:
+def departure(view: JobView, task: TaskInfo) -> str:
     """`due in 20s`, `2h overdue`; `evicted now` where the manifest knows nothing of it yet."""
     gone = (task.pod.manifest.get("metadata") or {}).get("deletionTimestamp")
     if not isinstance(gone, str):
         return "evicted now"
-    seconds = (moment(gone) - nanoseconds(case.recording.snapshot.now)) // SECOND  # exact: ints
+    seconds = (moment(gone) - nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
     return f"due in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} overdue"
 
 

@@ -6,36 +6,36 @@ from collections.abc import Sequence
 
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.case import Case
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.visits import TaskTry
 
 NOT_ELIGIBLE = "not-eligible-to-preempt"
 PREEMPT = "preempt"
 
 
-def ineligible(case: Case, attempt: TaskTry) -> str | None:
+def ineligible(view: JobView, attempt: TaskTry) -> str | None:
     """Why preempt left the pod out because of its nominated node, in a few words."""
-    node = case.tasks[attempt.task].pod.nominated_node_name
+    node = view.tasks[attempt.task].pod.nominated_node_name
     if attempt.action != PREEMPT or not node or attempt.searches or attempt.hooks("PrePredicate"):
         return None
-    if node not in case.session.nodes:
+    if node not in view.session.nodes:
         return f"its nominated node {node} is not in the session"
     if any(event.result is not None for _, event in attempt.hooks("Predicate")):
         return f"a pod that was preempted for it is still leaving its nominated node {node}"
     return f"its nominated node {node} takes it without evicting anybody (already schedulable)"
 
 
-def not_eligible(case: Case, tries: Sequence[TaskTry]) -> Finding | None:
+def not_eligible(view: JobView, tries: Sequence[TaskTry]) -> Finding | None:
     """None unless preempt left one of these pods out because of its nominated node."""
     for attempt in tries:
-        reason = ineligible(case, attempt)
+        reason = ineligible(view, attempt)
         if reason is not None:
-            return _finding(case, attempt, reason)
+            return _finding(view, attempt, reason)
     return None
 
 
-def _finding(case: Case, attempt: TaskTry, reason: str) -> Finding:
-    task = case.tasks[attempt.task]
+def _finding(view: JobView, attempt: TaskTry, reason: str) -> Finding:
+    task = view.tasks[attempt.task]
     sentence = f"{task.name} may not preempt: {reason}, so preempt leaves it out, and plans nothing for it."
     passed = [(seq, e.plugin) for seq, e in attempt.hooks("Predicate") if e.result is None]
     asked = tuple(Evidence(seq, f"{plugin} has nothing against the nominated node") for seq, plugin in passed[:1])

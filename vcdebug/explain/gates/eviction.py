@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from vcdebug.explain import queue_quota
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.case import Case
-from vcdebug.explain.gates import eligibility, entitlement, filtering, gang, quota, veto
+from vcdebug.explain.gates import eligibility, entitlement, filtering, gang, veto
 from vcdebug.explain.gates.nodes import search_evidence
-from vcdebug.explain.room import Room
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.visits import NodeTry, TaskTry, Visit
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.fiterror import Status
@@ -25,11 +26,11 @@ VETOES_SHOWN = 3
 """Events that prove what stopped the first pod without a place, where the whole statement was discarded for it."""
 BLAMES = {
     MIXED: "the predicates object on every node left",
-    quota.NOT_ALLOCATABLE: "its queue may not allocate it",
+    queue_quota.NOT_ALLOCATABLE: "its queue may not allocate it",
     filtering.NOT_PREEMPTABLE: "nobody there may be evicted",
     filtering.NOT_RECLAIMABLE: "the queues there are not reclaimable",
     entitlement.POLICY_NEVER: "its preemptionPolicy is Never",
-    entitlement.PREEMPTIVE: "its queue may not reclaim",
+    queue_quota.PREEMPTIVE: "its queue may not reclaim",
     eligibility.NOT_ELIGIBLE: "it may not preempt",
     veto.NOT_ABOVE_DESERVED: "no queue there is above its share",
 }
@@ -72,15 +73,15 @@ class Tried:
     node: NodeTry
 
 
-def evicting(case: Case, action: str, task: TaskInfo, room: Room) -> list[Gate]:
+def evicting(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
     """The gates at which the action left the job, the deciding one first; empty if the action never ran."""
-    if case.action_starts(action) is None:
+    if view.action_starts(action) is None:
         return []
-    visits = [visit for visit in case.visits_of(action) if visit.tries and visit.end is not None]
+    visits = [visit for visit in view.visits_of(action) if visit.tries and visit.end is not None]
     if not visits:
-        return [gate for gate in (_not_entitled(case, action, task, room),) if gate is not None]
-    stuck = _visited(case, visits[-1], task, room)
-    discard = gang.discarded(case, action, _blame(stuck))
+        return [gate for gate in (_not_entitled(view, action, task, room),) if gate is not None]
+    stuck = _visited(view, visits[-1], task, room)
+    discard = gang.discarded(view, action, _blame(stuck))
     if discard is None:
         return [] if stuck is None else [stuck]
     if stuck is None:
@@ -98,82 +99,82 @@ def _blame(stuck: Gate | None) -> str:
     return BLAMES.get(cause, f"{cause} leaves nobody to evict")
 
 
-def _before(room: Room, action: str) -> Chance:
+def _before(room: NodeFits, action: str) -> Chance:
     """The chance behind a gate that comes before any node is looked at."""
     if room.could_free(action):
         return Chance.REAL
     return Chance.WEAK if room.waiting else Chance.NONE
 
 
-def _not_entitled(case: Case, action: str, task: TaskInfo, room: Room) -> Gate | None:
-    dropped = quota.overused(case, action)
+def _not_entitled(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> Gate | None:
+    dropped = queue_quota.overused(view, action)
     if dropped is not None:
         return Gate(action, _before(room, action), dropped)
-    if not case.left_over:
+    if not view.left_over:
         return None
-    return Gate(action, _before(room, action), entitlement.not_starving(case, action, task))
+    return Gate(action, _before(room, action), entitlement.not_starving(view, action, task))
 
 
-def _visited(case: Case, visit: Visit, task: TaskInfo, room: Room) -> Gate | None:
+def _visited(view: JobView, visit: Visit, task: TaskInfo, room: NodeFits) -> Gate | None:
     tries = [attempt for attempt in visit.tries if attempt.task not in visit.planned]
-    tried = [_stage(case, attempt, node) for attempt in tries for node in attempt.nodes]
+    tried = [_stage(view, attempt, node) for attempt in tries for node in attempt.nodes]
     furthest = max((one.stage for one in tried), default=None)
     at = [one for one in tried if one.stage == furthest and furthest is not None]
     if furthest is None or furthest is Stage.TOO_SMALL:
-        return _no_nodes(case, visit, task, room)
+        return _no_nodes(view, visit, task, room)
     attempt = at[0].attempt
     mine = [one.node for one in at if one.attempt is attempt]
     if furthest is Stage.AFTER:
-        return Gate(visit.action, Chance.REAL, _after(case, attempt, mine, room))
+        return Gate(visit.action, Chance.REAL, _after(view, attempt, mine, room))
     if furthest is Stage.VETO:
-        return Gate(visit.action, Chance.REAL, veto.veto(case, attempt, mine))
+        return Gate(visit.action, Chance.REAL, veto.veto(view, attempt, mine))
     nodes = [one.node for one in tried if one.attempt is attempt]
-    found = filtering.filtered(case, attempt, nodes, room)
+    found = filtering.filtered(view, attempt, nodes, room)
     return Gate(visit.action, Chance.REAL if found.in_domain else Chance.WEAK, found.finding)
 
 
-def _no_nodes(case: Case, visit: Visit, task: TaskInfo, room: Room) -> Gate | None:
+def _no_nodes(view: JobView, visit: Visit, task: TaskInfo, room: NodeFits) -> Gate | None:
     """The action tried tasks, and no node of any of them."""
     missed = [attempt for attempt in visit.tries if attempt.task not in visit.planned] or list(visit.tries)
     attempt = next((one for one in missed if one.task == task.key), missed[0])
-    tried = case.tasks[attempt.task]
+    tried = view.tasks[attempt.task]
     if tried.pod.preemption_policy == NEVER:
-        return Gate(visit.action, _before(room, visit.action), entitlement.never(case, visit, tried))
+        return Gate(visit.action, _before(room, visit.action), entitlement.never(view, visit, tried))
     refused = [(seq, event) for seq, event in attempt.hooks("Preemptive") if not event.result]
     if refused:
-        finding = entitlement.not_preemptive(case, tried, *refused[-1])
+        finding = queue_quota.not_preemptive(view, tried, *refused[-1])
         return Gate(visit.action, _before(room, visit.action), finding)
-    left_out = eligibility.not_eligible(case, missed)
+    left_out = eligibility.not_eligible(view, missed)
     return Gate(visit.action, Chance.REAL, left_out) if left_out is not None else None
 
 
-def _stage(case: Case, attempt: TaskTry, node: NodeTry) -> Tried:
+def _stage(view: JobView, attempt: TaskTry, node: NodeTry) -> Tried:
     if node.placed:
         return Tried(Stage.PLACED, attempt, node)
     if node.hooks(*AFTER):
         return Tried(Stage.AFTER, attempt, node)
-    task = case.tasks[attempt.task]
+    task = view.tasks[attempt.task]
     votes = node.hooks("Preemptable", "Reclaimable")
     offered = dict(votes[0][1].subject)["candidates"] if votes else ()
-    if offered and _fits(case, task, node, list(offered)):
+    if offered and _fits(view, task, node, list(offered)):
         return Tried(Stage.VETO, attempt, node)
-    whole = task.init_resreq.less_equal(case.session.nodes[node.node].allocatable)
+    whole = task.init_resreq.less_equal(view.session.nodes[node.node].allocatable)
     return Tried(Stage.FILTER if whole else Stage.TOO_SMALL, attempt, node)
 
 
-def _fits(case: Case, task: TaskInfo, node: NodeTry, victims: list[str]) -> bool:
+def _fits(view: JobView, task: TaskInfo, node: NodeTry, victims: list[str]) -> bool:
     """Whether the node would hold the task without these tasks."""
-    state = case.recording.timeline.state_at(node.first - 1).nodes[node.node]
+    state = view.recording.timeline.state_at(node.first - 1).nodes[node.node]
     future = state.idle.clone().add(state.releasing).sub_without_assert(state.pipelined)
-    tasks = case.recording.timeline.tasks
+    tasks = view.recording.timeline.tasks
     for key in victims:
         future.add(tasks[key].resreq)
     return task.init_resreq.less_equal(future)
 
 
-def _after(case: Case, attempt: TaskTry, nodes: list[NodeTry], room: Room) -> Finding:
+def _after(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> Finding:
     """Victims were found (or not needed), and then the queue or a predicate objected."""
-    task = case.tasks[attempt.task]
+    task = view.tasks[attempt.task]
     for node in nodes:
         asked = node.hooks("Allocatable", "SimulateAllocatable")
         last = node.events[-1][0]
@@ -181,10 +182,10 @@ def _after(case: Case, attempt: TaskTry, nodes: list[NodeTry], room: Room) -> Fi
         refused = asked and not asked[-1][1].result and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
             after = f"{attempt.action} would make room for {task.name} on {node.node}{_cost(node)}, but "
-            return quota.not_allocatable(case, task, _at(case, task, room), *asked[-1], after=after)
+            return queue_quota.not_allocatable(view, task, _at(view, task, room), *asked[-1], after=after)
         if objections:
-            return _predicate_after(case, attempt, node, *objections[-1])
-    return _predicate_after(case, attempt, nodes[0], *nodes[0].hooks(*AFTER)[-1])
+            return _predicate_after(view, attempt, node, *objections[-1])
+    return _predicate_after(view, attempt, nodes[0], *nodes[0].hooks(*AFTER)[-1])
 
 
 def _cost(node: NodeTry) -> str:
@@ -193,13 +194,13 @@ def _cost(node: NodeTry) -> str:
     return f" by evicting {listed(dict.fromkeys(gone))}" if gone else ""
 
 
-def _at(case: Case, task: TaskInfo, room: Room) -> Room:
-    return room if room.task is task else Room(case, task, room.seq)
+def _at(view: JobView, task: TaskInfo, room: NodeFits) -> NodeFits:
+    return room if room.task is task else NodeFits(view, task, room.seq)
 
 
-def _predicate_after(case: Case, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> Finding:
+def _predicate_after(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> Finding:
     """The victims would make room, but a predicate still objects."""
-    task = case.tasks[attempt.task]
+    task = view.tasks[attempt.task]
     reason = _objection(event)
     votes = node.hooks("Preemptable", "Reclaimable")
     gone = "with its victims gone " if any(e.result for _, e in votes) else ""
@@ -209,7 +210,7 @@ def _predicate_after(case: Case, attempt: TaskTry, node: NodeTry, seq: Seq, even
     )
     numbers = {"nodes.tried": count(len(attempt.nodes), "nodes")}
     evidence = (
-        *search_evidence(case, task),
+        *search_evidence(view, task),
         *(Evidence(s, f"{e.plugin} offers {plural(len(e.result), 'victim')} on {node.node}") for s, e in votes[-1:]),
         Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.case import Case
-from vcdebug.explain.room import Room
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.visits import NodeTry, TaskTry
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
@@ -29,9 +29,9 @@ class Filtered:
     """Whether some node would have room without those that were the action's to take, but for a flag or a status."""
 
 
-def filtered(case: Case, attempt: TaskTry, nodes: Sequence[NodeTry], room: Room) -> Filtered:
+def filtered(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: NodeFits) -> Filtered:
     """No candidate is left that would make room."""
-    here = room if room.task.key == attempt.task else Room(case, case.tasks[attempt.task], room.seq)
+    here = room if room.task.key == attempt.task else NodeFits(view, view.tasks[attempt.task], room.seq)
     objections: dict[str, list[TaskKey]] = {}
     spared, in_domain = 0, False
     for node in nodes:

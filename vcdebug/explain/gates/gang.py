@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.case import Case
 from vcdebug.explain.gates.eligibility import ineligible
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.visits import TaskTry, Visit
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
@@ -17,28 +17,28 @@ from vcdebug.model.status import TaskStatus
 DISCARD = "gang-discard"
 
 
-def discarded(case: Case, action: str, blame: str = "") -> Finding | None:
+def discarded(view: JobView, action: str, blame: str = "") -> Finding | None:
     """None unless the action's last statement for the job had places for some tasks and was discarded.
 
     `blame` says in a few words what stopped the first task without a place.
     """
-    ends = [visit for visit in case.visits_of(action) if visit.end is not None]
+    ends = [visit for visit in view.visits_of(action) if visit.end is not None]
     if not ends or ends[-1].committed or not ends[-1].planned:
-        return _held(case) if action == "allocate" else None
-    return _discarded(case, ends[-1], blame)
+        return _held(view) if action == "allocate" else None
+    return _discarded(view, ends[-1], blame)
 
 
-def _discarded(case: Case, visit: Visit, blame: str) -> Finding:
+def _discarded(view: JobView, visit: Visit, blame: str) -> Finding:
     assert visit.end is not None
     seq, statement = visit.end
-    job, planned = case.job, visit.planned
-    ready = case.recording.timeline.state_at(visit.first - 1).job(job.uid).ready
+    job, planned = view.job, visit.planned
+    ready = view.recording.timeline.state_at(visit.first - 1).job(job.uid).ready
     missing = max(job.min_available - ready - len(planned), 0)
     nodes = dict.fromkeys(node for kind, _, node in statement.ops if kind != "evict")
     victims = [task for kind, task, _ in statement.ops if kind == "evict"]
     failed = [attempt for attempt in visit.tries if attempt.task not in planned]
     cost = f" after {plural(len(victims), 'eviction')}" if victims else ""
-    why = _why(case, failed, visit, blame)
+    why = _why(view, failed, visit, blame)
     sentence = (
         f"{job.uid} needs {job.min_available} pods at once ({ready} already run): {visit.action} found places for "
         f"{len(planned)} ({listed(nodes)}){cost}, {missing} too few{why}, so its statement is discarded"
@@ -56,16 +56,16 @@ def _discarded(case: Case, visit: Visit, blame: str) -> Finding:
         sentence,
         numbers,
         _evidence(visit, seq, failed),
-        _advice(case, failed, missing),
-        _lines(case, visit, failed),
+        _advice(view, failed, missing),
+        _lines(view, visit, failed),
     )
 
 
-def _advice(case: Case, failed: Sequence[TaskTry], missing: int) -> tuple[str, ...]:
+def _advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[str, ...]:
     """None where the missing pods do not wait for room."""
-    if failed and ineligible(case, failed[0]) is not None:
+    if failed and ineligible(view, failed[0]) is not None:
         return ()
-    enough = case.job.min_available - missing
+    enough = view.job.min_available - missing
     return (f"make room for {plural(missing, 'more pod')} at the same time, or lower minMember to {enough}",)
 
 
@@ -82,44 +82,44 @@ def _evidence(visit: Visit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Eviden
     return tuple(sorted(found))
 
 
-def _lines(case: Case, visit: Visit, failed: Sequence[TaskTry]) -> tuple[str, ...]:
+def _lines(view: JobView, visit: Visit, failed: Sequence[TaskTry]) -> tuple[str, ...]:
     assert visit.end is not None
     lines = [f"{kind} {task} @ {node}" for kind, task, node in visit.end[1].ops]
     for attempt in failed:
-        reasons = search_reasons(case, attempt)
+        reasons = search_reasons(view, attempt)
         if reasons:
             lines.append(f"{attempt.task}: {'; '.join(f'{len(names)} {reason}' for reason, names in reasons)}")
     return tuple(lines)
 
 
-def _why(case: Case, failed: Sequence[TaskTry], visit: Visit, blame: str) -> str:
+def _why(view: JobView, failed: Sequence[TaskTry], visit: Visit, blame: str) -> str:
     if not failed:
         return ""
     attempt = failed[0]
     name = attempt.task.rpartition("/")[2]
-    left_out = ineligible(case, attempt)
+    left_out = ineligible(view, attempt)
     if left_out is not None:
         return f" ({name} may not preempt: {left_out})"
     if any(not event.result for _, event in attempt.hooks("Allocatable")):
-        return f" (queue {case.queue.name} may not allocate {name})"
-    reasons = search_reasons(case, attempt)
+        return f" (queue {view.queue.name} may not allocate {name})"
+    reasons = search_reasons(view, attempt)
     if reasons:
         text = ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
-        return f" ({name}: {text}{_nearest(case, attempt, visit)})"
+        return f" ({name}: {text}{_nearest(view, attempt, visit)})"
     if attempt.nodes:
         return f" ({name}: {blame or 'no node whose victims make room'})"
     return f" ({name}: {blame})" if blame else f" ({name} found none)"
 
 
-def _nearest(case: Case, attempt: TaskTry, visit: Visit) -> str:
+def _nearest(view: JobView, attempt: TaskTry, visit: Visit) -> str:
     """How near the best node came, as it stood after the pods that were placed before."""
     seq = next((seq for seq, event in attempt.searches if not len(event.feasible)), visit.first)
-    task = case.tasks[attempt.task]
-    state = case.recording.timeline.state_at(seq)
+    task = view.tasks[attempt.task]
+    state = view.recording.timeline.state_at(seq)
     best: tuple[float, str, str] | None = None
-    for name in case.session.nodes:
+    for name in view.session.nodes:
         node = state.nodes[name]
-        future = node.idle.clone().add(node.releasing).sub_without_assert(node.pipelined)
+        future = node.future_idle()
         _, short = task.init_resreq.less_equal_with_resources_name(future)
         if len(short) == 1 and (best is None or future.get(short[0]) > best[0]):
             best = (future.get(short[0]), name, short[0])
@@ -130,13 +130,13 @@ def _nearest(case: Case, attempt: TaskTry, visit: Visit) -> str:
     return f"; it asks {asked}, at most {amounts.named(dimension, max(free, 0.0))} is left, on {node_name}"
 
 
-def search_reasons(case: Case, attempt: TaskTry) -> list[tuple[str, list[str]]]:
+def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:
     """Reason and nodes of the task's last pass of predicates that left nothing."""
     empty = [event for _, event in attempt.searches if not len(event.feasible)]
     if not empty:
         return []
     found: dict[str, list[str]] = {}
-    names, reasons = case.recording.node_names, case.recording.reasons
+    names, reasons = view.recording.node_names, view.recording.reasons
     for row, code in zip(empty[-1].failed.tolist(), empty[-1].codes.tolist(), strict=True):
         found.setdefault(_text(reasons.statuses(code)), []).append(names[row])
     return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
@@ -146,21 +146,21 @@ def _text(statuses: Sequence[Status]) -> str:
     return ", ".join(status.reason for status in statuses if status.reason)
 
 
-def _held(case: Case) -> Finding | None:
+def _held(view: JobView) -> Finding | None:
     """Tasks that were placed but never bound, since the statement was neither committed nor discarded."""
-    held = [task for task in case.placed if task.status is TaskStatus.ALLOCATED]
-    if not held or case.job.is_pipelined():
+    held = [task for task in view.placed if task.status is TaskStatus.ALLOCATED]
+    if not held or view.job.is_pipelined():
         return None
     sentence = (
-        f"{plural(len(held), 'pod')} of {case.job.uid} got a node but {'is' if len(held) == 1 else 'are'} not bound: "
-        f"{case.job.ready_task_num()} of {case.job.min_available} pods are ready."
+        f"{plural(len(held), 'pod')} of {view.job.uid} got a node but {'is' if len(held) == 1 else 'are'} not bound: "
+        f"{view.job.ready_task_num()} of {view.job.min_available} pods are ready."
     )
     numbers = {
-        "job.minAvailable": count(case.job.min_available, "pods"),
+        "job.minAvailable": count(view.job.min_available, "pods"),
         "pods.placed": count(len(held), "pods"),
     }
     places = {task.key: task.node_name for task in held}
-    tries = [attempt for visit in case.visits for attempt in visit.tries if attempt.task in places]
+    tries = [attempt for visit in view.visits for attempt in visit.tries if attempt.task in places]
     evidence = tuple(
         Evidence(attempt.place[0], f"{attempt.task} gets {places[attempt.task]}") for attempt in tries if attempt.place
     )

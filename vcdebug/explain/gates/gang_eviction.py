@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from vcdebug.explain import amounts
+from vcdebug.explain import amounts, queue_quota
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
-from vcdebug.explain.case import Case
-from vcdebug.explain.gates import entitlement, quota, veto
+from vcdebug.explain.gates import entitlement, veto
 from vcdebug.explain.gates.filtering import (
     NOT_PREEMPTABLE,
     NOT_RECLAIMABLE,
@@ -16,7 +15,8 @@ from vcdebug.explain.gates.filtering import (
     ranked,
     told,
 )
-from vcdebug.explain.room import Room
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.visits import Visit
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent, PredicateEvent
@@ -32,40 +32,40 @@ LIKE = {"gangpreempt": "preempt", "gangreclaim": "reclaim"}
 NOT_ENOUGH = "gang-discard"
 
 
-def gang_evicting(case: Case, action: str, task: TaskInfo) -> Finding | None:
+def gang_evicting(view: JobView, action: str, task: TaskInfo) -> Finding | None:
     """What stopped the action; None if it never ran or never came to the job."""
-    if case.action_starts(action) is None:
+    if view.action_starts(action) is None:
         return None
-    visits = [visit for visit in case.visits_of(action) if visit.end is not None]
+    visits = [visit for visit in view.visits_of(action) if visit.end is not None]
     if not visits:
-        return quota.overused(case, action) or entitlement.not_starving(case, action, task)
+        return queue_quota.overused(view, action) or entitlement.not_starving(view, action, task)
     visit = visits[-1]
     refused = [(seq, event) for seq, event in visit.hooks("Preemptive") if not event.result]
     if refused:
-        return entitlement.not_preemptive(case, task, *refused[-1])
+        return queue_quota.not_preemptive(view, task, *refused[-1])
     votes = visit.hooks(POINT)
-    return _votes(case, visit, votes) if votes else _no_candidates(case, visit)
+    return _votes(view, visit, votes) if votes else _no_candidates(view, visit)
 
 
-def _wanted(case: Case) -> tuple[str, Resource]:
+def _wanted(view: JobView) -> tuple[str, Resource]:
     need = Resource()
-    for task in case.left_over:
+    for task in view.left_over:
         need.add(task.init_resreq)
-    return f"the {plural(len(case.left_over), 'pod')} of {case.job.uid} ({amounts.resource(need)})", need
+    return f"the {plural(len(view.left_over), 'pod')} of {view.job.uid} ({amounts.resource(need)})", need
 
 
 def _discard(visit: Visit) -> tuple[Evidence, ...]:
     return (Evidence(visit.end[0], f"{visit.action} discards an empty statement"),) if visit.end is not None else ()
 
 
-def _no_candidates(case: Case, visit: Visit) -> Finding:
-    who, need = _wanted(case)
-    order = ranked(_objections(case, visit))
+def _no_candidates(view: JobView, visit: Visit) -> Finding:
+    who, need = _wanted(view)
+    order = ranked(_objections(view, visit))
     pods = sum(len(keys) for _, keys in order)  # exact: ints
     sentence = f"{visit.action} finds nobody it may evict for {who}: of {plural(pods, 'pod')}, {told(order)}."
     numbers = {**amounts.numbers("request", need), "pods.onNodes": count(pods, "pods")}
     flagged = any(reason.endswith(UNRECLAIMABLE) for reason, _ in order)
-    closed = _unreclaimable(case) if visit.action == "gangreclaim" and flagged else []
+    closed = _unreclaimable(view) if visit.action == "gangreclaim" and flagged else []
     if closed:
         verb = "is" if len(closed) == 1 else "are"
         advice: tuple[str, ...] = (f"set spec.reclaimable of queue {listed(closed)} to true",)
@@ -75,39 +75,39 @@ def _no_candidates(case: Case, visit: Visit) -> Finding:
     return Finding(NOT_PREEMPTABLE, sentence, numbers, _discard(visit), advice, objection_lines(order))
 
 
-def _objections(case: Case, visit: Visit) -> dict[str, list[TaskKey]]:
+def _objections(view: JobView, visit: Visit) -> dict[str, list[TaskKey]]:
     """Reason → pods on the nodes that the action's own filter leaves alone."""
-    room = Room(case, case.left_over[0] if case.left_over else next(iter(case.tasks.values())), visit.first)
+    room = NodeFits(view, view.left_over[0] if view.left_over else next(iter(view.tasks.values())), visit.first)
     found: dict[str, list[TaskKey]] = {}
-    for name in case.session.nodes:
+    for name in view.session.nodes:
         for victim in room.tasks_on(name):
-            reason = room.objection(LIKE[visit.action], victim) or _own_objection(case, visit.action, victim)
+            reason = room.objection(LIKE[visit.action], victim) or _own_objection(view, visit.action, victim)
             found.setdefault(reason, []).append(victim.key)
     return found
 
 
-def _own_objection(case: Case, action: str, victim: TaskInfo) -> str:
+def _own_objection(view: JobView, action: str, victim: TaskInfo) -> str:
     """What only the gang actions ask: the victim's PodGroup, and within a queue its priority."""
-    owner = case.session.jobs[victim.job]
+    owner = view.session.jobs[victim.job]
     if not owner.preemptable and PREEMPTABLE_KEY in {**owner.pod_group.annotations, **owner.pod_group.labels}:
         return "of a PodGroup with volcano.sh/preemptable false"
-    if action == "gangpreempt" and owner.priority >= case.job.priority:
+    if action == "gangpreempt" and owner.priority >= view.job.priority:
         return "of jobs whose priority is not lower"
     return "outside every domain that the job may use"
 
 
-def _unreclaimable(case: Case) -> list[str]:
+def _unreclaimable(view: JobView) -> list[str]:
     """The other queues with jobs, if none of them is reclaimable."""
-    names = dict.fromkeys(job.queue for job in case.session.jobs.values() if job.queue != case.queue.name)
-    return [] if any(case.session.queues[name].reclaimable for name in names) else list(names)
+    names = dict.fromkeys(job.queue for job in view.session.jobs.values() if job.queue != view.queue.name)
+    return [] if any(view.session.queues[name].reclaimable for name in names) else list(names)
 
 
-def _votes(case: Case, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> Finding:
+def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> Finding:
     seq, event = votes[-1]
-    asked = question(case.recording, seq)
+    asked = question(view.recording, seq)
     offered = tuple(dict(event.subject)["candidates"])
     allowed = tuple(asked.outcome or ()) if asked is not None else ()
-    who, need = _wanted(case)
+    who, need = _wanted(view)
     numbers = {
         **amounts.numbers("request", need),
         "candidates": count(len(offered), "pods"),
@@ -118,8 +118,8 @@ def _votes(case: Case, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> Find
         *_discard(visit),
     )
     if not allowed:
-        return _vetoed(case, visit, event, offered, numbers, evidence)
-    trial = _failed_trial(case, visit)
+        return _vetoed(view, visit, event, offered, numbers, evidence)
+    trial = _failed_trial(view, visit)
     why, proof = trial or ("all that they hold in one domain is still too little for all of the gang", ())
     sentence = (
         f"{visit.action} may evict {len(allowed)} of {plural(len(offered), 'candidate')} for {who}, but even without "
@@ -130,12 +130,12 @@ def _votes(case: Case, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> Find
     return Finding(NOT_ENOUGH, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
 
 
-def _failed_trial(case: Case, visit: Visit) -> tuple[str, tuple[Evidence, ...]] | None:
+def _failed_trial(view: JobView, visit: Visit) -> tuple[str, tuple[Evidence, ...]] | None:
     """What stopped the last plan that was tried with victims gone, and the event that shows it."""
     for seq, event in reversed(visit.events):
         if isinstance(event, PredicateEvent) and not len(event.feasible):
             name, where = event.task.rpartition("/")[2], plural(event.processed, "node")
-            return f"{name} fits none of {where} ({_reasons(case, event)})", (Evidence(seq, f"no node for {name}"),)
+            return f"{name} fits none of {where} ({_reasons(view, event)})", (Evidence(seq, f"no node for {name}"),)
         if isinstance(event, HookEvent) and event.point == "Allocatable" and not event.result:
             name = dict(event.subject)["task"].rpartition("/")[2]
             return f"its queue may not allocate {name}", (Evidence(seq, f"{event.plugin} refuses {name}"),)
@@ -145,23 +145,23 @@ def _failed_trial(case: Case, visit: Visit) -> tuple[str, tuple[Evidence, ...]] 
     return None
 
 
-def _reasons(case: Case, event: PredicateEvent) -> str:
+def _reasons(view: JobView, event: PredicateEvent) -> str:
     found: dict[str, int] = {}
     for code in event.codes.tolist():
-        reason = ", ".join(status.reason for status in case.recording.reasons.statuses(code) if status.reason)
+        reason = ", ".join(status.reason for status in view.recording.reasons.statuses(code) if status.reason)
         found[reason] = found.get(reason, 0) + 1
     return ", ".join(f"{number} {reason}" for reason, number in sorted(found.items(), key=lambda one: -one[1]))
 
 
 def _vetoed(
-    case: Case,
+    view: JobView,
     visit: Visit,
     event: HookEvent,
     offered: tuple[str, ...],
     numbers: dict[str, Number],
     evidence: tuple[Evidence, ...],
 ) -> Finding:
-    who, _ = _wanted(case)
+    who, _ = _wanted(view)
     sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {listed(offered)}."
     quota_veto = visit.action == "gangreclaim" and event.plugin in veto.QUOTA_PLUGINS
     cause = veto.NOT_ABOVE_DESERVED if quota_veto else event.plugin

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain.answer import Finding
-from vcdebug.explain.case import Case
 from vcdebug.explain.gates.nodes import hopeless
-from vcdebug.explain.room import Room
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 
@@ -15,19 +15,19 @@ MOST_KINDS = 8
 """Kinds of pods of one job that are looked at."""
 
 
-def impossible(case: Case, task: TaskInfo, seq: Seq) -> Finding | None:
+def impossible(view: JobView, task: TaskInfo, seq: Seq) -> Finding | None:
     """None unless without the pods that no node can ever take the gang has too few.
 
     Of a job that has its minimum already, only the task itself counts.
     """
-    job, waiting = case.job, case.left_over
+    job, waiting = view.job, view.left_over
     held = job.ready_task_num() + job.waiting_task_num()
     if held >= job.min_available:
-        return hopeless(case, task, Room(case, task, seq))
+        return hopeless(view, task, NodeFits(view, task, seq))
     for kind in list(_kinds(waiting))[:MOST_KINDS]:
         if held + len(waiting) - len(kind) >= job.min_available:
             continue
-        finding = hopeless(case, kind[0], Room(case, kind[0], seq))
+        finding = hopeless(view, kind[0], NodeFits(view, kind[0], seq))
         if finding is not None:
             return finding
     return None

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
-from vcdebug.explain.case import Case
 from vcdebug.explain.gates.unseen import opened
-from vcdebug.explain.room import NodeRoom, Room
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, parse_taints, parse_tolerations, untolerated
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
@@ -22,27 +22,27 @@ NODE_ORDER = "node-order"
 CSI = "attachable-volumes-csi-"
 
 
-def no_node(case: Case, task: TaskInfo, room: Room) -> Finding:
+def no_node(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     """Why no node takes the task."""
     if room.nodes and all(_too_large(task, node) for node in room.nodes):
-        return larger_than_any(case, task, room)
+        return larger_than_any(view, task, room)
     if not room.waiting and not room.free:
-        return unresolvable(case, task, room)
+        return unresolvable(view, task, room)
     if room.waiting and all(node.kind == "pods" for node in room.waiting) and not room.free:
-        return _pod_count(case, task, room)
-    return _mixed(case, task, room)
+        return _pod_count(view, task, room)
+    return _mixed(view, task, room)
 
 
-def hopeless(case: Case, task: TaskInfo, room: Room) -> Finding | None:
+def hopeless(view: JobView, task: TaskInfo, room: NodeFits) -> Finding | None:
     """None unless no node can ever take the task as it is."""
     if room.waiting or room.free:
         return None
-    return no_node(case, task, room)
+    return no_node(view, task, room)
 
 
-def no_best_node(case: Case, task: TaskInfo) -> Finding | None:
+def no_best_node(view: JobView, task: TaskInfo) -> Finding | None:
     """Nodes passed the filter, and then the scores failed: the task is lost without a word."""
-    attempts = [attempt for attempt in case.placing_tries if attempt.task == task.key and attempt.place is None]
+    attempts = [attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.place is None]
     passed = [(seq, event) for attempt in attempts for seq, event in attempt.searches if len(event.feasible)]
     if not passed:
         return None
@@ -56,14 +56,14 @@ def no_best_node(case: Case, task: TaskInfo) -> Finding | None:
     return Finding(NODE_ORDER, sentence, {"nodes.feasible": count(len(event.feasible), "nodes")}, evidence, advice)
 
 
-def _too_large(task: TaskInfo, node: NodeRoom) -> bool:
+def _too_large(task: TaskInfo, node: NodeFit) -> bool:
     return not task.init_resreq.less_equal(node.allocatable)
 
 
-def search_evidence(case: Case, task: TaskInfo) -> tuple[Evidence, ...]:
+def search_evidence(view: JobView, task: TaskInfo) -> tuple[Evidence, ...]:
     """The passes of predicates for the task, one per action."""
     found: dict[str, Evidence] = {}
-    for visit in case.visits:
+    for visit in view.visits:
         for attempt in visit.tries:
             if attempt.task != task.key:
                 continue
@@ -73,23 +73,23 @@ def search_evidence(case: Case, task: TaskInfo) -> tuple[Evidence, ...]:
             for seq, hook in attempt.hooks("PrePredicate"):
                 if hook.result is not None:
                     found.setdefault(visit.action, Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}"))
-    return tuple(sorted(found.values())) or _untried(case)
+    return tuple(sorted(found.values())) or _untried(view)
 
 
-def _untried(case: Case) -> tuple[Evidence, ...]:
+def _untried(view: JobView) -> tuple[Evidence, ...]:
     """The task never came before the predicates: what its nodes lack is read from the state."""
-    end = case.action_ends("allocate")
+    end = view.action_ends("allocate")
     if end is None:
-        return opened(case.recording, "the nodes when the session opened")
+        return opened(view.recording, "the nodes when the session opened")
     return (Evidence(end, "the nodes when allocate ended; the predicates were not asked"),)
 
 
-def histogram_lines(room: Room) -> tuple[str, ...]:
+def histogram_lines(room: NodeFits) -> tuple[str, ...]:
     """`3 nodes  Insufficient cpu  (cpu-01, cpu-02, cpu-03)`."""
     return tuple(f"{plural(len(names), 'node')}: {reason}  ({listed(names)})" for reason, names in room.histogram)
 
 
-def _numbers(task: TaskInfo, room: Room) -> dict[str, Number]:
+def _numbers(task: TaskInfo, room: NodeFits) -> dict[str, Number]:
     return {
         **amounts.numbers("request", task.init_resreq),
         "nodes": count(len(room.nodes), "nodes"),
@@ -99,10 +99,10 @@ def _numbers(task: TaskInfo, room: Room) -> dict[str, Number]:
     }
 
 
-def larger_than_any(case: Case, task: TaskInfo, room: Room) -> Finding:
+def larger_than_any(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     """A single task asks more than any node has in all."""
     request = task.init_resreq
-    largest: dict[str, NodeRoom] = {}
+    largest: dict[str, NodeFit] = {}
     for name, value in request.items():
         if value > 0:
             largest[name] = max(room.nodes, key=lambda node: node.allocatable.get(name))
@@ -127,7 +127,7 @@ def larger_than_any(case: Case, task: TaskInfo, room: Room) -> Finding:
             "none is in all of them, and no eviction can help."
         )
     advice = _larger_advice([name for name in beyond if largest[name].allocatable.get(name) <= 0])
-    return Finding(LARGER, sentence, numbers, search_evidence(case, task), advice, histogram_lines(room))
+    return Finding(LARGER, sentence, numbers, search_evidence(view, task), advice, histogram_lines(room))
 
 
 def _larger_advice(nowhere: list[str]) -> tuple[str, ...]:
@@ -139,11 +139,11 @@ def _larger_advice(nowhere: list[str]) -> tuple[str, ...]:
     return ("split the task into smaller ones, or add a node of that size",)
 
 
-def unresolvable(case: Case, task: TaskInfo, room: Room) -> Finding:
+def unresolvable(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     """No node can ever take the task as it is."""
     if not room.nodes:
         sentence = f"The session has no nodes at all, so nothing can take {task.name}."
-        return Finding(UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(case, task), ("add nodes",))
+        return Finding(UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(view, task), ("add nodes",))
     reasons = room.histogram
     several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
     text = reasons[0][0] if len(reasons) == 1 else several
@@ -152,7 +152,7 @@ def unresolvable(case: Case, task: TaskInfo, room: Room) -> Finding:
     sentence = f"{none} {can} take {task.name} as it is: {text}{_wanted(task)}. Evictions would not help."
     advice = _unresolvable_advice(task, room, [reason for reason, _ in reasons])
     return Finding(
-        UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(case, task), advice, histogram_lines(room)
+        UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(view, task), advice, histogram_lines(room)
     )
 
 
@@ -163,11 +163,11 @@ def _wanted(task: TaskInfo) -> str:
     return f" (it wants {', '.join(f'{key}={value}' for key, value in sorted(selector.items()))})"
 
 
-def _unresolvable_advice(task: TaskInfo, room: Room, reasons: list[str]) -> tuple[str, ...]:
+def _unresolvable_advice(task: TaskInfo, room: NodeFits, reasons: list[str]) -> tuple[str, ...]:
     advice = []
     text = " ".join(reasons)
     if "node group" in text:
-        advice.append(f"change spec.affinity of queue {room.case.queue.name}, or label a node with its node group")
+        advice.append(f"change spec.affinity of queue {room.view.queue.name}, or label a node with its node group")
         text = text.replace("node group affinity", "")
     if "affinity" in text or "selector" in text:
         advice.append("change the pod's nodeSelector or affinity, or label a node accordingly")
@@ -186,19 +186,19 @@ def _unresolvable_advice(task: TaskInfo, room: Room, reasons: list[str]) -> tupl
     return tuple(advice) or ("change what the pod asks for",)
 
 
-def _untolerated(task: TaskInfo, room: Room) -> list[str]:
+def _untolerated(task: TaskInfo, room: NodeFits) -> list[str]:
     """`key=value:effect` of every taint that keeps the task off a node, but for a cordon."""
     tolerations = parse_tolerations(task.pod.spec.get("tolerations"))
     found: dict[str, None] = {}
     for node in room.of_kind("unresolvable"):
-        for taint in parse_taints(room.case.session.nodes[node.name].taints):
+        for taint in parse_taints(room.view.session.nodes[node.name].taints):
             if taint.key != UNSCHEDULABLE_TAINT_KEY and untolerated((taint,), tolerations):
                 value = f"={taint.value}" if taint.value else ""
                 found[f"{taint.key}{value}:{taint.effect}"] = None
     return list(found)
 
 
-def _pod_count(case: Case, task: TaskInfo, room: Room) -> Finding:
+def _pod_count(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     crowded = room.of_kind("pods")
     limits = dict.fromkeys(amounts.amount(PODS, node.allocatable.get(PODS)) for node in crowded)
     node = crowded[0]
@@ -213,10 +213,10 @@ def _pod_count(case: Case, task: TaskInfo, room: Room) -> Finding:
         "pods.free": amounts.number(PODS, node.future.get(PODS)),
     }
     advice = ("raise the kubelets' maxPods, add nodes, or run fewer small pods",)
-    return Finding(POD_COUNT, sentence, numbers, search_evidence(case, task), advice, histogram_lines(room))
+    return Finding(POD_COUNT, sentence, numbers, search_evidence(view, task), advice, histogram_lines(room))
 
 
-def _mixed(case: Case, task: TaskInfo, room: Room) -> Finding:
+def _mixed(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     text = ", ".join(f"{len(names)} {reason}" for reason, names in room.histogram)
     where = f"fits none of {len(room.nodes)} nodes" if len(room.nodes) > 1 else "does not fit on the only node"
     sentence = f"{task.name} ({amounts.resource(task.init_resreq)}) {where}: {text}"
@@ -227,19 +227,19 @@ def _mixed(case: Case, task: TaskInfo, room: Room) -> Finding:
         numbers.update({f"nearest.{name}": amounts.number(name, value) for name, value in free})
         numbers.update({f"short.{name}": amounts.number(name, missing) for name, missing in node.short})
     advice = _mixed_advice(task, room)
-    return Finding(MIXED, f"{sentence}.", numbers, search_evidence(case, task), advice, histogram_lines(room))
+    return Finding(MIXED, f"{sentence}.", numbers, search_evidence(view, task), advice, histogram_lines(room))
 
 
 def _all_named(values: Sequence[tuple[str, float]]) -> str:
     return " and ".join(amounts.named(name, value) for name, value in values)
 
 
-def _too_few(node: NodeRoom) -> str:
+def _too_few(node: NodeFit) -> str:
     """What lacks; the name is not said twice where there is only one."""
     return amounts.amount(*node.short[0]) if len(node.short) == 1 else _all_named(node.short)
 
 
-def _mixed_advice(task: TaskInfo, room: Room) -> tuple[str, ...]:
+def _mixed_advice(task: TaskInfo, room: NodeFits) -> tuple[str, ...]:
     advice = []
     if room.nearest is not None and room.nearest.short:
         advice.append(f"free {_all_named(room.nearest.short)} on {room.nearest.name}, or add a node that fits")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.explain.amounts import listed
-from vcdebug.explain.case import Case
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.visits import NodeTry
 from vcdebug.explain.votes import Seat, question
 from vcdebug.model.names import NodeName
@@ -11,9 +11,9 @@ from vcdebug.model.names import NodeName
 VOTES = ("Preemptable", "Reclaimable")
 
 
-def answered(case: Case, node: NodeTry) -> list[Seat]:
+def answered(view: JobView, node: NodeTry) -> list[Seat]:
     """Everybody whose answer about the node's candidates counted."""
-    asked = question(case.recording, node.hooks(*VOTES)[0][0])
+    asked = question(view.recording, node.hooks(*VOTES)[0][0])
     return [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
 
 

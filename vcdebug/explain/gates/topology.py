@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.case import Case
+from vcdebug.explain.job_view import JobView
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 
@@ -15,20 +15,20 @@ NO_HYPER_NODE = "no-hypernode"
 POINT = "HyperNodeGradientForJob"
 
 
-def no_hyper_node(case: Case) -> Finding | None:
+def no_hyper_node(view: JobView) -> Finding | None:
     """None unless allocate turned to the job and was given no HyperNode to try."""
-    if any(visit.tries for visit in case.visits_of("allocate")):
+    if any(visit.tries for visit in view.visits_of("allocate")):
         return None
-    answers = [hook for visit in case.visits_of("allocate")[-1:] for hook in visit.hooks(POINT)]
+    answers = [hook for visit in view.visits_of("allocate")[-1:] for hook in visit.hooks(POINT)]
     if not answers or answers[-1][1].result:
         return None
     seq, event = answers[-1]
-    tier = case.job.pod_group.network_topology
+    tier = view.job.pod_group.network_topology
     highest = tier.hard_tier() if tier is not None else None
-    minimum = case.job.get_min_resources()
-    tried = [info for info in case.session.hyper_nodes.by_name.values() if highest is None or info.tier <= highest]
+    minimum = view.job.get_min_resources()
+    tried = [info for info in view.session.hyper_nodes.by_name.values() if highest is None or info.tier <= highest]
     sentence = (
-        f"{case.job.uid} must stay within one HyperNode of tier {highest} or below, and none of "
+        f"{view.job.uid} must stay within one HyperNode of tier {highest} or below, and none of "
         f"{plural(len(tried), 'HyperNode')} has room for its minResources ({amounts.resource(minimum)}): "
         f"{event.plugin} offers no domain, so no pod is tried."
     )
@@ -38,14 +38,14 @@ def no_hyper_node(case: Case) -> Finding | None:
         "raise networkTopology.highestTierAllowed, or set its mode to soft",
         "or free room in one HyperNode, or ask for less in spec.minResources",
     )
-    lines = tuple(_lines(case, [info.name for info in tried], minimum, seq))
+    lines = tuple(_lines(view, [info.name for info in tried], minimum, seq))
     return Finding(NO_HYPER_NODE, sentence, numbers, evidence, advice, lines)
 
 
-def _lines(case: Case, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:
-    state = case.recording.timeline.state_at(seq - 1)
+def _lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:
+    state = view.recording.timeline.state_at(seq - 1)
     for name in names:
-        rows = case.session.hyper_node_rows(name)
+        rows = view.session.hyper_node_rows(name)
         idle = Resource()
         for node in rows.names if rows is not None else ():
             idle.add(state.nodes[node].idle)

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.case import Case
 from vcdebug.explain.gates.unseen import opened, other_scheduler
+from vcdebug.explain.job_view import JobView
 
 NOT_ENOUGH = "not-enough-pods"
 GATED = "scheduling-gate"
 
 
-def all_hidden(case: Case) -> Finding | None:
+def all_hidden(view: JobView) -> Finding | None:
     """Every pod of the job, or the one that was asked about, names another scheduler."""
-    asked = [pod for pod in case.hidden_pods if pod.key == case.pod]
+    asked = [pod for pod in view.hidden_pods if pod.key == view.pod]
     if asked:
-        return other_scheduler(case.recording, case.job.uid, asked)
-    if case.tasks or not case.hidden_pods:
+        return other_scheduler(view.recording, view.job.uid, asked)
+    if view.tasks or not view.hidden_pods:
         return None
-    return other_scheduler(case.recording, case.job.uid, case.hidden_pods)
+    return other_scheduler(view.recording, view.job.uid, view.hidden_pods)
 
 
-def validity(case: Case) -> Finding | None:
+def validity(view: JobView) -> Finding | None:
     """None if the job is valid."""
-    failures = [(seq, event) for seq, event in case.hooks("JobValid") if event.result and not event.result["pass"]]
-    if not failures and case.tasks:
+    failures = [(seq, event) for seq, event in view.hooks("JobValid") if event.result and not event.result["pass"]]
+    if not failures and view.tasks:
         return None
-    job, hidden = case.job, case.hidden_pods
+    job, hidden = view.job, view.hidden_pods
     valid = job.valid_task_num()
     if hidden and valid + len(hidden) >= job.min_available:
-        return other_scheduler(case.recording, job.uid, hidden)
+        return other_scheduler(view.recording, job.uid, hidden)
     evidence = tuple(Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:])
-    roles = _roles(case)
-    sentence = _sentence(case, valid, roles)
+    roles = _roles(view)
+    sentence = _sentence(view, valid, roles)
     numbers = {
         "pods.valid": count(valid, "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
@@ -46,12 +46,12 @@ def validity(case: Case) -> Finding | None:
         f"or lower minMember to {valid}",
     )
     return Finding(
-        NOT_ENOUGH, sentence, numbers, evidence or opened(case.recording, "the job has no pods"), advice, tuple(roles)
+        NOT_ENOUGH, sentence, numbers, evidence or opened(view.recording, "the job has no pods"), advice, tuple(roles)
     )
 
 
-def _sentence(case: Case, valid: int, roles: list[str]) -> str:
-    job = case.job
+def _sentence(view: JobView, valid: int, roles: list[str]) -> str:
+    job = view.job
     if roles and valid >= job.min_available:
         return f"{job.uid} is not valid: {'; '.join(roles)} that minTaskMember asks for, so no action considers it."
     if valid >= job.min_available:
@@ -61,13 +61,13 @@ def _sentence(case: Case, valid: int, roles: list[str]) -> str:
     return f"{job.uid} is not valid: it has {found}, so no action considers it."
 
 
-def _roles(case: Case) -> list[str]:
+def _roles(view: JobView) -> list[str]:
     """Roles with fewer pods than their own minimum."""
-    job = case.job
+    job = view.job
     if job.min_available < job.task_min_available_total:
         return []
     have: dict[str, int] = {}
-    for task in case.tasks.values():
+    for task in view.tasks.values():
         have[task.task_role] = have.get(task.task_role, 0) + 1
     return [
         f"role {role} has {have.get(role, 0)} of {plural(least, 'pod')}"
@@ -76,11 +76,11 @@ def _roles(case: Case) -> list[str]:
     ]
 
 
-def gated(case: Case) -> Finding | None:
+def gated(view: JobView) -> Finding | None:
     """None unless pods behind scheduling gates keep the job from what it lacks."""
-    closed = [task for task in case.left_over if task.sch_gated]
-    open_ones = [task for task in case.left_over if not task.sch_gated]
-    job = case.job
+    closed = [task for task in view.left_over if task.sch_gated]
+    open_ones = [task for task in view.left_over if not task.sch_gated]
+    job = view.job
     reachable = job.ready_task_num() + job.waiting_task_num() + len(open_ones)
     if not closed or (open_ones and reachable >= job.min_available):
         return None
@@ -95,11 +95,11 @@ def gated(case: Case) -> Finding | None:
         "pods.usable": count(reachable, "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
     }
-    start = case.action_starts("allocate")
+    start = view.action_starts("allocate")
     evidence = (
         (Evidence(start, "allocate leaves gated pods out"),)
         if start is not None
-        else opened(case.recording, "the session opens with gated pods")
+        else opened(view.recording, "the session opens with gated pods")
     )
     advice = (f"whoever set {listed(gates)} must remove it from spec.schedulingGates",)
     return Finding(GATED, sentence, numbers, evidence, advice)

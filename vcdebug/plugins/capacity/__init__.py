@@ -18,6 +18,7 @@ from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.inqueue import format_resource_names
 from vcdebug.model.job import JobInfo
+from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
@@ -32,6 +33,7 @@ from vcdebug.plugins.capacity.attr import (
     common_level,
     compare_share,
     deserves_more,
+    parents_last,
 )
 from vcdebug.plugins.capacity.devices import merge
 from vcdebug.plugins.capacity.flat import build_flat
@@ -111,12 +113,14 @@ class Capacity(Plugin):
         if left.priority != right.priority:
             return right.priority - left.priority
         mine, other = self.queues[left.name], self.queues[right.name]
-        if bool(mine.children) != bool(other.children):
-            return 1 if mine.children else -1
-        if self.tree and not mine.children:
-            level = common_level(mine, other) + 1
-            mine, other = self.branch(mine, level), self.branch(other, level)
-        return compare_share(mine, other)
+        return parents_last(mine, other) or compare_share(*self.compared(mine, other))
+
+    def compared(self, left: QueueAttr, right: QueueAttr) -> tuple[QueueAttr, QueueAttr]:
+        """Whose shares two leaves are compared by: their ancestors' where the branches part."""
+        if not self.tree or left.children:
+            return left, right
+        level = common_level(left, right) + 1
+        return self.branch(left, level), self.branch(right, level)
 
     def branch(self, attr: QueueAttr, level: int) -> QueueAttr:
         """The queue's ancestor at a level, or itself; an ancestor's share is the one at session open."""
@@ -165,10 +169,11 @@ class Capacity(Plugin):
         if not self.limits.room(attr, attr.allocated, request).fits:
             return False
         asked = counted(self.ssn, attr.name, request)
-        claims = (claim(claimant, request, asked) for claimant in self.claimants(attr))
-        if self.ssn.persistence.on:
-            return any(one.fits for one in claims)
-        return any(deserves_more(one) for one in claims)
+        return any(self.entitles(claim(claimant, request, asked)) for claimant in self.claimants(attr))
+
+    def entitles(self, claimed: LimitCheck) -> bool:
+        """Whether a claim counts."""
+        return claimed.fits if self.ssn.persistence.on else bool(deserves_more(claimed))
 
     def claimants(self, attr: QueueAttr) -> Iterator[QueueAttr]:
         """The queue and its nearest ancestors below the root."""

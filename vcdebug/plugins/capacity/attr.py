@@ -156,6 +156,11 @@ def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None) -> Non
     attr.elastic.add(job.get_elastic_resources())
 
 
+def parents_last(left: QueueAttr, right: QueueAttr) -> int:
+    """Leaves go first."""
+    return int(bool(left.children)) - int(bool(right.children))
+
+
 def compare_share(left: QueueAttr, right: QueueAttr) -> int:
     """The smaller share first; of equal ones a queue that deserves something.
     Upstream: plugins/capacity.compareShareWithDeserved.
@@ -192,11 +197,12 @@ def concerned(task: TaskInfo, deserved: Resource) -> bool:
     return bool(shared_dimensions(task.resreq, deserved))
 
 
-def keeps_guarantee(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
-    """Whether the queue still holds its guarantee without the task.
+def short_of_guarantee(attr: QueueAttr, held: Resource, task: TaskInfo) -> str:
+    """The first dimension in which the queue would fall below its guarantee without the task.
     Upstream: plugins/capacity.checkGuaranteeConstraint.
     """
-    return attr.guarantee.less_equal(held.clone().sub(task.resreq))
+    left = held.clone().sub(task.resreq)
+    return next(iter(attr.guarantee.less_equal_with_resources_name(left)[1]), "")
 
 
 def exceeds_deserved(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:

@@ -12,7 +12,7 @@ from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, concerned, exceeds_deserved, keeps_guarantee, overlap
+from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, concerned, exceeds_deserved, overlap, short_of_guarantee
 
 NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guarantee", "nothing", "deserved", "ancestor"
 """The rules that keep a candidate, in the order in which they are asked."""
@@ -55,7 +55,7 @@ class Reclaim:
         held = self._held_by(attr)
         if self._asker is not None and not overlap(task, self._asker.task):
             return Judged(attr, held, NO_OVERLAP)
-        if not keeps_guarantee(attr, held, task):
+        if short_of_guarantee(attr, held, task):
             return Judged(attr, held, GUARANTEE)
         if self._nothing_deserved(attr, task):
             return Judged(attr, held, NOTHING_DESERVED)

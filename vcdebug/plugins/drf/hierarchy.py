@@ -171,18 +171,22 @@ def scaled(child: Node, smallest: float) -> Resource:
     return child.share.allocated.clone().multi(smallest / child.share.value)
 
 
+def levels(root: Node, left: QueueInfo, right: QueueInfo) -> Iterator[tuple[str, str, Node, Node]]:
+    """The elements of both paths and their places in the tree, level by level."""
+    mine = other = root
+    for level, (one, two) in enumerate(zip(path(left), path(right), strict=False)):
+        if level:
+            mine, other = mine.children[one], other.children[two]
+        yield one, two, mine, other
+
+
 def compare(root: Node, left: QueueInfo, right: QueueInfo) -> float:
     """The first level at which the paths differ decides: the unsaturated one, else the smaller weighted share.
     Upstream: plugins/drf.compareQueues.
     """
-    left_path, right_path = path(left), path(right)
-    depth = min(len(left_path), len(right_path))
-    mine = other = root
-    for level in range(depth):
+    for _, _, mine, other in levels(root, left, right):
         if mine.saturated != other.saturated:
             return 1.0 if mine.saturated else -1.0
         if mine.weighted_share() != other.weighted_share():
             return mine.weighted_share() - other.weighted_share()
-        if level < depth - 1:
-            mine, other = mine.children[left_path[level + 1]], other.children[right_path[level + 1]]
     return 0.0

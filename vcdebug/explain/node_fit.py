@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from vcdebug.explain.case import Case
+from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
@@ -27,7 +27,7 @@ SHORTAGE = "Insufficient "
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRoom:
+class NodeFit:
     """One node as it stood, for one task."""
 
     name: NodeName
@@ -56,30 +56,30 @@ class NodeRoom:
         return ", ".join(status.reason for status in self.statuses if status.reason) or "room"
 
 
-class Room:
+class NodeFits:
     """All nodes, at one moment, for one task."""
 
-    def __init__(self, case: Case, task: TaskInfo, seq: Seq) -> None:
-        self.case = case
+    def __init__(self, view: JobView, task: TaskInfo, seq: Seq) -> None:
+        self.view = view
         self.task = task
         self.seq = seq
-        self.state = case.recording.timeline.state_at(seq)
-        event = case.recording.event(seq)
+        self.state = view.recording.timeline.state_at(seq)
+        event = view.recording.event(seq)
         self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
         """The recorded search that is looked at, where the moment is one."""
 
     @cached_property
-    def nodes(self) -> Sequence[NodeRoom]:
+    def nodes(self) -> Sequence[NodeFit]:
         """Every node by name."""
-        objections = predicate_objections(self.case.session, self.task)
+        objections = predicate_objections(self.view.session, self.task)
         objections.update(self._recorded())
-        return [self._node(name, objections.get(name, ())) for name in self.case.session.nodes]
+        return [self._node(name, objections.get(name, ())) for name in self.view.session.nodes]
 
     def _recorded(self) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
         """What the recorded search says about the nodes for which it got beyond resources."""
         if self.search is None:
             return
-        names, reasons = self.case.recording.node_names, self.case.recording.reasons
+        names, reasons = self.view.recording.node_names, self.view.recording.reasons
         for row in self.search.feasible.tolist():
             yield names[row], ()
         for row, code in zip(self.search.failed.tolist(), self.search.codes.tolist(), strict=True):
@@ -87,37 +87,37 @@ class Room:
             if not all(status.reason.startswith(SHORTAGE) for status in statuses):
                 yield names[row], statuses
 
-    def _node(self, name: NodeName, statuses: tuple[Status, ...]) -> NodeRoom:
+    def _node(self, name: NodeName, statuses: tuple[Status, ...]) -> NodeFit:
         amounts = self.state.nodes[name]
-        future = amounts.idle.clone().add(amounts.releasing).sub_without_assert(amounts.pipelined)
-        allocatable = self.case.session.nodes[name].allocatable
+        future = amounts.future_idle()
+        allocatable = self.view.session.nodes[name].allocatable
         whole = _short(self.task.init_resreq, allocatable)
         short = whole or _short(self.task.init_resreq, future)
         kind = _kind(statuses, too_small=bool(whole), short=short)
-        return NodeRoom(name, kind, statuses, future, allocatable, short)
+        return NodeFit(name, kind, statuses, future, allocatable, short)
 
-    def of_kind(self, *kinds: Kind) -> list[NodeRoom]:
+    def of_kind(self, *kinds: Kind) -> list[NodeFit]:
         """Nodes that fail in one of these ways."""
         return [node for node in self.nodes if node.kind in kinds]
 
     @cached_property
-    def free(self) -> list[NodeRoom]:
+    def free(self) -> list[NodeFit]:
         """Nodes that would take the task at once."""
         return self.of_kind("free")
 
     @cached_property
-    def waiting(self) -> list[NodeRoom]:
+    def waiting(self) -> list[NodeFit]:
         """Nodes that would take the task if some of their pods left."""
         return self.of_kind("pods", "short", "refused")
 
     @cached_property
-    def nearest(self) -> NodeRoom | None:
+    def nearest(self) -> NodeFit | None:
         """The suitable node that lacks least."""
         lacking = self.of_kind("short", "pods") or self.of_kind("too small")
         short = [node for node in lacking if node.short]
         return min(short, key=lambda node: (len(node.short), self._lack(node), node.name), default=None)
 
-    def _lack(self, node: NodeRoom) -> float:
+    def _lack(self, node: NodeFit) -> float:
         request = self.task.init_resreq
         return max(missing / max(request.get(name), 1.0) for name, missing in node.short)
 
@@ -135,7 +135,7 @@ class Room:
     @cached_property
     def _on_node(self) -> dict[NodeName, list[TaskInfo]]:
         found: dict[NodeName, list[TaskInfo]] = {}
-        for key, task in self.case.recording.timeline.tasks.items():
+        for key, task in self.view.recording.timeline.tasks.items():
             node = self.state.tasks[key].node
             if node:
                 found.setdefault(node, []).append(task)
@@ -155,7 +155,7 @@ class Room:
 
     def objection(self, action: str, victim: TaskInfo) -> str | None:
         """Why the action's own filter leaves a task alone."""
-        job = self.case.session.jobs.get(victim.job)
+        job = self.view.session.jobs.get(victim.job)
         status = self.status(victim.key)
         if job is None:
             return "outside Volcano"
@@ -165,22 +165,22 @@ class Room:
             return "with volcano.sh/preemptable false"
         if action == "preempt":
             return self._preempt_objection(victim, job.queue)
-        if job.queue == self.case.job.queue:
+        if job.queue == self.view.job.queue:
             return "in the same queue"
         return (
             None
-            if self.case.session.queues[job.queue].reclaimable
+            if self.view.session.queues[job.queue].reclaimable
             else f"in queue {job.queue}, which is not reclaimable"
         )
 
     def _preempt_objection(self, victim: TaskInfo, queue: str) -> str | None:
         if self.task.best_effort and not victim.best_effort:
             return "that request resources, as the preemptor does not"
-        if queue != self.case.job.queue:
+        if queue != self.view.job.queue:
             return f"in queue {queue}"
-        return "of the same job" if victim.job == self.case.job.uid else None
+        return "of the same job" if victim.job == self.view.job.uid else None
 
-    def fits_without(self, node: NodeRoom, victims: Sequence[TaskInfo]) -> bool:
+    def fits_without(self, node: NodeFit, victims: Sequence[TaskInfo]) -> bool:
         """Whether the node holds the task once these have left."""
         future = node.future.clone()
         for victim in victims:
@@ -192,10 +192,10 @@ class Room:
         return self.fits_without(self._by_name[name], victims)
 
     @cached_property
-    def _by_name(self) -> dict[NodeName, NodeRoom]:
+    def _by_name(self) -> dict[NodeName, NodeFit]:
         return {node.name: node for node in self.nodes}
 
-    def could_free(self, action: str) -> list[NodeRoom]:
+    def could_free(self, action: str) -> list[NodeFit]:
         """Suitable nodes on which the action's own candidates hold enough."""
         return [
             node

@@ -20,7 +20,7 @@ EVICTING_ACTIONS = ("preempt", "reclaim")
 PLACED = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 
 
-class Case:
+class JobView:
     """One job of a recording."""
 
     def __init__(self, recording: Recording, job: JobId, pod: TaskKey | None = None) -> None:
@@ -114,6 +114,11 @@ class Case:
         found = ((seq, self.recording.event(seq)) for seq in self.recording.index.at_point(point))
         hooks = ((seq, event) for seq, event in found if isinstance(event, HookEvent))
         return [(seq, event) for seq, event in hooks if name_in(event.subject, field) == wanted]
+
+    def written(self, seq: Seq) -> str:
+        """What the plugins wrote about the PodGroup up to an event; empty if nothing."""
+        events = self.recording.record.pod_group_events
+        return next((e.message for e in reversed(events) if e.job == self.job.uid and e.seq <= seq), "")
 
 
 def _group(manifest: dict[str, object]) -> object:

@@ -1,0 +1,127 @@
+"""What a gate says is short is what the equation shows, and what the scheduler itself wrote about the PodGroup."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from tests.builders import cluster, node, pod_group, pods, queue
+from tests.golden.test_replay import corpus
+from tests.recorded import GOLDEN, golden
+from vcdebug.explain.answer import Finding
+from vcdebug.explain.equation import Equation
+from vcdebug.explain.equations import equation
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.pending import explain
+from vcdebug.explain.plugins import words
+from vcdebug.explain.queue_quota import room_limit
+from vcdebug.explain.state_before import task_of
+from vcdebug.framework.plugin import REJECT
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.names import Seq
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+WRITTEN = re.compile(r"(?:insufficient|overused) ([^\s,]+)")
+JUDGED_BY_AMOUNTS = ("proportion", "capacity", "overcommit")
+
+
+class Told(NamedTuple):
+    """One rejection in three voices; None where a voice has nothing to say about amounts."""
+
+    seq: Seq
+    gate: list[str] | None
+    equation: list[str] | None
+    written: list[str] | None
+
+
+def rejections(recording: Recording) -> Iterator[Told]:
+    for seq in recording.index.at_point("JobEnqueueable"):
+        event = recording.event(seq)
+        if isinstance(event, HookEvent) and event.plugin in JUDGED_BY_AMOUNTS and event.result == REJECT:
+            yield told(recording, seq, event)
+
+
+def told(recording: Recording, seq: Seq, event: HookEvent) -> Told:
+    judge = words(event.plugin).rejected
+    finding = judge(JobView(recording, event.job), seq, event) if judge is not None else None
+    shown = equation(recording, seq)
+    assert shown is not None
+    messages = [e.message for e in recording.record.pod_group_events if e.job == event.job and e.seq in (seq - 1, seq)]
+    return Told(seq, short(finding), failing(shown), WRITTEN.findall(messages[-1]) if messages else None)
+
+
+def short(finding: Finding | None) -> list[str] | None:
+    """What the gate says is exceeded; nothing where it names another reason, such as jobs that hold it."""
+    found = [name.removeprefix("short.") for name in finding.numbers if name.startswith("short.")] if finding else []
+    return found or None
+
+
+def failing(shown: Equation) -> list[str] | None:
+    """The dimensions that fail at the first queue that does; a line may begin with its queue."""
+    names = [term.name.split(" ") for term in shown.terms if term.holds is False and term.name != "devices"]
+    return [parts[-1] for parts in names if parts[:-1] == names[0][:-1]] or None
+
+
+def disagreements(recording: Recording) -> list[Told]:
+    def agree(each: Told) -> bool:
+        voices = [voice for voice in (each.gate, each.equation, each.written) if voice is not None]
+        return all(voice == voices[0] for voice in voices)
+
+    return [each for each in rejections(recording) if not agree(each)]
+
+
+def test_gate_equation_and_scheduler_name_the_same_dimensions() -> None:
+    assert [] == [(name, each) for name in GOLDEN for each in disagreements(golden(name))]
+
+
+def test_the_copied_cases_reject_often_enough_to_prove_it() -> None:
+    found = [each for name in GOLDEN for each in rejections(golden(name))]
+    assert 3 < len([each for each in found if each.gate and each.equation and each.written])
+
+
+def refused_tasks(recording: Recording) -> Iterator[Told]:
+    """Allocatable's refusals, about which the scheduler writes nothing."""
+    for seq in recording.index.at_point("Allocatable"):
+        event = recording.event(seq)
+        shown = equation(recording, seq)
+        if isinstance(event, HookEvent) and event.result is False and words(event.plugin).quota and shown is not None:
+            task = task_of(recording, event.task)
+            limit = room_limit(JobView(recording, task.job), event.plugin, seq, task.resreq)
+            yield Told(seq, limit.exceeded or None, failing(shown), None)
+
+
+def test_gate_and_equation_name_the_same_dimensions_of_a_task() -> None:
+    found = [(name, each) for name in GOLDEN for each in refused_tasks(golden(name))]
+    assert [] == [(name, each) for name, each in found if each.gate != each.equation]
+    assert 20 < len([each for _, each in found if each.gate])
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
+def test_they_agree_in_the_whole_corpus(case: object) -> None:
+    assert [] == disagreements(replay(load(str(case))))
+
+
+def persistent(plugin: str) -> Snapshot:
+    """A job that is too large for its queue in cpu; of GPUs, which its queue does not mention, there are none."""
+    limited = queue("q", capability={"cpu": "4", "memory": "64Gi"})
+    minimum = {"cpu": "8", "memory": "1Gi", "nvidia.com/gpu": "1"}
+    group = pod_group("wanted", queue="q", min_member=1, phase="Pending", min_resources=minimum)
+    objects = [limited, node("n1", cpu="16"), group, *pods("wanted", 1, cpu="8")]
+    snapshot = cluster(objects, conf=f'actions: "enqueue"\ntiers:\n- plugins:\n  - name: {plugin}\n')
+    snapshot.persistence = "on"
+    return snapshot
+
+
+@pytest.mark.parametrize("plugin", ["proportion", "capacity"])
+def test_with_persistence_a_dimension_that_the_queue_configures_nowhere_is_not_short(plugin: str) -> None:
+    recording = replay(persistent(plugin))
+    found = explain(recording, "default/wanted")
+    assert "exceeded too" not in found.sentence
+    assert ["short.cpu"] == [name for name in found.numbers if name.startswith("short.")]
+    (each,) = rejections(recording)
+    assert ["cpu"] == each.gate == each.equation == each.written

@@ -1,0 +1,28 @@
+"""Plugins about which something is said beyond their answers; a module is imported when somebody asks."""
+
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.framework.registry import resolve
+
+PLUGINS: dict[str, str] = {
+    "capacity": "vcdebug.explain.plugins.capacity:WORDS",
+    "cdp": "vcdebug.explain.plugins.cdp:WORDS",
+    "conformance": "vcdebug.explain.plugins.conformance:WORDS",
+    "drf": "vcdebug.explain.plugins.drf:WORDS",
+    "gang": "vcdebug.explain.plugins.gang:WORDS",
+    "overcommit": "vcdebug.explain.plugins.overcommit:WORDS",
+    "pdb": "vcdebug.explain.plugins.pdb:WORDS",
+    "priority": "vcdebug.explain.plugins.priority:WORDS",
+    "proportion": "vcdebug.explain.plugins.proportion:WORDS",
+    "resourcequota": "vcdebug.explain.plugins.resourcequota:WORDS",
+    "sla": "vcdebug.explain.plugins.sla:WORDS",
+    "tdm": "vcdebug.explain.plugins.tdm:WORDS",
+}
+"""Names in a configuration → words, imported on first use."""
+
+NOTHING = PluginWords()
+
+
+def words(plugin: str) -> PluginWords:
+    """What is said about a plugin; nothing about one that only answers."""
+    found: PluginWords = resolve(PLUGINS[plugin]) if plugin in PLUGINS else NOTHING
+    return found

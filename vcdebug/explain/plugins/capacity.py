@@ -1,0 +1,428 @@
+"""capacity: limits of a queue and its ancestors, what they deserve, and what they keep for gated pods.
+
+Upstream: plugins/capacity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from vcdebug.explain import amounts
+from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.comparing import Difference, Then, larger_first, smaller_first
+from vcdebug.explain.dry_runs import dry_run_start, requested, simulated
+from vcdebug.explain.equation import NO_JOB, Equation, Figure, Term, all_hold, choice, first_failing
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.limits import QueueCheck, limit_columns, limit_terms, not_open
+from vcdebug.explain.orders import order_of
+from vcdebug.explain.plugin import Kept, PluginWords, Quota
+from vcdebug.explain.queue_quota import not_above, rejected, victim_queues
+from vcdebug.explain.reservations import reserved_beside
+from vcdebug.explain.state_before import before, job_of, task_of
+from vcdebug.framework.persistence import counted
+from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.record import HookEvent, Level, Record
+from vcdebug.model.job import JobInfo
+from vcdebug.model.limitcheck import LimitCheck
+from vcdebug.model.names import QueueName, Seq, TaskKey
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import CPU, PODS, Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.capacity import Capacity
+from vcdebug.plugins.capacity.attr import (
+    QueueAttr,
+    claim,
+    common_level,
+    compare_share,
+    deserves_more,
+    parents_last,
+    recalled,
+    shared_dimensions,
+    short_of_guarantee,
+)
+from vcdebug.plugins.capacity.reclaim import (
+    ANCESTOR,
+    DESERVED,
+    GUARANTEE,
+    NO_OVERLAP,
+    NOTHING_DESERVED,
+    Asker,
+    Judged,
+    Reclaim,
+)
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.timeline import ClusterState
+
+NAME, GANG_PREEMPT = "capacity", "gangpreempt"
+PARTIAL_CLAIM = "allocated + request ≤ limit in every dimension requested, and ≤ deserved in at least one of them"
+WHOLE_CLAIM = "allocated + request ≤ limit, and ≤ deserved, in every dimension that the queue configures"
+WITHIN = "allocated + request ≤ limit, in the dimensions requested, for the queue and each ancestor"
+VICTIMS = "the queue keeps its guarantee, and holds more than it deserves in a dimension of the candidate"
+SPOILT = "the tree of queues is spoilt: capacity refuses everything"
+NO_LEAF = "the queue has children: jobs may only be in leaves"
+NO_DRY_RUN = "PrePredicate has not run: there is nothing to simulate on"
+NO_MINIMUM = "the PodGroup states no minResources"
+DEVICES, DEVICES_NOTE = "devices", "the queue's quota of devices does not hold the task's claims"
+
+
+def plugin_of(recording: Recording) -> Capacity:
+    """The capacity plugin, for what never changes about its queues."""
+    plugin = recording.session.plugins[NAME]
+    assert isinstance(plugin, Capacity)
+    return plugin
+
+
+def attr_of(recording: Recording, state: ClusterState, queue: QueueName) -> QueueAttr:
+    """The queue's figures at a moment, as the plugin keeps them."""
+    return recalled(plugin_of(recording).queues[queue], state.books[NAME][queue])
+
+
+def attrs_of(recording: Recording, state: ClusterState) -> dict[QueueName, QueueAttr]:
+    """The figures of all queues that it keeps."""
+    return {queue: attr_of(recording, state, queue) for queue in state.books[NAME] if queue}
+
+
+def upward(recording: Recording, queue: QueueName) -> list[QueueName]:
+    """The queue, then its ancestors up to the root."""
+    ancestors = recording.timeline.state_at(0).figure(NAME, queue, "ancestors")
+    return [queue, *reversed(ancestors if isinstance(ancestors, list) else [])]
+
+
+def barred(recording: Recording, queue: QueueName) -> str:
+    """What refuses before any arithmetic."""
+    plugin = plugin_of(recording)
+    if not plugin.ready:
+        return SPOILT
+    return not_open(recording.session, queue) or (NO_LEAF if plugin.queues[queue].children else "")
+
+
+# Questions about a queue
+
+
+def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[QueueCheck]:
+    """Allocatable's question, without what is kept for gated pods."""
+    state, limits = before(recording, seq), plugin_of(recording).limits
+    attrs = [attr_of(recording, state, name) for name in upward(recording, queue)]
+    return [_checked(recording, attr, limits.room(attr, attr.allocated, request)) for attr in attrs]
+
+
+def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[QueueCheck]:
+    """JobEnqueueable's question."""
+    state, limits = before(recording, seq), plugin_of(recording).limits
+    attrs = [attr_of(recording, state, name) for name in upward(recording, job.queue)]
+    return [_checked(recording, attr, limits.admission(attr, job)) for attr in attrs]
+
+
+def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> QueueCheck:
+    """Preemptive's second question."""
+    attr = attr_of(recording, before(recording, seq), queue)
+    asked = counted(recording.session, queue, request)
+    return _checked(recording, attr, claim(attr, request, asked), "deserved")
+
+
+def _checked(recording: Recording, attr: QueueAttr, check: LimitCheck, figure: str = "realCapability") -> QueueCheck:
+    info = recording.session.queues.get(attr.name)
+    own = info.capability if info is not None else None
+    return QueueCheck(attr.name, figure, check, Resource.from_list(own) if own else None)
+
+
+def allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """May the queue and all its ancestors take one task?"""
+    task = task_of(recording, event.task)
+    title = f"capacity: may queue {event.queue} take {task.key}?"
+    reason = barred(recording, event.queue)
+    if reason:
+        return Equation(title, WITHIN, (), "dimension", (), False, None, reason)
+    state = before(recording, seq)
+    return _taken(recording, seq, event, title, lambda queue: state.amount(NAME, queue, "allocated"), "")
+
+
+def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """As Allocatable, with the dry run's victims taken off the queue and its ancestors; its state does not matter."""
+    title = f"capacity: might queue {event.queue} take {event.task}?"
+    start, reason = dry_run_start(recording, seq, NAME, event.task), barred(recording, event.queue)
+    if start is None or reason in (SPOILT, NO_LEAF):
+        return Equation(title, WITHIN, (), "dimension", (), False, None, NO_DRY_RUN if start is None else reason)
+    since = start
+
+    def held(queue: QueueName) -> Resource:
+        family = [name for name in recording.session.queues if queue in upward(recording, name)]
+        return simulated(recording, since, seq, NAME, queue, family)
+
+    note = f"as the queues stood at event {start}, changed by the dry run on this node"
+    return _taken(recording, seq, event, title, held, note)
+
+
+def _taken(
+    recording: Recording, seq: Seq, event: HookEvent, title: str, held: Callable[[QueueName], Resource], note: str
+) -> Equation:
+    """One line per level and dimension requested; devices, which a recording does not keep, by the answer."""
+    limits, task = plugin_of(recording).limits, task_of(recording, event.task)
+    found: list[Term] = []
+    columns: tuple[str, ...] = ()
+    for name in upward(recording, event.queue):
+        attr = attr_of(recording, before(recording, seq), name)
+        check = limits.room(attr, held(name), task.resreq, reserved_beside(recording, seq, name, task))
+        columns = limit_columns(check, "limit")
+        found += _asked(name, check)
+    terms = tuple(found)
+    if all_hold(terms) and event.result is False and limits.demand(task) is not None:
+        terms = (*terms, Term(DEVICES, (None,) * len(columns), False, DEVICES_NOTE))
+    return Equation(title, WITHIN, columns, "dimension", terms, all_hold(terms), first_failing(terms), note)
+
+
+def _asked(queue: QueueName, check: LimitCheck, prefix: str = "") -> Iterator[Term]:
+    """The lines of one level: only what is asked for."""
+    names = [name for name, amount in check.asked.items() if amount > 0]
+    return limit_terms(check, names, f"{prefix}{queue} ")
+
+
+def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Do the queue and all its ancestors hold the job's minimum beside everything that is not elastic?"""
+    job = recording.session.jobs[event.job]
+    title = f"capacity: does queue {job.queue} admit {job.uid}?"
+    formula = "min resources + allocated + inqueue − elastic ≤ limit, for the queue and each ancestor"
+    reason = barred(recording, job.queue)
+    if reason:
+        return Equation(title, formula, (), "dimension", (), REJECT, None, reason)
+    if job.pod_group.min_resources is None and event.result == PERMIT:
+        return Equation(title, formula, (), "dimension", (), PERMIT, None, NO_MINIMUM)
+    levels = admission_checks(recording, seq, job)
+    columns = limit_columns(levels[0].check, "limit")
+    terms = tuple(term for level in levels for term in _asked(level.queue, level.check))
+    if event.result == REJECT and all_hold(terms):
+        terms = (*terms, Term(DEVICES, (None,) * len(columns), False, DEVICES_NOTE))
+    verdict = PERMIT if all_hold(terms) else REJECT
+    return Equation(title, formula, columns, "dimension", terms, verdict, first_failing(terms))
+
+
+def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """May the queue reclaim: does its limit hold the tasks, and does it deserve more in one of their dimensions?"""
+    queue, request = event.queue, requested(recording, event.candidates)
+    title = f"capacity: may queue {queue} reclaim for {', '.join(event.candidates)}?"
+    whole = recording.session.persistence.on
+    formula = WHOLE_CLAIM if whole else PARTIAL_CLAIM
+    columns = ("allocated", "request", "sum", "limit or deserved")
+    reason = barred(recording, queue)
+    if reason and reason != NO_LEAF:
+        return Equation(title, formula, (), "dimension", (), False, None, reason)
+    plugin, attrs = plugin_of(recording), attrs_of(recording, before(recording, seq))
+    limits = tuple(_asked(queue, plugin.limits.room(attrs[queue], attrs[queue].allocated, request), "limit "))
+    asked = counted(recording.session, queue, request)
+    claiming = [attrs[each.name] for each in plugin.claimants(plugin.queues[queue])]
+    checks = [(attr.name, claim(attr, request, asked)) for attr in claiming]
+    lines = _whole_claim if whole else _claim
+    claimed = tuple(term for name, check in checks for term in lines(name, check))
+    entitled = any(plugin.entitles(check) for _, check in checks)
+    winner = next((term.name for term in claimed if term.holds), None)
+    loser = None if entitled else first_failing(claimed)
+    deciding = first_failing(limits) or (loser if whole else winner)
+    note = "" if deciding or whole else f"queue {queue} deserves no more in any dimension requested"
+    verdict = all_hold(limits) and entitled
+    return Equation(title, formula, columns, "dimension", (*limits, *claimed), verdict, deciding, note)
+
+
+def _whole_claim(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
+    """With task state persistence what is deserved must hold all that counts."""
+    return _asked(queue, check, "deserved ")
+
+
+def _claim(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
+    """One line per dimension requested: whether what is deserved holds it."""
+    deserved = deserves_more(check)
+    for term in _asked(queue, check, "deserved "):
+        name = term.name.rpartition(" ")[2]
+        if term.holds is None:
+            yield term
+        elif name not in deserved and check.empty(name):
+            yield replace(term, holds=None, note="nothing on either side")
+        else:
+            yield replace(term, holds=name in deserved)
+
+
+# Victims
+
+COLUMNS = ("queue", "dimension", "held", "deserved", "guarantee")
+NONE: tuple[Figure, ...] = (None,) * len(COLUMNS)
+
+
+def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Candidates in the order of eviction whose queues hold more than they deserve."""
+    plugin, title = plugin_of(recording), f"capacity: from whom can {event.task} reclaim?"
+    job, attrs = job_of(recording, event.task), attrs_of(recording, before(recording, seq))
+    asking = attrs.get(job.queue) if job is not None else None
+    if not plugin.ready or asking is None:
+        return Equation(title, VICTIMS, (), "task", (), (), None, SPOILT if asking is not None else NO_JOB)
+    reclaim = Reclaim(attrs, plugin.ancestor_level, Asker(task_of(recording, event.task), asking))
+    ordered = _in_order_of_eviction(recording, seq, event.candidates, event.task)
+    terms = [_judged(recording, reclaim, attrs, key) for key in ordered]
+    return choice(title, VICTIMS, COLUMNS, terms, "one after the other in the order of eviction")
+
+
+def _in_order_of_eviction(
+    recording: Recording, seq: Seq, candidates: Sequence[TaskKey], reclaimer: TaskKey
+) -> list[TaskKey]:
+    """As the heap of victims gives them, asked again with the figures of that moment."""
+
+    def less(left: TaskKey, right: TaskKey) -> bool:
+        return order_of(recording, seq, "victim", left, right, reclaimer).sign < 0
+
+    heap: PriorityQueue[TaskKey] = PriorityQueue(less, "task", str, Record()).extend(candidates)
+    return [heap.pop() for _ in range(len(candidates))]
+
+
+def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """As Reclaimable in the order given, and without a look at dimensions or ancestors; gangpreempt takes all."""
+    action = recording.tree.around(seq, Level.ACTION)
+    title = "capacity: whose queue holds more than it deserves?"
+    if action is not None and action.name == GANG_PREEMPT:
+        everybody = [Term(key, NONE, True) for key in event.candidates]
+        return choice(title, VICTIMS, COLUMNS, everybody, "inside one queue every candidate may go")
+    if not plugin_of(recording).ready:
+        return Equation(title, VICTIMS, (), "task", (), (), None, SPOILT)
+    attrs = attrs_of(recording, before(recording, seq))
+    reclaim = Reclaim(attrs)
+    return choice(title, VICTIMS, COLUMNS, [_judged(recording, reclaim, attrs, key) for key in event.candidates])
+
+
+def _judged(recording: Recording, reclaim: Reclaim, attrs: dict[QueueName, QueueAttr], key: TaskKey) -> Term:
+    """One candidate, with the figures of the dimension that its fate is about."""
+    job, task = job_of(recording, key), task_of(recording, key)
+    attr = attrs.get(job.queue) if job is not None else None
+    if attr is None:
+        return Term(key, NONE, False, NO_JOB)
+    judged = reclaim.judge(task, attr)
+    short = short_of_guarantee(attr, judged.held, task) if judged.rule == GUARANTEE else ""
+    name = short or _telling(judged, task)
+    figures = (attr.name, name, judged.held.get(name), attr.deserved.get(name), attr.guarantee.get(name))
+    return Term(key, figures, not judged.rule, _why(judged, short))
+
+
+def _why(judged: Judged, short: str) -> str:
+    queue = judged.attr.name
+    return {
+        "": "",
+        NO_OVERLAP: "it frees nothing that the reclaimer asks for",
+        GUARANTEE: f"queue {queue} would fall below its guarantee of {short}",
+        NOTHING_DESERVED: f"neither {queue} nor the reclaimer's queue deserves anything in these dimensions",
+        DESERVED: f"queue {queue} holds no more than it deserves",
+        ANCESTOR: f"its ancestor {judged.queue} holds no more than it deserves",
+    }[judged.rule]
+
+
+def _telling(judged: Judged, task: TaskInfo) -> str:
+    """The dimension of the task that is exceeded, else its first."""
+    held, deserved = judged.held, judged.attr.deserved
+    names = [name for name in task.resreq.resource_names() if name != PODS]
+    relevant = [name for name in names if deserved.states(name)]
+    exceeded = [name for name in relevant if held.get(name) > deserved.get(name)]
+    return next(iter(exceeded or relevant or names), CPU)
+
+
+def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
+    """Why capacity keeps these pods from a task, by the first rule that does."""
+    plugin, attrs = plugin_of(view.recording), attrs_of(view.recording, before(view.recording, seq))
+    if not plugin.ready:
+        return not_above(view, NAME, refused, seq, smaller)
+    reasons: dict[str, list[TaskKey]] = {}
+    for key in refused:
+        reasons.setdefault(_reason(view.recording, plugin, attrs, task, key), []).append(key)
+    order = sorted(reasons.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    queues = victim_queues(view, refused)
+    text = "; ".join(f"{len(keys)} {reason}" for reason, keys in order[:2])
+    lines = tuple(f"{plural(len(keys), 'pod')}: {reason}  ({listed(keys)})" for reason, keys in order)
+    numbers = not_above(view, NAME, refused, seq, smaller).numbers
+    return Kept(text, numbers, (_kept_advice(attrs, queues),), lines)
+
+
+def _reason(
+    recording: Recording, plugin: Capacity, attrs: dict[QueueName, QueueAttr], task: TaskInfo, key: TaskKey
+) -> str:
+    """The first of capacity's rules that keeps the pod, with nobody taken before it."""
+    victim, job = task_of(recording, key), job_of(recording, key)
+    attr = attrs[job.queue if job is not None else ""]
+    asker = job_of(recording, task.key)
+    asking = attrs.get(asker.queue) if asker is not None else None
+    judged = Reclaim(attrs, plugin.ancestor_level, Asker(task, asking) if asking is not None else None).judge(
+        victim, attr
+    )
+    if judged.rule == NO_OVERLAP:
+        return f"free nothing that {task.name} asks for"
+    if judged.rule == GUARANTEE:
+        return f"of queue {attr.name}, which would fall below its guarantee ({amounts.resource(attr.guarantee)})"
+    if judged.rule == NOTHING_DESERVED:
+        return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
+    if judged.rule == DESERVED:
+        return f"of queue {attr.name}, which holds {_share(attr, victim)}"
+    if judged.rule == ANCESTOR and judged.queue in attrs:
+        return f"below queue {judged.queue}, which holds {_share(attrs[judged.queue], victim)}"
+    return f"of queue {attr.name}, once those that were taken before are gone"
+
+
+def _share(attr: QueueAttr, victim: TaskInfo) -> str:
+    """`4 of the 8 cpu that it deserves`, in the dimensions that count for this pod."""
+    names = [name for name in shared_dimensions(victim.resreq, attr.deserved) if name != PODS]
+    parts = (
+        f"{amounts.amount(name, attr.allocated.get(name))} of {amounts.named(name, attr.deserved.get(name))}"
+        for name in names
+    )
+    return f"{' and '.join(parts) or 'nothing'} that it deserves"
+
+
+def _kept_advice(attrs: dict[QueueName, QueueAttr], queues: Sequence[QueueName]) -> str:
+    guaranteed = [queue for queue in queues if not attrs[queue].guarantee.is_empty()]
+    more = f", or its spec.guarantee where that is what holds them ({listed(guaranteed)})" if guaranteed else ""
+    return f"lower spec.deserved of queue {listed(queues)}{more}; what a queue deserves is never reclaimed"
+
+
+def larger(view: JobView) -> str:
+    """How a queue comes to deserve more."""
+    return f"raise spec.deserved of queue {view.queue.name}, lower the others' guarantees, or use another queue"
+
+
+def smaller(_: JobView, queues: Sequence[QueueName]) -> str:
+    """How the victims' queues come to deserve less."""
+    return f"lower spec.deserved of queue {listed(queues)}"
+
+
+# Orders
+
+
+def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
+    """The higher queue priority, leaves, the smaller share where the branches part, who deserves something."""
+    yield larger_first("queue priority", left.priority, right.priority)
+    plugin, attrs = plugin_of(then.recording), attrs_of(then.recording, then.state)
+    mine, other = plugin.queues[left.name], plugin.queues[right.name]
+    yield Difference("has children", bool(mine.children), bool(other.children), parents_last(mine, other))
+    one, two = plugin.compared(mine, other)
+    where = "" if (one, two) == (mine, other) else f" of {one.name} and {two.name}"
+    one, two = attrs[one.name], attrs[two.name]
+    yield smaller_first(f"capacity share{where}", one.share, two.share)
+    nothing, neither = one.deserved.is_empty(), two.deserved.is_empty()
+    yield Difference(f"deserves nothing{where}", nothing, neither, compare_share(one, two))
+
+
+def victim_queue_order(then: Then, left: QueueInfo, right: QueueInfo, asking: QueueInfo) -> Iterator[Difference]:
+    """The queue that is nearer to the preemptor's gives first."""
+    queues = plugin_of(then.recording).queues
+    mine, other = (common_level(queues[queue.name], queues[asking.name]) for queue in (left, right))
+    yield larger_first("levels in common", mine, other)
+
+
+WORDS = PluginWords(
+    equations={
+        "Allocatable": allocatable,
+        "SimulateAllocatable": simulate_allocatable,
+        "JobEnqueueable": job_enqueueable,
+        "Preemptive": preemptive,
+        "Reclaimable": reclaimable,
+        "UnifiedEvictable": unified_evictable,
+    },
+    comparators={"queue_order": queue_order},
+    victim_queues=victim_queue_order,
+    kept=kept,
+    rejected=rejected,
+    quota=Quota(admission_checks, room_checks, claim_check, True, larger, smaller),
+)

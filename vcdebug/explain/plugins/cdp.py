@@ -1,0 +1,42 @@
+"""cdp: whose cooldown has passed.
+
+Upstream: plugins/cdp.
+"""
+
+from __future__ import annotations
+
+from vcdebug.explain.amounts import duration
+from vcdebug.explain.equation import Equation, Term, choice
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.state_before import tasks_of
+from vcdebug.framework.record import HookEvent
+from vcdebug.gotime import nanoseconds
+from vcdebug.model.names import Seq
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.cdp import Cooldown
+from vcdebug.trace.recording import Recording
+
+ADVICE = "wait until the cooldown of these pods is over, or shorten volcano.sh/cooldown-time"
+
+
+def cooled(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Pods whose cooldown has passed."""
+    now = nanoseconds(recording.snapshot.now)
+    terms = [_judged(task, now) for task in tasks_of(recording, event.candidates)]
+    title = f"cdp: whose cooldown has passed, when {event.task} asks?"
+    formula = "scheduled + cooldown ≤ now; only running pods that state a cooldown are protected"
+    return choice(title, formula, ("cooldown", "scheduled", "left"), terms)
+
+
+def _judged(task: TaskInfo, now: int) -> Term:
+    cooldown = Cooldown.of(task.pod)
+    time, left = duration(cooldown.time), cooldown.left(now)
+    if cooldown.time is None or cooldown.scheduled is None:
+        why = "states no cooldown" if cooldown.time is None else "is not running, or was never marked as scheduled"
+        return Term(task.key, (time, None, None), True, why)
+    since = f"{duration(now - cooldown.scheduled)} ago"
+    note = f"scheduled {since}, its cooldown of {time} lasts another {duration(left)}" if left else ""
+    return Term(task.key, (time, since, duration(left)), not left, note)
+
+
+WORDS = PluginWords(equations={"Preemptable": cooled, "Reclaimable": cooled}, keeps_advice=ADVICE)

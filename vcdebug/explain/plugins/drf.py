@@ -1,0 +1,134 @@
+"""drf: shares of jobs, and of queues in a hierarchy, before and after an exchange.
+
+Upstream: plugins/drf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from vcdebug.explain.answer import Number
+from vcdebug.explain.comparing import Difference, Then, smaller_first
+from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.plugin import Kept, PluginWords
+from vcdebug.explain.state_before import before, job_of, task_of, tasks_of
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.drf import Exchange, exchanges
+from vcdebug.plugins.drf.hierarchy import Hierarchy, levels
+from vcdebug.plugins.drf.share import Share, Totals
+from vcdebug.trace.history import LazyMap
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.timeline import ClusterState
+
+NAME = "drf"
+ADVICE = "the job must ask for less, or its victims' jobs must hold more; or set enablePreemptable of drf to false"
+
+
+def totals_of(state: ClusterState) -> Totals:
+    """What shares are fractions of."""
+    return Totals(state.amount(NAME, "", "total"))
+
+
+def shares_of(recording: Recording, state: ClusterState) -> Mapping[JobId, Share]:
+    """Every job's share, as the plugin keeps it."""
+    totals = totals_of(state)
+    return LazyMap(recording.session.jobs, lambda uid: Share(totals, state.amount(NAME, uid, "allocated").clone()))
+
+
+def tree_of(recording: Recording, state: ClusterState) -> Hierarchy:
+    """The hierarchy, its interior shares not yet brought up to date."""
+    session, shares = recording.session, dict(shares_of(recording, state))
+    return Hierarchy(totals_of(state), session.jobs, session.queues, shares)
+
+
+def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Jobs that keep at least the share that the preemptor's job would reach."""
+    state, preemptor = before(recording, seq), task_of(recording, event.task)
+    title = f"drf: who has the larger share than {preemptor.key} would have?"
+    formula = "share of the preemptor's job with it ≤ share of the candidate's job without it"
+    columns = ("preemptor's share", "candidate's share", "dominant")
+    if preemptor.job not in recording.session.jobs:
+        absent = [Term(key, (None, None, None), False, "the preemptor's job is gone") for key in event.candidates]
+        return choice(title, formula, columns, absent)
+    tasks = tasks_of(recording, event.candidates)
+    judged = exchanges(totals_of(state), shares_of(recording, state), preemptor, tasks)
+    note = "every candidate is taken off its job's share, also one not chosen"
+    return choice(title, formula, columns, [_exchange(recording, each) for each in judged], note)
+
+
+def _exchange(recording: Recording, each: Exchange) -> Term:
+    if each.kept is None:
+        return Term(each.task.key, (each.wanted, None, None), False, NO_JOB)
+    name = recording.session.jobs[each.task.job].name
+    note = "" if each.fair else f"{name} would keep {each.kept:.4g}, less than {each.wanted:.4g}"
+    return Term(each.task.key, (each.wanted, each.kept, each.dominant), each.fair, note)
+
+
+def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Queues that stay behind the reclaimer's in the tree of shares once the exchange is made."""
+    reclaimer, tasks = task_of(recording, event.task), tasks_of(recording, event.candidates)
+    found: dict[TaskKey, float] = {}
+    if reclaimer.job in recording.session.jobs:
+        exchanged = tree_of(recording, before(recording, seq)).exchanges(reclaimer, tasks)
+        found = {task.key: difference for task, difference in exchanged}
+    terms = [_behind(recording, key, found.get(key)) for key in event.candidates]
+    formula = "weighted share with the reclaimer < candidate's without it, at the first level that differs"
+    title = f"drf: whose queue stays behind that of {reclaimer.key}?"
+    return choice(title, formula, ("candidate's queue", "difference"), terms)
+
+
+def _behind(recording: Recording, key: TaskKey, difference: float | None) -> Term:
+    job = job_of(recording, key)
+    if job is None or difference is None:
+        return Term(key, (None, None), False, NO_JOB)
+    note = "" if difference < 0 else f"queue {job.queue} would not be behind"
+    return Term(key, (job.queue, difference), difference < 0, note)
+
+
+def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
+    """The job would be richer than the victims' jobs."""
+    recording, state = view.recording, before(view.recording, seq)
+    totals, shares = totals_of(state), shares_of(recording, state)
+    dominant, own = totals.dominant(shares[view.job.uid].allocated.add(task.resreq))
+    alone = {
+        each.key: next(exchanges(totals, shares, task, [each])).kept or 0.0 for each in tasks_of(recording, refused)
+    }
+    best = max(alone.values(), default=0.0)
+    lines = (
+        f"{view.job.uid} with {task.name}: share {own:.4g} ({dominant})",
+        *(f"{recording.owners.jobs[key]} without {key}: share {share:.4g}" for key, share in alone.items()),
+    )
+    digits = 1 if round(own, 3) != round(best, 3) else 4
+    text = (
+        f"with {task.name} the share of {view.job.uid} would be {own:.{digits}%} ({dominant}), "
+        f"more than the {best:.{digits}%} that the richest victim's job would keep"
+    )
+    numbers = {"share.preemptor": Number(own, "share"), "share.victim": Number(best, "share")}
+    return Kept(text, numbers, (ADVICE,), lines)
+
+
+def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
+    """The smaller dominant share."""
+    mine, other = (then.state.figure(NAME, job.uid, "share") or 0.0 for job in (left, right))
+    yield smaller_first("drf share", mine, other)
+
+
+def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
+    """The first level of the hierarchy at which the paths differ: the unsaturated one, else the smaller share."""
+    tree = tree_of(then.recording, then.state)
+    tree.update(tree.root, tree.allocated)
+    for one, two, mine, other in levels(tree.root, left, right):
+        yield Difference(f"saturated at {one}", mine.saturated, other.saturated, mine.saturated - other.saturated)
+        yield smaller_first(f"weighted share of {one} and {two}", mine.weighted_share(), other.weighted_share())
+
+
+WORDS = PluginWords(
+    equations={"Preemptable": preemptable, "Reclaimable": reclaimable},
+    comparators={"job_order": job_order, "queue_order": queue_order},
+    kept=kept,
+)

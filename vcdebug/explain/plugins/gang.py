@@ -1,0 +1,194 @@
+"""gang: how many tasks a job has against its minimum, and whom a gang can spare.
+
+Upstream: plugins/gang.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from vcdebug.explain.amounts import count, listed
+from vcdebug.explain.comparing import Difference, Then
+from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.plugin import Kept, PluginWords
+from vcdebug.explain.state_before import job_before, jobs_before, sub_job_before, tasks_of
+from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.record import HookEvent, Level
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.model.taskset import Least, TaskSet
+from vcdebug.plugins.gang import Member, members, unready_first
+from vcdebug.trace.recording import Recording
+
+READY = "ready + best-effort pending ≥ min available"
+PIPELINED = "ready + waiting + best-effort pending ≥ min available"
+STARVING = "ready + waiting < min available"
+VALID = "valid tasks ≥ min available"
+COUNTS = ("have", "min")
+
+
+def job_valid(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Can the job's pods make a gang at all?"""
+    job = job_before(recording, event.job, seq)
+    valid = _least(Least("valid tasks", job.valid_task_num(), job.min_available))
+    terms = (*_gang(job.valid_roles(), job.valid_sub_jobs()), valid)
+    return _counted(f"gang: can {job.uid} make a gang?", VALID, terms, all_hold(terms), job)
+
+
+def job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Are enough tasks placed?"""
+    job = job_before(recording, event.job, seq)
+    terms = (*_gang(job.ready_roles(), job.ready_sub_jobs()), _ready(job))
+    return _counted(f"gang: is {job.uid} ready?", READY, terms, all_hold(terms), job)
+
+
+def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Are enough tasks placed or promised a place?"""
+    job = job_before(recording, event.job, seq)
+    terms = (*_gang(job.pipelined_roles(), job.pipelined_sub_jobs()), _pipelined(job))
+    verdict = PERMIT if all_hold(terms) else REJECT
+    return _counted(f"gang: would {job.uid} be complete?", PIPELINED, terms, verdict, job)
+
+
+def sub_job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Are enough tasks of the sub job placed?"""
+    group = sub_job_before(recording, event.sub_job, seq)
+    terms = (_ready(group),)
+    return _counted(f"gang: is {group.uid} ready?", READY, terms, all_hold(terms))
+
+
+def sub_job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Are enough tasks of the sub job placed or promised a place?"""
+    group = sub_job_before(recording, event.sub_job, seq)
+    terms = (_pipelined(group),)
+    verdict = PERMIT if all_hold(terms) else REJECT
+    return _counted(f"gang: would {group.uid} be complete?", PIPELINED, terms, verdict)
+
+
+def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Is the job below its minimum?"""
+    job = job_before(recording, event.job, seq)
+    starving = job.is_starving()
+    term = Term("tasks", (job.placed_task_num(), job.min_available), starving, parts_of(job))
+    note = "best-effort tasks and minimums of roles do not count here"
+    return Equation(f"gang: is {job.uid} starving?", STARVING, COUNTS, "check", (term,), starving, "tasks", note)
+
+
+def _counted(
+    title: str, formula: str, terms: tuple[Term, ...], verdict: bool | int, job: JobInfo | None = None
+) -> Equation:
+    deciding, note = first_failing(terms) or terms[-1].name, ""
+    if job is not None and job.task_min_available and job.roles_unchecked():
+        total = job.task_min_available_total
+        note = f"minimums of roles are skipped: they add up to {total}, more than min available"
+    return Equation(title, formula, COUNTS, "check", terms, verdict, deciding, note)
+
+
+def _least(each: Least, name: str = "", note: str = "") -> Term:
+    return Term(name or each.name, (each.have, each.least), each.holds, note)
+
+
+def _gang(roles: Iterable[Least], sub_jobs: Iterable[Least]) -> Iterator[Term]:
+    """One line per role and per policy of sub jobs with a minimum."""
+    for role in roles:
+        yield _least(role, f"role {role.name}")
+    for policy in sub_jobs:
+        yield _least(policy, f"sub jobs of {policy.name}")
+
+
+def _ready(tasks: TaskSet) -> Term:
+    note = f"{tasks.ready_task_num()} ready, {tasks.pending_best_effort_task_num()} best-effort pending"
+    return Term("tasks", (tasks.settled_task_num(), tasks.min_available), tasks.is_ready(), note)
+
+
+def _pipelined(tasks: TaskSet) -> Term:
+    note = f"{parts_of(tasks)}, {tasks.pending_best_effort_task_num()} best-effort pending"
+    have = tasks.waiting_task_num() + tasks.settled_task_num()
+    return Term("tasks", (have, tasks.min_available), tasks.is_pipelined(), note)
+
+
+def parts_of(tasks: TaskSet) -> str:
+    """What counts as placed."""
+    return f"{tasks.ready_task_num()} ready, {tasks.waiting_task_num()} waiting"
+
+
+# Victims
+
+
+def surplus(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """As many as the job has beyond its minimum, first come first served."""
+    judged = members(jobs_before(recording, seq), tasks_of(recording, event.candidates))
+    title = f"gang: who can {event.task} take without breaking a gang?"
+    formula = "ready > min available, less those already taken"
+    return choice(title, formula, ("ready", "min"), [_member(each) for each in judged])
+
+
+def _member(each: Member) -> Term:
+    if each.job is None:
+        return Term(each.task.key, (None, None), False, NO_JOB)
+    least = each.job.min_available
+    note = "" if each.spare else f"{each.job.name} has {each.ready} ready and needs {least}: it would break the gang"
+    return Term(each.task.key, (each.ready, least), each.spare, note)
+
+
+def everybody(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """All of them: the action itself takes gangs as a whole."""
+    span = recording.tree.around(seq, Level.JOB)
+    terms = [Term(key, (), True) for key in event.candidates]
+    return choice(f"gang: who may go for {span.name if span is not None else ''}?", "every candidate", (), terms)
+
+
+def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
+    """Gangs that have nothing to spare; what that costs is for the gate to say."""
+    owners = view.recording.owners.jobs
+    jobs = [job_before(view.recording, uid, seq) for uid in dict.fromkeys(owners[k] for k in refused if k in owners)]
+    spares = {job.uid: job.ready_task_num() - job.min_available for job in jobs}
+    lines = tuple(
+        f"{job.uid}: {job.ready_task_num()} ready, minMember {job.min_available}, {spares[job.uid]} to spare"
+        for job in jobs
+    )
+    told = next((job for job in jobs if spares[job.uid] <= 0), jobs[0])
+    ready, spare = told.ready_task_num(), spares[told.uid]
+    limit = f"only {spare} may go" if spare > 0 else "one less would break the gang"
+    alike = [uid for uid, each in spares.items() if uid != told.uid and (each <= 0) == (spare <= 0)]
+    more = f" (likewise {listed(alike)})" if alike else ""
+    text = f"{told.uid} has {ready} ready of minMember {told.min_available}, {limit}{more}"
+    numbers = {"victim.ready": count(ready, "pods"), "victim.minAvailable": count(told.min_available, "pods")}
+    return Kept(text, numbers, (), lines)
+
+
+# Orders
+
+
+def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
+    """A job that misses tasks of its minimum goes before one that does not."""
+    yield _unready(*(job_before(then.recording, job.uid, then.seq + 1) for job in (left, right)))
+
+
+def sub_job_order(then: Then, left: SubJobInfo, right: SubJobInfo) -> Iterator[Difference]:
+    """As for jobs."""
+    yield _unready(*(sub_job_before(then.recording, group.uid, then.seq + 1) for group in (left, right)))
+
+
+def _unready(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> Difference:
+    return Difference("gang ready", left.is_ready(), right.is_ready(), unready_first(left, right))
+
+
+WORDS = PluginWords(
+    equations={
+        "JobValid": job_valid,
+        "JobReady": job_ready,
+        "JobPipelined": job_pipelined,
+        "SubJobReady": sub_job_ready,
+        "SubJobPipelined": sub_job_pipelined,
+        "JobStarving": job_starving,
+        "Preemptable": surplus,
+        "Reclaimable": surplus,
+        "UnifiedEvictable": everybody,
+    },
+    comparators={"job_order": job_order, "sub_job_order": sub_job_order},
+    kept=kept,
+)

@@ -1,0 +1,106 @@
+"""overcommit: whether the enlarged cluster has room for a job's minimum.
+
+Upstream: plugins/overcommit.
+"""
+
+from __future__ import annotations
+
+from vcdebug.explain import amounts
+from vcdebug.explain.amounts import amount
+from vcdebug.explain.answer import Finding, Number
+from vcdebug.explain.equation import Equation, all_hold, first_failing
+from vcdebug.explain.inqueue import held_by_stuck, not_admitted, stuck_jobs, without
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.limits import dimensions, limit_columns, limit_terms
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.state_before import before
+from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.limitcheck import LimitCheck
+from vcdebug.model.names import Seq
+from vcdebug.model.resource import CPU, Resource
+from vcdebug.plugins.overcommit import admission
+from vcdebug.trace.recording import Recording
+
+NAME, CAUSE = "overcommit", "enqueue-overcommit"
+NO_MINIMUM = "the PodGroup states no minResources"
+
+
+def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:
+    """The job's minimum against the idle room of the enlarged cluster, as they were before an event."""
+    state = before(recording, seq)
+    inqueue, idle = (state.amount(NAME, "", figure) for figure in ("inqueue", "idle"))
+    return admission(inqueue, job.get_min_resources(), idle)
+
+
+def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Does the enlarged cluster hold the job's minimum?"""
+    job = recording.session.jobs[event.job]
+    check, factor = admission_check(recording, seq, job), before(recording, seq).figure(NAME, "", "factor")
+    terms = tuple(limit_terms(check, dimensions(check.request, check.limit)))
+    free = NO_MINIMUM if job.pod_group.min_resources is None else ""
+    return Equation(
+        f"overcommit: does the cluster, enlarged {factor:g} times, admit {job.uid}?",
+        "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum",
+        limit_columns(check, "overcommitted idle"),
+        "dimension",
+        terms,
+        PERMIT if free or all_hold(terms) else REJECT,
+        first_failing(terms),
+        free,
+    )
+
+
+def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
+    """What is lacking, or who holds it without being placed."""
+    state, check = view.recording.timeline.state_at(seq), admission_check(view.recording, seq, view.job)
+    total, factor = state.amount(NAME, "", "total"), float(state.figure(NAME, "", "factor") or 0.0)
+    minimum, idle, inqueue, names = check.request, check.limit, check.taken, check.exceeded
+    used = total.clone().multi(factor).sub_without_assert(idle)
+    lines = tuple(
+        f"{name}: minResources {amount(name, minimum.get(name))} + inqueue {amount(name, inqueue.get(name))} > idle "
+        f"{amount(name, idle.get(name))} = {amount(name, total.get(name))} x {factor:g} - used "
+        f"{amount(name, used.get(name))}"
+        for name in names
+    )
+    stuck = stuck_jobs(view, seq, same_queue=False)
+    if stuck and check._replace(total=without(check.total, stuck)).fits:
+        return held_by_stuck(view, seq, NAME, stuck, lines, idle)
+    wanted = check.total.clone().add(used)
+    name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
+    short = {each: check.over(each) for each in names or [name]}
+    others = ", ".join(amounts.named(each, value) for each, value in short.items() if each != name)
+    sentence = (
+        f"{view.job.uid} is not admitted: it asks {amounts.named(name, minimum.get(name))} as minResources, overcommit "
+        f"has {amount(name, idle.get(name))} to give ({amount(name, total.get(name))} x {factor:g} - "
+        f"{amount(name, used.get(name))} used) with {amount(name, inqueue.get(name))} promised to "
+        f"Inqueue jobs, short by {amount(name, short[name])}{f' (and by {others})' if others else ''}."
+    )
+    numbers: dict[str, Number] = {
+        **amounts.numbers("minResources", minimum, names),
+        **amounts.numbers("idle", idle, names),
+        **amounts.numbers("inqueue", inqueue, names),
+        **amounts.numbers("total", total, names),
+        **amounts.numbers("used", used, names),
+        "factor": Number(factor, ""),
+        **{f"short.{each}": amounts.number(each, value) for each, value in short.items()},
+    }
+    missing = " and ".join(amounts.named(each, value) for each, value in short.items())
+    held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
+    advice = _advice(wanted, total, names, f"free {missing}, ask" if held else "ask")
+    return Finding(CAUSE, sentence, numbers, not_admitted(seq, NAME), advice, lines)
+
+
+def _advice(wanted: Resource, total: Resource, names: list[str], begin: str) -> tuple[str, ...]:
+    nowhere = [name for name in names if total.get(name) <= 0]
+    if nowhere:
+        return (f"no node has any {amounts.listed(nowhere)}: add one that has, or ask for none in spec.minResources",)
+    factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
+    return (
+        f"{begin} for less in spec.minResources, or add nodes",
+        f"or raise overcommit-factor above {factor:.2f}",
+    )
+
+
+WORDS = PluginWords(equations={"JobEnqueueable": job_enqueueable}, rejected=rejected)

@@ -1,0 +1,298 @@
+"""proportion: what each queue deserves by weight, and what follows from it.
+
+Upstream: plugins/proportion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from vcdebug.explain import amounts
+from vcdebug.explain.amounts import amount
+from vcdebug.explain.comparing import Difference, Then, larger_first, smaller_first
+from vcdebug.explain.dry_runs import dry_run_start, requested, simulated
+from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.limits import QueueCheck, dimensions, limit_columns, limit_terms, not_open
+from vcdebug.explain.plugin import Kept, PluginWords, Quota
+from vcdebug.explain.queue_quota import not_above, rejected
+from vcdebug.explain.state_before import before, task_of, tasks_of
+from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.limitcheck import LimitCheck, beside
+from vcdebug.model.names import QueueName, Seq, TaskKey
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import CPU, Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.proportion import Holding, Proportion, QueueAttr, Round, holdings, recalled, rounds
+from vcdebug.trace.memo import per_recording
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.timeline import ClusterState
+
+NAME = "proportion"
+WITHIN = "allocated + request ≤ deserved, in the dimensions requested"
+NO_MINIMUM = "the PodGroup states no minResources"
+NO_DRY_RUN = "PrePredicate has not run for the task, so that there is nothing to simulate on"
+
+
+def attr_of(state: ClusterState, queue: QueueName) -> QueueAttr:
+    """The queue's figures at a moment, as the plugin keeps them."""
+    return recalled(state.books[NAME][queue])
+
+
+def attrs_of(state: ClusterState) -> dict[QueueName, QueueAttr]:
+    """The figures of all queues that it keeps."""
+    return {queue: attr_of(state, queue) for queue in state.books[NAME] if queue}
+
+
+# Questions about a queue
+
+
+def overused(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Is everything that the queue deserves used up?"""
+    return queue_overused(recording, seq, event.queue)
+
+
+def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
+    """As proportion would answer Overused before an event."""
+    attr = attr_of(before(recording, seq), queue)
+    unused = attr.unused()
+    terms = tuple(
+        Term(name, (deserved, attr.allocated.get(name)), name not in unused) for name, deserved in attr.deserved.items()
+    )
+    left = first_failing(terms)
+    note = f"{left} is not used up, which keeps the queue from being overused" if left else ""
+    title, formula = f"proportion: is queue {queue} overused?", "deserved ≤ allocated, in every dimension"
+    return Equation(title, formula, ("deserved", "allocated"), "dimension", terms, not unused, left, note)
+
+
+def allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """May the queue take one task?"""
+    title = f"proportion: may queue {event.queue} take {event.task}?"
+    return _within_deserved(recording, seq, title, event.queue, task_of(recording, event.task).resreq)
+
+
+def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """May the queue reclaim for these tasks?"""
+    title = f"proportion: may queue {event.queue} reclaim for {', '.join(event.candidates)}?"
+    return _within_deserved(recording, seq, title, event.queue, requested(recording, event.candidates))
+
+
+def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """May the queue take the task, with victims taken off in a dry run?"""
+    queue, task = event.queue, task_of(recording, event.task)
+    title = f"proportion: might queue {queue} take {task.key}?"
+    start = dry_run_start(recording, seq, NAME, task.key)
+    if start is None:
+        columns = ("allocated", "request", "sum", "deserved")
+        return Equation(title, WITHIN, columns, "dimension", (), False, None, NO_DRY_RUN)
+    held = simulated(recording, start, seq, NAME, queue, (queue,))
+    check = beside(held, task.resreq, attr_of(before(recording, start), queue).deserved)
+    return _within(title, check, f"as the queue stood at event {start}, changed by the dry run on this node")
+
+
+def _within_deserved(recording: Recording, seq: Seq, title: str, queue: QueueName, request: Resource) -> Equation:
+    attr, closed = attr_of(before(recording, seq), queue), not_open(recording.session, queue)
+    found = _within(title, beside(attr.allocated, request, attr.deserved), "")
+    return replace(found, verdict=False, note=closed) if closed else found
+
+
+def _within(title: str, check: LimitCheck, note: str) -> Equation:
+    terms = tuple(limit_terms(check, dimensions(check.request, check.limit)))
+    columns = limit_columns(check, "deserved")
+    return Equation(title, WITHIN, columns, "dimension", terms, check.fits, first_failing(terms), note)
+
+
+def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Does the queue's limit hold the job's minimum?"""
+    job = recording.session.jobs[event.job]
+    check = _admission(recording, before(recording, seq), job)
+    terms = tuple(limit_terms(check, dimensions(check.asked, check.limit)))
+    closed = not_open(recording.session, job.queue)
+    free = NO_MINIMUM if job.pod_group.min_resources is None else ""
+    return Equation(
+        f"proportion: does queue {job.queue} admit {job.uid}?",
+        "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum",
+        limit_columns(check, "real capability"),
+        "dimension",
+        terms,
+        PERMIT if not closed and (free or all_hold(terms)) else REJECT,
+        first_failing(terms),
+        closed or free,
+    )
+
+
+def _admission(recording: Recording, state: ClusterState, job: JobInfo) -> LimitCheck:
+    plugin = recording.session.plugins[NAME]
+    assert isinstance(plugin, Proportion)
+    return plugin.admission(attr_of(state, job.queue), job)
+
+
+# The same for the gates
+
+
+def _checked(recording: Recording, queue: QueueName, figure: str, check: LimitCheck) -> QueueCheck:
+    own = recording.session.queues[queue].capability
+    return QueueCheck(queue, figure, check, Resource.from_list(own) if own else None)
+
+
+def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[QueueCheck]:
+    """JobEnqueueable's question."""
+    check = _admission(recording, before(recording, seq), job)
+    return [_checked(recording, job.queue, "realCapability", check)]
+
+
+def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> QueueCheck:
+    """Preemptive's question, which is Allocatable's."""
+    attr = attr_of(before(recording, seq), queue)
+    return _checked(recording, queue, "deserved", beside(attr.allocated, request, attr.deserved))
+
+
+def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[QueueCheck]:
+    """Allocatable's question."""
+    return [claim_check(recording, seq, queue, request)]
+
+
+# Victims
+
+
+def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Queues that hold more than they deserve somewhere, less what has been taken already."""
+    attrs = attrs_of(before(recording, seq))
+    judged = holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates))
+    columns = ("queue", "dimension", "allocated", "deserved")
+    formula = "allocated > deserved in some dimension, less what is already taken"
+    title = f"proportion: from whom can {event.task} reclaim?"
+    return choice(title, formula, columns, [_holding(each) for each in judged])
+
+
+def _holding(each: Holding) -> Term:
+    """The first dimension beyond what is deserved, else the first one."""
+    if not each.queue:
+        return Term(each.task.key, (None, None, None, None), False, NO_JOB)
+    name = next(iter(each.above), CPU)
+    figures = (each.queue, name, each.allocated.get(name), each.deserved.get(name))
+    note = "" if each.surplus else f"queue {each.queue} holds no more than it deserves"
+    return Term(each.task.key, figures, each.surplus, note)
+
+
+def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
+    """Queues that hold no more than they deserve."""
+    return not_above(view, NAME, refused, seq, smaller)
+
+
+# Order
+
+
+def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
+    """The higher queue priority, then the smaller share."""
+    yield larger_first("queue priority", left.priority, right.priority)
+    mine, other = (attr_of(then.state, queue.name).share for queue in (left, right))
+    yield smaller_first("proportion share", mine, other)
+
+
+# What is deserved
+
+
+class Portion(NamedTuple):
+    """One queue in one round."""
+
+    round: int
+    """From 1."""
+    weight: int
+    total_weight: int
+    remaining: Resource
+    """What is dealt in this round."""
+    before: Resource
+    deserved: Resource
+    limit: Resource
+    request: Resource
+    guarantee: Resource
+    satisfied: bool
+
+    def offered(self, name: str) -> float:
+        """What it had and its part by weight, before any limit."""
+        return self.before.get(name) + self.remaining.get(name) * (float(self.weight) / float(self.total_weight))
+
+    def decides(self, name: str) -> str:
+        """What set the amount of a dimension."""
+        found = self.deserved.get(name)
+        candidates = (
+            ("its request", self.request.get(name)),
+            ("its limit", self.limit.get(name)),
+            ("its guarantee", self.guarantee.get(name)),
+        )
+        if found == self.offered(name):
+            return "its part by weight"
+        return next((words for words, amount in candidates if amount == found), "its part by weight")
+
+
+@per_recording()
+def dealt(recording: Recording) -> dict[QueueName, tuple[Portion, ...]]:
+    """queue → its portions, by the plugin's own rounds on the figures that the session opened with."""
+    state = recording.timeline.state_at(0)
+    if NAME not in state.books:
+        return {}
+    attrs = {queue: replace(attr, deserved=Resource()) for queue, attr in attrs_of(state).items()}
+    by_attr = {id(attr): queue for queue, attr in attrs.items()}
+    found: dict[QueueName, list[Portion]] = {queue: [] for queue in attrs}
+    for number, each in enumerate(rounds(state.amount(NAME, "", "total"), list(attrs.values())), start=1):
+        for key, portion in _portions(number, each):
+            found[by_attr[key]].append(portion)
+    return {queue: tuple(portions) for queue, portions in found.items()}
+
+
+def _portions(number: int, each: Round) -> Iterator[tuple[int, Portion]]:
+    for attr, had, deserved, satisfied in each.dealt:
+        limits = (attr.real_capability, attr.request, attr.guarantee)
+        yield (
+            id(attr),
+            Portion(number, attr.weight, each.weight, each.remaining, had, deserved, *limits, satisfied),
+        )
+
+
+def dealt_lines(recording: Recording, queue: QueueName, name: str) -> tuple[str, ...]:
+    """How what a queue deserves came about in one dimension: a line per round."""
+    return tuple(_dealt_lines(dealt(recording).get(queue, ()), name))
+
+
+def _dealt_lines(portions: tuple[Portion, ...], name: str) -> Iterator[str]:
+    for portion in portions:
+        had = portion.before.get(name)
+        if portion.round > 1 and portion.deserved.get(name) == had:
+            continue
+        held = f"{amount(name, had)} + " if had else ""
+        part = f"{amount(name, portion.remaining.get(name))} x weight {portion.weight} / {portion.total_weight}"
+        offered, deserved = portion.offered(name), portion.deserved.get(name)
+        cut = f", held to {amount(name, deserved)} by {portion.decides(name)}" if deserved < offered else ""
+        yield f"deserved {name}, round {portion.round}: {held}{part} = {amount(name, offered)}{cut}"
+
+
+def larger(view: JobView) -> str:
+    """How a queue comes to deserve more."""
+    queue = view.queue
+    return f"raise spec.weight ({queue.weight}) of queue {queue.name}, lower the others', or use another queue"
+
+
+def smaller(view: JobView, queues: Sequence[QueueName]) -> str:
+    """How the victims' queues come to deserve less."""
+    return f"raise spec.weight of queue {view.queue.name}, or lower that of {amounts.listed(queues)}"
+
+
+WORDS = PluginWords(
+    equations={
+        "Overused": overused,
+        "Allocatable": allocatable,
+        "SimulateAllocatable": simulate_allocatable,
+        "Preemptive": preemptive,
+        "JobEnqueueable": job_enqueueable,
+        "Reclaimable": reclaimable,
+    },
+    comparators={"queue_order": queue_order},
+    kept=kept,
+    rejected=rejected,
+    quota=Quota(admission_checks, room_checks, claim_check, False, larger, smaller, dealt_lines),
+)

@@ -1,0 +1,106 @@
+"""resourcequota: which ResourceQuota of the namespace does not hold a job's minimum.
+
+Upstream: plugins/resourcequota.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain import amounts
+from vcdebug.explain.answer import Finding
+from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
+from vcdebug.explain.inqueue import not_admitted
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import Seq
+from vcdebug.model.resource import CPU, MEMORY
+from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum, quota_checks
+from vcdebug.trace.recording import Recording
+
+NAME, CAUSE = "resourcequota", "enqueue-resourcequota"
+NANO = 1e9
+
+
+def checks_of(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[tuple[int, QuotaCheck]]:
+    """(number of the quota, check) of everything that the namespace's quotas state."""
+    plugin = recording.session.plugins[NAME]
+    assert isinstance(plugin, ResourceQuota)
+    pending = _admitted(recording, seq, job.namespace)
+    for number, quota in enumerate(plugin.quotas.get(job.namespace, ()), start=1):
+        for check in quota_checks(quota, job.pod_group.min_resource_list or {}, pending):
+            yield number, check
+
+
+def _admitted(recording: Recording, seq: Seq, namespace: str) -> dict[str, int]:
+    """Minimums of the jobs of the namespace that were admitted before an event, in 10^-9 units."""
+    found: dict[str, int] = {}
+    for at in recording.index.at_point("JobEnqueued"):
+        event = recording.event(at)
+        if at >= seq or not isinstance(event, HookEvent) or event.plugin != NAME:
+            continue
+        job = recording.session.jobs[event.job]
+        if job.namespace == namespace:
+            add_minimum(found, job.pod_group.min_resource_list or {})
+    return found
+
+
+def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Does every ResourceQuota of the namespace hold the job's minimum beside what this cycle has admitted?"""
+    job = recording.session.jobs[event.job]
+    title = f"resourcequota: does namespace {job.namespace} admit {job.uid}?"
+    formula = "used + admitted in this cycle + min resources ≤ hard, for names that a quota states"
+    columns = ("used", "admitted", "min resources", "sum", "hard")
+    if job.pod_group.min_resource_list is None:
+        return Equation(title, formula, columns, "check", (), PERMIT, None, "the PodGroup states no minResources")
+    terms = tuple(_held(number, check) for number, check in checks_of(recording, seq, job))
+    verdict = PERMIT if all_hold(terms) else REJECT
+    note = "" if terms else "no quota of the namespace states one of its names"
+    return Equation(title, formula, columns, "check", terms, verdict, first_failing(terms), note)
+
+
+def _held(number: int, check: QuotaCheck) -> Term:
+    amounts = (check.used, check.pending, check.minimum, check.over + check.hard, check.hard)
+    return Term(f"quota {number} {check.name}", tuple(Ratio(value / NANO) for value in amounts), check.over <= 0)
+
+
+def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding | None:
+    """None where no quota of the snapshot is exceeded."""
+    found = [check for _, check in checks_of(view.recording, seq, view.job) if check.over > 0]
+    if not found:
+        return None
+    first, name = found[0], found[0].name
+    others = ", ".join(f"{one.name} by {_text(one.name, one.over)}" for one in found[1:])
+    admitted = f" and {_text(name, first.pending)} promised in this cycle" if first.pending else ""
+    sentence = (
+        f"{view.job.uid} is not admitted: ResourceQuota {first.quota.name} allows {_text(name, first.hard)} "
+        f"{name}, {_text(name, first.used)} are used{admitted}, and minResources of "
+        f"{_text(name, first.minimum)} more exceeds that by {_text(name, first.over)}"
+        f"{f' ({others})' if others else ''}."
+    )
+    numbers = {
+        "quota.hard": amounts.number(name, _scaled(name, first.hard)),
+        "quota.used": amounts.number(name, _scaled(name, first.used)),
+        f"short.{name}": amounts.number(name, _scaled(name, first.over)),
+    }
+    advice = (
+        f"raise spec.hard of ResourceQuota {first.quota.name}, or wait until pods of its namespace end",
+        "or ask for less in spec.minResources",
+    )
+    return Finding(CAUSE, sentence, numbers, not_admitted(seq, NAME), advice)
+
+
+def _scaled(name: str, value: int) -> float:
+    """As amounts are kept: thousandths, but for bytes."""
+    units = value / NANO
+    return units if name == MEMORY or amounts.counted(name) else units * 1000.0
+
+
+def _text(name: str, value: int) -> str:
+    return amounts.amount(name if name in (CPU, MEMORY) else "", _scaled(name, value))
+
+
+WORDS = PluginWords(equations={"JobEnqueueable": job_enqueueable}, rejected=rejected)

@@ -1,0 +1,119 @@
+"""tdm: who may make room outside revocable zones, and which jobs starve.
+
+Upstream: plugins/tdm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.comparing import Difference, Then
+from vcdebug.explain.equation import NO_JOB, Equation, Term, first_failing
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.state_before import job_before, task_of, tasks_before
+from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.tdm import (
+    MAX_UNAVAILABLE_KEY,
+    MIN_AVAILABLE_KEY,
+    NO_NODE,
+    NOT_PREEMPTABLE,
+    NOT_RUNNING,
+    REVOCABLE,
+    Tdm,
+    max_evictions,
+)
+from vcdebug.trace.recording import Recording
+
+ADVICE = "only preemptable pods outside revocable zones go, as many as their job's budget lets go"
+
+
+def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Running preemptable tasks outside revocable zones, as many per job as its disruption budget lets go."""
+    preemptor = task_of(recording, event.task)
+    title = f"tdm: who may make room for {preemptor.key}?"
+    formula = "preemptable, Running, on no revocable node, and within what the job's budget lets go"
+    columns = ("status", "may go", "gone before")
+    if preemptor.preemptable or preemptor.revocable_zone:
+        itself = "the preemptor is itself preemptable"
+        why = itself if preemptor.preemptable else "the preemptor may use revocable nodes"
+        refused = tuple(Term(key, (None, None, None), False, why) for key in event.candidates)
+        return Equation(title, formula, columns, "task", refused, (), None, why)
+    taken: dict[JobId, list[TaskKey]] = {}
+    terms = tuple(_judged(recording, seq, task, taken) for task in tasks_before(recording, event.candidates, seq))
+    victims = tuple(key for uid in sorted(taken) for key in taken[uid])
+    note = "jobs in ascending order of their ids"
+    return Equation(title, formula, columns, "task", terms, victims, None, note)
+
+
+def _judged(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[JobId, list[TaskKey]]) -> Term:
+    plugin, status = recording.session.plugins["tdm"], task.status.label
+    assert isinstance(plugin, Tdm)
+    rule = plugin.barred(task)
+    if rule or task.job not in recording.session.jobs:
+        return Term(task.key, (status, None, None), False, _barred(recording, task, rule))
+    job = job_before(recording, task.job, seq)
+    gone, most = taken.setdefault(job.uid, []), max_evictions(job)
+    figures, chosen = (status, most, len(gone)), len(gone) < most
+    if chosen:
+        gone.append(task.key)
+    return Term(task.key, figures, chosen, "" if chosen else f"the budget of {job.name} lets {most} go: {_stated(job)}")
+
+
+def _barred(recording: Recording, task: TaskInfo, rule: str) -> str:
+    node = recording.session.nodes.get(task.node_name)
+    return {
+        NOT_PREEMPTABLE: "it states volcano.sh/preemptable false",
+        NOT_RUNNING: f"it is {task.status.label}, not Running",
+        NO_NODE: "its node is not in the session",
+        REVOCABLE: f"its node is revocable, in zone {node.revocable_zone if node is not None else ''}",
+        "": NO_JOB,
+    }[rule]
+
+
+def _stated(job: JobInfo) -> str:
+    """Where the number comes from."""
+    annotations, running, total = job.pod_group.annotations, job.count(TaskStatus.RUNNING), len(job.tasks)
+    counts = f"{running} of {total} run"
+    for key in (MIN_AVAILABLE_KEY, MAX_UNAVAILABLE_KEY):
+        if annotations.get(key):
+            return f"{key} {annotations[key]}, {counts}"
+    return f"it states no budget, so one at a time, {counts}"
+
+
+def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Are enough tasks placed or promised a place? Minimums of roles do not count."""
+    job = job_before(recording, event.job, seq)
+    have = job.waiting_task_num() + job.settled_task_num()
+    term = Term("tasks", (have, job.min_available), job.is_pipelined())
+    verdict = PERMIT if job.is_pipelined() else REJECT
+    title, formula = f"tdm: would {job.uid} be complete?", "ready + waiting + best-effort pending ≥ min available"
+    return Equation(title, formula, ("have", "min"), "check", (term,), verdict, "tasks")
+
+
+def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Only a job that is not itself preemptable starves, and only with pending tasks."""
+    job = job_before(recording, event.job, seq)
+    terms = (
+        Term("not preemptable", (not job.preemptable,), not job.preemptable),
+        Term("pending", (job.count(TaskStatus.PENDING),), job.has_pending_tasks()),
+    )
+    deciding, verdict = first_failing(terms), not first_failing(terms)
+    title, formula = f"tdm: is {job.uid} starving?", "not preemptable, and some task is pending"
+    return Equation(title, formula, ("",), "check", terms, verdict, deciding or "pending")
+
+
+def job_order(_: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
+    """Jobs that are not preemptable first."""
+    yield Difference("preemptable", left.preemptable, right.preemptable, left.preemptable - right.preemptable)
+
+
+WORDS = PluginWords(
+    equations={"Preemptable": preemptable, "JobPipelined": job_pipelined, "JobStarving": job_starving},
+    comparators={"job_order": job_order},
+    keeps_advice=ADVICE,
+)

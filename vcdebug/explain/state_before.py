@@ -1,0 +1,68 @@
+"""Jobs, tasks and nodes as they were before an event, in the model's own terms: what plugins' rules are asked with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.trace.history import LazyMap
+from vcdebug.trace.memo import per_recording
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.timeline import ClusterState
+
+MOST_JOBS = 512
+
+
+def before(recording: Recording, seq: Seq) -> ClusterState:
+    """The state in which an event's answer was found."""
+    return recording.timeline.state_at(seq - 1)
+
+
+def task_of(recording: Recording, key: TaskKey) -> TaskInfo:
+    """A task, for what never changes about it."""
+    return recording.timeline.tasks[key]
+
+
+def tasks_of(recording: Recording, keys: Iterable[TaskKey]) -> list[TaskInfo]:
+    """Tasks, for what never changes about them."""
+    return [recording.timeline.tasks[key] for key in keys]
+
+
+def tasks_before(recording: Recording, keys: Iterable[TaskKey], seq: Seq) -> list[TaskInfo]:
+    """Tasks with the status and node that they had before an event."""
+    states, found = before(recording, seq).tasks, []
+    for key in keys:
+        clone = task_of(recording, key).clone()
+        clone.status, clone.node_name = states[key]
+        found.append(clone)
+    return found
+
+
+def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:
+    """The session's job of a task, for what never changes about it."""
+    return recording.session.jobs.get(task_of(recording, task).job)
+
+
+@per_recording(MOST_JOBS)
+def job_before(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
+    """The job as it was before an event: the model's own object, built anew with the tasks' statuses."""
+    job = recording.session.jobs[uid]
+    copy = JobInfo(PodGroup(job.pod_group.manifest), recording.snapshot.flags.default_queue)
+    copy.priority = job.priority
+    for task in tasks_before(recording, sorted(task.key for task in job.tasks.values()), seq):
+        copy.add_task_info(task)
+    return copy
+
+
+def jobs_before(recording: Recording, seq: Seq) -> Mapping[JobId, JobInfo]:
+    """Every job as it was before an event, built when it is asked for."""
+    return LazyMap(recording.session.jobs, lambda uid: job_before(recording, uid, seq))
+
+
+def sub_job_before(recording: Recording, uid: str, seq: Seq) -> SubJobInfo:
+    """The sub job as it was before an event."""
+    return job_before(recording, recording.owners.sub_jobs[uid], seq).sub_jobs[uid]

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods, queue
-from tests.golden.test_replay import corpus
-from tests.recorded import GOLDEN, golden
+from tests.recorded import GOLDEN, each_case, golden, recorded
 from vcdebug.explain.answer import Finding
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import equation
@@ -20,7 +20,6 @@ from vcdebug.explain.state_before import task_of
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
-from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -74,15 +73,6 @@ def disagreements(recording: Recording) -> list[Told]:
     return [each for each in rejections(recording) if not agree(each)]
 
 
-def test_gate_equation_and_scheduler_name_the_same_dimensions() -> None:
-    assert [] == [(name, each) for name in GOLDEN for each in disagreements(golden(name))]
-
-
-def test_the_copied_cases_reject_often_enough_to_prove_it() -> None:
-    found = [each for name in GOLDEN for each in rejections(golden(name))]
-    assert 3 < len([each for each in found if each.gate and each.equation and each.written])
-
-
 def refused_tasks(recording: Recording) -> Iterator[Told]:
     """Allocatable's refusals, about which the scheduler writes nothing."""
     for seq in recording.index.at_point("Allocatable"):
@@ -94,16 +84,17 @@ def refused_tasks(recording: Recording) -> Iterator[Told]:
             yield Told(seq, limit.exceeded or None, failing(shown), None)
 
 
-def test_gate_and_equation_name_the_same_dimensions_of_a_task() -> None:
-    found = [(name, each) for name in GOLDEN for each in refused_tasks(golden(name))]
-    assert [] == [(name, each) for name, each in found if each.gate != each.equation]
-    assert 20 < len([each for _, each in found if each.gate])
+@each_case
+def test_gate_equation_and_scheduler_name_the_same_dimensions(case: Path) -> None:
+    recording = recorded(case)
+    assert [] == disagreements(recording)
+    assert [] == [each for each in refused_tasks(recording) if each.gate != each.equation]
 
 
-@pytest.mark.corpus
-@pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
-def test_they_agree_in_the_whole_corpus(case: object) -> None:
-    assert [] == disagreements(replay(load(str(case))))
+def test_the_copied_cases_reject_often_enough_to_prove_it() -> None:
+    found = [each for name in GOLDEN for each in rejections(golden(name))]
+    assert 3 < len([each for each in found if each.gate and each.equation and each.written])
+    assert 20 < len([each for name in GOLDEN for each in refused_tasks(golden(name)) if each.gate])
 
 
 def persistent(plugin: str) -> Snapshot:

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import plural, resource
-from vcdebug.explain.case import EVICTING_ACTIONS, Case
+from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.questions.reply import Question, Reply, Sheet
-from vcdebug.explain.room import Room
 from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus, allocated_status
@@ -108,11 +108,11 @@ def _for_job(recording: Recording, word: str) -> Reply:
     subject = find_subject(recording.snapshot, word)
     if subject.job not in recording.session.jobs:
         raise NotFoundError("is not in the session: nobody stands in its way", "ask explain", word)
-    case = Case(recording, subject.job, subject.pod)
-    task = case.blocked
+    view = JobView(recording, subject.job, subject.pod)
+    task = view.blocked
     if task is None:
         return Reply(f"{subject.job} has no pod that waits.", data={"subject": subject.job, "holders": []})
-    room = Room(case, task, len(recording))
+    room = NodeFits(view, task, len(recording))
     wanted = [name for name, value in task.init_resreq.items() if value > 0]
     ports, volumes = host_ports(task.pod), claims(task.pod)
     suitable = {node.name for node in room.waiting}
@@ -131,7 +131,7 @@ def _for_job(recording: Recording, word: str) -> Reply:
 def _holder(
     recording: Recording,
     task: TaskInfo,
-    room: Room | None = None,
+    room: NodeFits | None = None,
     shared: Sequence[str] = (),
     amounts: Sequence[str] | None = None,
 ) -> Holder:
@@ -140,7 +140,7 @@ def _holder(
     return Holder(task, what, _taken_back(recording, task, room))
 
 
-def _taken_back(recording: Recording, task: TaskInfo, room: Room | None) -> str:
+def _taken_back(recording: Recording, task: TaskInfo, room: NodeFits | None) -> str:
     """Whether some configured action could, by its own filter; plugins may still object."""
     configured = [action for action in dict.fromkeys(recording.conf.actions) if action in EVICTING_ACTIONS]
     if task.status is TaskStatus.RELEASING:

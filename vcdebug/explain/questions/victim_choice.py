@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.answer import Evidence
-from vcdebug.explain.case import EVICTING_ACTIONS, Case
 from vcdebug.explain.evictions import Eviction, evictions
+from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import Order, kind_of, order_at
-from vcdebug.explain.past import task_of
 from vcdebug.explain.questions.evicted import CARRIED_OUT, find_pod
 from vcdebug.explain.questions.reply import Question, Reply, Sheet
-from vcdebug.explain.room import Room
+from vcdebug.explain.state_before import task_of
 from vcdebug.explain.victims import VictimChoice, next_choice
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.model.names import Seq, TaskKey
@@ -91,7 +91,9 @@ def _elsewhere(recording: Recording, one: Eviction) -> Iterator[str]:
     job = recording.session.jobs.get(recording.owners.jobs.get(one.preemptor, ""))
     if job is None or one.action not in EVICTING_ACTIONS:
         return
-    room = Room(Case(recording, job.uid, one.preemptor), task_of(recording, one.preemptor), before_plan(recording, one))
+    room = NodeFits(
+        JobView(recording, job.uid, one.preemptor), task_of(recording, one.preemptor), before_plan(recording, one)
+    )
     others = [node.name for node in room.could_free(one.action) if node.name != one.node]
     for node in others[:MOST_NODES]:
         there = sorted(room.candidates(one.action, node), key=lambda task: (task.priority, task.key))

@@ -20,8 +20,8 @@ from vcdebug.explain.plugin import Kept, PluginWords, Quota
 from vcdebug.explain.queue_quota import not_above, rejected, victim_queues
 from vcdebug.explain.reservations import reserved_beside
 from vcdebug.explain.state_before import before, job_of, task_of
-from vcdebug.framework.persistence import counted
 from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.persistence import counted
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, Record
 from vcdebug.model.job import JobInfo

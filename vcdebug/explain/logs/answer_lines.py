@@ -11,7 +11,7 @@ from typing import Any
 from vcdebug.explain.equation import Term
 from vcdebug.explain.equations import equation
 from vcdebug.explain.logs.context import Context, Said
-from vcdebug.explain.past import job_at
+from vcdebug.explain.state_before import job_before
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import Resource
@@ -36,7 +36,7 @@ def gang_valid(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
     """Roles are counted unless their minima exceed the job's."""
     if subject["job"] not in at.recording.session.jobs:
         return
-    job = job_at(at.recording, subject["job"], at.seq)
+    job = job_before(at.recording, subject["job"], at.seq)
     if not job.roles_unchecked():
         yield "job.valid", job.name, job.namespace, job.usable_by_role(), job.task_min_available
 

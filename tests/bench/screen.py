@@ -20,11 +20,11 @@ from typing import Any
 
 from textual import events
 from textual.app import App
-from vcdebug.tui.screens.main import MainScreen
 
 from tests.bench import made
 from vcdebug import tui
 from vcdebug.tui.app import VcdebugApp
+from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.start import Start
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table

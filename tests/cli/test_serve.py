@@ -29,8 +29,22 @@ JOB = "assistants/chat-api"
 """On the screen once the cycle has been replayed."""
 
 
+class Address(str):
+    """Where a server is, and the token that it asks for."""
+
+    token: str
+
+    def __new__(cls, text: str, token: str) -> Address:
+        made = super().__new__(cls, text)
+        made.token = token
+        return made
+
+    def client(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(headers={"Authorization": f"token {self.token}"})
+
+
 @pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[str]:
+async def served(tmp_path: Path) -> AsyncIterator[Address]:
     """The address of a server of its own, stopped by Ctrl-C; it must end well and say nothing more."""
     folders = {"XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "vcdebug", "serve", NAME, "--port", "0", "--break", "victim"]
@@ -40,9 +54,9 @@ async def served(tmp_path: Path) -> AsyncIterator[str]:
     assert process.stderr is not None
     async with asyncio.timeout(PATIENCE):
         line = (await process.stderr.readline()).decode()
-        found = re.fullmatch(r"vcdebug: open (http://127\.0\.0\.1:\d+) in a browser; Ctrl-C ends it\n", line)
+        found = re.fullmatch(r"vcdebug: open (http://127\.0\.0\.1:\d+)/\?token=(\S+) in a browser; Ctrl-C .*\n", line)
         assert found is not None, line
-        yield found[1]
+        yield Address(found[1], found[2])
         process.send_signal(signal.SIGINT)
         assert (b"", b"") == await process.communicate()
     assert 0 == process.returncode
@@ -56,8 +70,8 @@ async def wait_for(socket: aiohttp.ClientWebSocketResponse, *words: str) -> None
             drawn += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", (await socket.receive_bytes()).decode("utf-8", "replace"))
 
 
-async def test_the_page_runs_the_debugger(served: str) -> None:
-    async with aiohttp.ClientSession() as client:
+async def test_the_page_runs_the_debugger(served: Address) -> None:
+    async with served.client() as client:
         page = await (await client.get(served)).text()
         assert f"<title>vcdebug {NAME}</title>" in page
         for path in re.findall(r'(?:src|href)="(static/[^"]+)"|url\("(static/[^"]+)"\)', page):
@@ -72,9 +86,9 @@ async def test_a_page_needs_nothing_from_elsewhere() -> None:
     assert [] == re.findall(r"https?://", browser.PAGE.read_text(encoding="utf-8"))
 
 
-async def test_each_window_has_a_debugger_of_its_own_that_ends_with_it(served: str) -> None:
+async def test_each_window_has_a_debugger_of_its_own_that_ends_with_it(served: Address) -> None:
     socket = f"{served}/ws?width=100&height=30"
-    async with aiohttp.ClientSession() as client, client.ws_connect(socket) as one, client.ws_connect(socket) as other:
+    async with served.client() as client, client.ws_connect(socket) as one, client.ws_connect(socket) as other:
         await wait_for(one, "Flow")
         await wait_for(other, JOB)
         await one.close()
@@ -83,9 +97,23 @@ async def test_each_window_has_a_debugger_of_its_own_that_ends_with_it(served: s
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "http://elsewhere.example"}, {"Host": "elsewhere.example"}])
-async def test_a_page_of_another_site_is_refused(served: str, headers: dict[str, str]) -> None:
-    async with aiohttp.ClientSession() as client:
+async def test_a_page_of_another_site_is_refused(served: Address, headers: dict[str, str]) -> None:
+    async with served.client() as client:
         assert 403 == (await client.get(f"{served}/ws", headers=headers)).status
+
+
+@pytest.mark.parametrize("path", ["/", "/ws", "/static/js/textual.js", "/?token=guessed"])
+async def test_who_does_not_know_the_token_gets_nothing(served: Address, path: str) -> None:
+    async with aiohttp.ClientSession() as client:
+        answer = await client.get(f"{served}{path}")
+        assert (403, True) == (answer.status, "its token is asked for" in await answer.text())
+
+
+async def test_the_printed_address_leads_to_the_page_without_its_token(served: Address) -> None:
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        answer = await client.get(f"{served}/?token={served.token}")
+        assert (200, "") == (answer.status, answer.url.query_string)
+        assert "Strict" == answer.history[0].cookies[f"vcdebug-{answer.url.port}"]["samesite"]
 
 
 async def test_a_debugger_that_cannot_start_ends_its_window(tmp_path: Path) -> None:
@@ -97,7 +125,8 @@ async def test_a_debugger_that_cannot_start_ends_its_window(tmp_path: Path) -> N
         runner = web.AppRunner(await served._make_app())
         await runner.setup()
         await web.SockSite(runner, bound).start()
-        async with aiohttp.ClientSession() as client, client.ws_connect(f"{browser.url_of(bound)}/ws") as socket:
+        url = f"{browser.url_of(bound)}/ws?token={served.token}"
+        async with aiohttp.ClientSession() as client, client.ws_connect(url) as socket:
             assert aiohttp.WSMsgType.CLOSE == (await socket.receive(PATIENCE)).type
         await runner.cleanup()
 

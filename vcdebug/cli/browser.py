@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import os
+import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import redirect_stdout
 from ipaddress import ip_address
@@ -25,6 +26,8 @@ LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 GRACE_SECONDS = 2
 """How long a debugger may take to end when its window is closed or the server is stopped."""
 HEARTBEAT_SECONDS = 15
+TOKEN = "token"
+TOKEN_BYTES = 24
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -76,7 +79,10 @@ class Session(AppService):
 
 
 class BrowserServer(Server):
-    """Textual's server, with a page that needs nothing from elsewhere, deaf to other sites' pages."""
+    """Textual's server, with a page that needs nothing from elsewhere, deaf to other sites' pages and other people.
+
+    Who opens the printed address shows its token, and is given a cookie in its place.
+    """
 
     def __init__(self, command: str, title: str, bound: socket, output: Output, *, exposed: bool) -> None:
         super().__init__(command, title=title)
@@ -84,6 +90,8 @@ class BrowserServer(Server):
         self._output = output
         self._exposed = exposed
         self._windows: list[web.WebSocketResponse] = []
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        self._cookie = f"vcdebug-{bound.getsockname()[1]}"
 
     def run(self) -> None:
         """Serve until somebody stops it."""
@@ -96,13 +104,17 @@ class BrowserServer(Server):
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        self._output.narrate(f"open {url_of(self._bound)} in a browser; Ctrl-C ends it")
+        self._output.narrate(f"open {url_of(self._bound)}/?token={self.token} in a browser; Ctrl-C ends it")
 
     async def on_shutdown(self, app: web.Application) -> None:
         for window in list(self._windows):
             await window.close()
 
     async def handle_index(self, request: web.Request) -> web.Response:
+        if TOKEN in request.query:
+            arrived = web.Response(status=302, headers={"Location": "/"})
+            arrived.set_cookie(self._cookie, self.token, httponly=True, samesite="Strict")
+            return arrived
         page = PAGE.read_text(encoding="utf-8").replace("{title}", html.escape(self.title))
         return web.Response(text=page, content_type="text/html")
 
@@ -134,4 +146,15 @@ class BrowserServer(Server):
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.host:
             raise web.HTTPForbidden(text="this debugger answers to its own page only")
+        if not self._knows(request):
+            raise web.HTTPForbidden(text="open the address that vcdebug serve printed: its token is asked for")
         return await handler(request)
+
+    def _knows(self, request: web.Request) -> bool:
+        """Whether the token comes with a request: in its address, as a cookie, or as a program sends it."""
+        shown = (
+            request.query.get(TOKEN, ""),
+            request.cookies.get(self._cookie, ""),
+            request.headers.get("Authorization", "").removeprefix(f"{TOKEN} "),
+        )
+        return any(secrets.compare_digest(text.encode(), self.token.encode()) for text in shown)

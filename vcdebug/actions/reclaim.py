@@ -23,8 +23,10 @@ from vcdebug.framework.statement import Statement
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import RECLAIM_EVICTS_BEFORE_TEST, RECLAIM_SHARED_STATEMENT
 
 REASON = "reclaim"
 NEVER = "Never"
@@ -39,6 +41,8 @@ class Reclaim(Action):
         """Pop queues; a queue is drained at its first turn, and pushed back once per job while it drains.
         Upstream: actions/reclaim.Execute.
         """
+        self._shares_statement = ssn.release.has(RECLAIM_SHARED_STATEMENT)
+        self._evicts_first = ssn.release.has(RECLAIM_EVICTS_BEFORE_TEST)
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
         starving, jobs_in_need = collect_starving(ssn)
         heaps = {job.uid: _pending_tasks(ssn, job) for job in jobs_in_need}
@@ -108,22 +112,36 @@ class Reclaim(Action):
         victims = ssn.ask(RECLAIMABLE, task, reclaimees) or []
         if not make_room(ssn, task, node, victims):
             return False
-        trial = Statement(ssn)
+        trial = statement if self._shares_statement else Statement(ssn)
         available = node.future_idle()
         heap = victims_queue(ssn, victims, task)
-        while heap and not task.init_resreq.less_equal(available):
+        before, freed = len(trial), Resource()
+        while heap and ((self._evicts_first and len(trial) == before) or not task.init_resreq.less_equal(available)):
             victim = heap.pop()
             ssn.log("victim", victim.key, task.key)
             trial.evict(victim, REASON)
             available.add(victim.resreq)
-        ssn.log("sum", trial.requested(), task.key, task.init_resreq, node.name, available)
+            freed.add(victim.resreq)
+        ssn.log("sum", freed, task.key, task.init_resreq, node.name, available)
+        evicted = len(trial) > before
+        if self._shares_statement:
+            return self._pipelined_in_shared(statement, task, node, available, evicted=evicted)
         if not task.init_resreq.less_equal(available):
             trial.discard()
             return False
-        if trial.pipeline(task, node.name, eviction=trial.has_evictions()) is not None:
+        if trial.pipeline(task, node.name, eviction=evicted) is not None:
             trial.discard()
             return False
         statement.merge(trial)
+        return True
+
+    def _pipelined_in_shared(
+        self, statement: Statement, task: TaskInfo, node: NodeInfo, available: Resource, *, evicted: bool
+    ) -> bool:
+        """Evictions stay where the task does not fit; a pipeline that is refused ends the search too."""
+        if not task.init_resreq.less_equal(available):
+            return False
+        statement.pipeline(task, node.name, eviction=evicted)
         return True
 
     def _reclaimee(self, ssn: Session, job: JobInfo, candidate: TaskInfo) -> bool:

@@ -14,6 +14,7 @@ from vcdebug.framework.hooks import HOOKS, Hook
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import HookEvent, Record, made
 from vcdebug.framework.shown import Show
+from vcdebug.releases.release import NEWEST, Release
 
 Functions = dict[tuple[str, str], Callable[..., Any]]
 """(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
@@ -52,21 +53,24 @@ def register(functions: Functions, plugin: Plugin, withdrawn: Mapping[str, None]
             functions[hook.method, plugin.name] = getattr(plugin, hook.method)
 
 
-def build_ballots(conf: SchedulerConf, functions: Functions, record: Record) -> dict[str, Tiers]:
+def build_ballots(
+    conf: SchedulerConf, functions: Functions, record: Record, release: Release = NEWEST
+) -> dict[str, Tiers]:
     """hook method → tiers of those who take part."""
-    return {hook.method: _tiers(hook, conf, functions, record) for hook in HOOKS}
+    return {hook.method: _tiers(hook, conf, functions, record, release) for hook in HOOKS}
 
 
-def _tiers(hook: Hook[Any, Any], conf: SchedulerConf, functions: Functions, record: Record) -> Tiers:
+def _tiers(hook: Hook[Any, Any], conf: SchedulerConf, functions: Functions, record: Record, release: Release) -> Tiers:
     tiers = Tiers(note=record.note_last)
+    show = hook.shown_by(release)
     for options in conf.tiers:
         tier: list[Ballot] = []
         for option in options:
             function = functions.get((hook.method, option.name))
             if function is None or not option.enabled(hook.switches):
                 continue
-            if hook.show is not None:
-                function = RecordedCall(function, option.name, hook.upstream, hook.show, record)
+            if show is not None:
+                function = RecordedCall(function, option.name, hook.upstream, show, record)
             tier.append(Ballot(option.name, function))
         tiers.append(tier)
     return tiers

@@ -13,6 +13,7 @@ from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
 from vcdebug.model.status import TaskStatus, allocated_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
 from vcdebug.snapshot.canonical import binary_text, decimal_text, milli_text
 
 UNSCHEDULABLE_CONDITION = "Unschedulable"
@@ -39,17 +40,19 @@ def _update_phase(ssn: Session, job: JobInfo) -> None:
     )
     running = job.count(TaskStatus.RUNNING)
     succeeded, failed = job.count(TaskStatus.SUCCEEDED), job.count(TaskStatus.FAILED)
-    phase = _phase(job, running_unschedulable=bool(running) and unschedulable, finished=succeeded + failed)
+    phase = _phase(ssn, job, running_unschedulable=bool(running) and unschedulable, finished=succeeded + failed)
     if phase != group.phase:
         ssn.set_phase(job, phase)
     group.running, group.succeeded, group.failed = running, succeeded, failed
 
 
-def _phase(job: JobInfo, *, running_unschedulable: bool, finished: int) -> str:
+def _phase(ssn: Session, job: JobInfo, *, running_unschedulable: bool, finished: int) -> str:
     """Upstream: framework/session.getPodGroupPhase."""
     if running_unschedulable:
         return UNKNOWN
-    scheduled = job.scheduled_task_num() + job.releasing_scheduled_task_num()
+    scheduled = job.scheduled_task_num()
+    if not ssn.release.has(PODGROUP_PHASE_RELEASING):
+        scheduled += job.releasing_scheduled_task_num()
     if scheduled >= job.pod_group.min_member:
         return COMPLETED if scheduled == finished else RUNNING
     return INQUEUE if job.pod_group.phase == INQUEUE else PENDING

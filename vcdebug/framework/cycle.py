@@ -108,7 +108,7 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
                 ssn.note(PLUGIN_TWICE, f"{option.name} is listed again: its second instance answers at both places")
             if option.name in plugins:
                 _open_plugin(ssn, resolve(plugins[option.name]), option.arguments)
-    ssn.ballots = build_ballots(ssn.conf, ssn.functions, ssn.record)
+    ssn.ballots = build_ballots(ssn.conf, ssn.functions, ssn.record, ssn.release)
 
 
 def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, object]) -> None:

@@ -21,6 +21,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
+from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GANG_EVICTION
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ class Hook(Generic[P, R]):
     """How a call is recorded; None for calls that a trace does not list."""
     later: Change | None = None
     """The change that brought it: the point does not exist in its older form."""
+    earlier: tuple[Change, Show] | None = None
+    """How a call is recorded in the older form of a change."""
+
+    def shown_by(self, release: Release) -> Show | None:
+        """How a release's calls are recorded."""
+        return self.earlier[1] if self.earlier is not None and release.has(self.earlier[0]) else self.show
 
 
 Hypers = list[list[str]]
@@ -132,6 +139,7 @@ HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], Hypers | None] = Hook(
     ("enabledHyperNodeGradient",),
     combine.first_answer,
     shown.gradient_job,
+    earlier=(GANG_EVICTION, shown.without_purpose(shown.gradient_job)),
 )
 HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], Hypers | None] = Hook(
     "hyper_node_gradient_for_sub_job",
@@ -139,6 +147,7 @@ HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], Hypers | None] = H
     ("enabledHyperNodeGradient",),
     combine.first_answer,
     shown.gradient_sub_job,
+    earlier=(GANG_EVICTION, shown.without_purpose(shown.gradient_sub_job)),
 )
 TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook(
     "target_job", "TargetJob", ("enableTargetJob",), combine.first_answer

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from vcdebug.framework.record import PopEvent, Record, made
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import VICTIM_TIE_BY_JOB_AGE
 
 if TYPE_CHECKING:
     from vcdebug.framework.session import Session
@@ -69,6 +70,12 @@ class PriorityQueue(Generic[T]):
         self._record.append(made(PopEvent, (self._kind, self._name(item), last)))
         return item
 
+    def take_least(self, key: Callable[[T], str]) -> T:
+        """Take the item with the least key out, unrecorded: where upstream walks a map instead."""
+        least = min(self._items, key=key)
+        self._items.remove(least)
+        return least
+
     def extend(self, items: Iterable[T]) -> PriorityQueue[T]:
         """Push one after the other."""
         for item in items:
@@ -107,6 +114,8 @@ def evict_before(ssn: Session, left: TaskInfo, right: TaskInfo, preemptor: TaskI
         queues = ssn.queues
         return ssn.victim_queue_order_less(queues[left_job.queue], queues[right_job.queue], queues[preemptor_job.queue])
     compared = ssn.job_order_compare(left_job, right_job)
+    if compared == 0 and ssn.release.has(VICTIM_TIE_BY_JOB_AGE):
+        return not ssn.job_order_less(left_job, right_job)
     return compared > 0 if compared != 0 else not ssn.task_order_less(left, right)
 
 

@@ -55,6 +55,8 @@ class NodeScores(NamedTuple):
     total: FloatArray
     parts: tuple[tuple[str, FloatArray], ...] = ()
     failed: BoolArray | None = None
+    everywhere: bool = False
+    """Whether the trace lists it for every node of the session, each with 0."""
 
 
 class Event:

@@ -130,6 +130,8 @@ class ScoreEvent(NamedTuple):
     rows: IntArray
     parts: tuple[tuple[str, FloatArray], ...]
     total: FloatArray
+    everywhere: tuple[str, ...] = ()
+    """Parts that give 0 to every node of the session, candidate or not."""
 
 
 class BestEvent(NamedTuple):

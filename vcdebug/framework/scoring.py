@@ -38,17 +38,18 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | 
     Upstream: util/scheduler_helper.PrioritizeNodes.
     """
     parts: Parts = []
+    everywhere: list[str] = []
     ssn.record.silent += 1
     try:
         total = nodes.zeros() + _order(ssn, task, nodes, parts)
-        total = total + _batch(ssn, task, nodes, parts)
+        total = total + _batch(ssn, task, nodes, parts, everywhere)
     except ScoreError as error:
         ssn.note(SCORES_DROPPED, f"all scores of {task.key} are lost: {error}", at_last=True)
         return None
     finally:
         ssn.record.silent -= 1
     shown = tuple([(name, lean(scores)) for name, scores in parts]) if len(nodes) else ()
-    ssn.record.append(ScoreEvent(task.key, nodes.rows, shown, total))
+    ssn.record.append(ScoreEvent(task.key, nodes.rows, shown, total, tuple(everywhere)))
     return Scored(nodes, total)
 
 
@@ -87,13 +88,15 @@ def _order(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> Float
     return total if lost is None else np.where(lost, 0.0, total)
 
 
-def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> FloatArray:
+def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts, everywhere: list[str]) -> FloatArray:
     """Upstream: framework/session_plugins.BatchNodeOrderFn."""
     total = nodes.zeros()
     for tier in ssn.ballots[BATCH_NODE_ORDER.method]:
         for ballot in tier:
             scores: NodeScores | None = ballot.call(task, nodes)
-            if scores is not None:
+            if scores is not None and scores.everywhere:
+                everywhere.append(f"{ballot.plugin}/batch")
+            elif scores is not None:
                 parts.append((sys.intern(f"{ballot.plugin}/batch"), scores.total))
                 parts.extend(scores.parts)
                 total = total + scores.total

@@ -9,7 +9,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vcdebug.framework.plugin import PluginError, ValidateResult
-from vcdebug.framework.subject import CANDIDATES, HYPER_NODE, JOB, NODE, OTHER, QUEUE, SUB_JOB, TASK, VOTE, Subject
+from vcdebug.framework.subject import (
+    CANDIDATES,
+    HYPER_NODE,
+    JOB,
+    NODE,
+    OTHER,
+    PURPOSE,
+    QUEUE,
+    SUB_JOB,
+    TASK,
+    VOTE,
+    Subject,
+)
 from vcdebug.model.fiterror import Status
 from vcdebug.model.task import TaskInfo
 
@@ -105,12 +117,22 @@ def hyper_node_order(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
 
 def gradient_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Where to try a job: rows of hypernodes, best row first."""
-    return ((JOB, args[0].uid), (HYPER_NODE, args[1]), ("purpose", str(args[2]))), answer
+    return ((JOB, args[0].uid), (HYPER_NODE, args[1]), (PURPOSE, str(args[2]))), answer
 
 
 def gradient_sub_job(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
     """Where to try a sub job: rows of hypernodes, best row first."""
-    return ((SUB_JOB, args[0].uid), (HYPER_NODE, args[1]), ("purpose", str(args[2]))), answer
+    return ((SUB_JOB, args[0].uid), (HYPER_NODE, args[1]), (PURPOSE, str(args[2]))), answer
+
+
+def without_purpose(show: Show) -> Show:
+    """As recorded where nobody says yet what it is asked for."""
+
+    def shown(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:
+        subject, result = show(args, answer)
+        return tuple(part for part in subject if part[0] != PURPOSE), result
+
+    return shown
 
 
 def state_task_node(args: tuple[Any, ...], answer: Any) -> tuple[Subject, Any]:

@@ -14,6 +14,7 @@ from vcdebug.model.names import NodeName
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
 
 Kind = Literal["evict", "pipeline", "allocate"]
 
@@ -35,6 +36,11 @@ class Statement:
         self._ssn = ssn
         self.operations: list[Operation] = []
 
+    @property
+    def leaves_refused(self) -> bool:
+        """Whether allocate leaves a refused pipeline as it is, in the session and outside the statement."""
+        return self._ssn.release.has(STATEMENT_NO_SELF_ROLLBACK)
+
     def __len__(self) -> int:
         return len(self.operations)
 
@@ -54,14 +60,15 @@ class Statement:
         transitions.evict(self._ssn, task, reason)
         self.operations.append(Operation("evict", task, reason))
 
-    def pipeline(self, task: TaskInfo, host: NodeName, *, eviction: bool) -> str | None:
-        """Promise a node whose room is still being released; an error means that it was rolled back.
+    def pipeline(self, task: TaskInfo, host: NodeName, *, eviction: bool, undone: bool = True) -> str | None:
+        """Promise a node whose room is still being released; an error means that it was rolled back, if ever it is.
         Upstream: framework/statement.Pipeline.
         """
         task.eviction_occurred = eviction
         errors = transitions.place(self._ssn, task, host, TaskStatus.PIPELINED)
         if errors:
-            transitions.unplace(self._ssn, task, "unpipeline")
+            if undone:
+                transitions.unplace(self._ssn, task, "unpipeline")
             return (
                 f"Task({task.namespace}/{task.name}) pipeline to node({host}) error and errInfos num is {len(errors)}, "
                 "pipeline has been rolled back"
@@ -160,5 +167,5 @@ class Statement:
             self.evict(task, operation.reason)
             return None
         if operation.kind == "pipeline":
-            return self.pipeline(task, task.node_name, eviction=task.eviction_occurred)
+            return self.pipeline(task, task.node_name, eviction=task.eviction_occurred, undone=not self.leaves_refused)
         return self.allocate(task, task.node_name)

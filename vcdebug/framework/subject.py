@@ -21,6 +21,7 @@ NODE: Final = "node"
 HYPER_NODE: Final = "hypernode"
 CANDIDATES: Final = "candidates"
 VOTE: Final = "vote"
+PURPOSE: Final = "purpose"
 
 
 def name_in(subject: Subject, field: str) -> str:

@@ -11,6 +11,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.podgroup import NetworkTopology
 from vcdebug.model.status import ALLOCATED_CLASS, allocated_status
 from vcdebug.model.subjob import SubJobInfo
+from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD, SUBJOB_RECOVERY_TIER
 
 
 def open_topology(ssn: Session) -> None:
@@ -18,9 +19,9 @@ def open_topology(ssn: Session) -> None:
     root_tier = ssn.hyper_nodes.add_top(ssn.node_table.names).tier
     for job in ssn.jobs.values():
         _name_to_tier(ssn, job.network_topology)
-        for sub_job in job.sub_jobs.values():
+        for sub_job in () if ssn.release.has(HIGHEST_TIER_NAME_SUBGROUP) else job.sub_jobs.values():
             _name_to_tier(ssn, sub_job.network_topology)
-    for job in ssn.jobs.values():
+    for job in () if ssn.release.has(SOFT_TO_HARD) else ssn.jobs.values():
         _soft_to_hard(job, root_tier)
     for job in ssn.jobs.values():
         recall_hyper_nodes(job, ssn.process)
@@ -86,7 +87,9 @@ def _lowest_common(ssn: Session, sub_job: SubJobInfo) -> str:
     if not nodes or any(node not in ssn.nodes for node in nodes):
         return ""
     common = [name for name in sorted(tree.by_name) if all(node in tree.real_nodes.get(name, {}) for node in nodes)]
-    return min(common, key=lambda name: tree.by_name[name].tier) if common else ""
+    if ssn.release.has(SUBJOB_RECOVERY_TIER):
+        return min(common, key=lambda name: len(tree.real_nodes[name]), default="")
+    return min(common, key=lambda name: tree.by_name[name].tier, default="")
 
 
 def _lca_of_sub_jobs(ssn: Session, job: JobInfo) -> str:

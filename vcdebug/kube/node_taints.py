@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from vcdebug.kube.taints import Taint, Tolerations, intolerable_preferences, parse_taints, untolerated
+from vcdebug.kube.taints import (
+    Taint,
+    Tolerations,
+    first_untolerated,
+    intolerable_preferences,
+    parse_taints,
+    untolerated,
+)
 from vcdebug.model.names import BoolArray, IntArray
 
 
@@ -26,6 +33,10 @@ class NodeTaints:
         verdicts = [untolerated(taints, tolerations) for taints in self._distinct]
         rows: BoolArray = np.array(verdicts, dtype=np.bool_)[self._ids]
         return rows
+
+    def first_untolerated(self, tolerations: Tolerations) -> tuple[list[Taint | None], IntArray]:
+        """(per distinct list of taints the first one that keeps the pod off, the list of each row)."""
+        return [first_untolerated(taints, tolerations) for taints in self._distinct], self._ids
 
     def intolerable_preferences(self, tolerations: Tolerations) -> IntArray:
         """Number of PreferNoSchedule taints per row that are not tolerated."""

@@ -25,12 +25,14 @@ class PreferenceScores:
 
     def node_affinity(self, placement: Placement, rows: IntArray) -> IntArray | None:
         """Normalised weight of the matching preferences; None when the pod states none (Skip)."""
-        if placement.preferred is None:
-            return None
+        return None if placement.preferred is None else normalized(self.node_affinity_weights(placement, rows))
+
+    def node_affinity_weights(self, placement: Placement, rows: IntArray) -> IntArray:
+        """Weight of the matching preferences as it stands."""
         raw = self._affinity.get(placement)
         if raw is None:
             raw = self._affinity[placement] = self._weights(placement)
-        return normalized(raw[rows])
+        return raw[rows]
 
     def _weights(self, placement: Placement) -> IntArray:
         weights: IntArray = np.zeros(len(self._view), dtype=np.int64)

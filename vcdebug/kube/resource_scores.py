@@ -24,8 +24,10 @@ _NOTHING = Scored(0, 0, 0)
 class ResourceScores:
     """The scores over one session's view: after a placement only its row is scored again."""
 
-    def __init__(self, view: NodeView) -> None:
+    def __init__(self, view: NodeView, *, absolute: bool = False) -> None:
+        """`absolute`: the balanced score is the balance that the node ends with."""
         self._view = view
+        self._absolute = absolute
         self._known: RowCache[np.int64] = RowCache(len(view), view.changes)
 
     def least_allocated(self, pod: Scored, rows: IntArray) -> IntArray:
@@ -56,6 +58,8 @@ class ResourceScores:
 
     def _balanced_one(self, pod: Scored, row: Row) -> int:
         gpu = pod.gpu != 0
+        if self._absolute:
+            return balance_of_one(self._view, pod, row, gpu=gpu)
         before = balance_of_one(self._view, _NOTHING, row, gpu=gpu)
         half = MAX_SCORE // 2  # exact: ints
         return half + div(half + balance_of_one(self._view, pod, row, gpu=gpu) - before, 2)
@@ -63,6 +67,8 @@ class ResourceScores:
     def _balanced(self, pod: Scored, rows: IntArray) -> IntArray:
         """What the nodes are without the pod is the same for all pods, except that only some look at GPUs."""
         gpu = pod.gpu != 0
+        if self._absolute:
+            return _balance(self._view, pod, rows, gpu=gpu)
         before = self._known.ask(
             ("before", gpu),
             lambda changed: _balance(self._view, _NOTHING, changed, gpu=gpu),

@@ -74,6 +74,12 @@ def untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> bool:
     return any(taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations) for taint in taints)
 
 
+def first_untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> Taint | None:
+    """The first NoSchedule or NoExecute taint that is not tolerated."""
+    keeping = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
+    return next((taint for taint in keeping if not tolerated(taint, tolerations)), None)
+
+
 def intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerations) -> int:
     """How many PreferNoSchedule taints the pod does not tolerate."""
     relevant = tuple(t for t in tolerations if t.effect in ("", PREFER_NO_SCHEDULE))

@@ -39,7 +39,16 @@ def default_constraints(selector: Selector) -> Constraints:
 class SpreadScore:
     """Scores of one pod's constraints over the candidate rows."""
 
-    def __init__(self, view: NodeView, constraints: Constraints, group: LabelGroup, placement: Placement) -> None:
+    def __init__(
+        self,
+        view: NodeView,
+        constraints: Constraints,
+        group: LabelGroup,
+        placement: Placement,
+        hosts_seem_empty: bool = False,
+    ) -> None:
+        """`hosts_seem_empty`: no pod is seen where a constraint is about host names."""
+        self._hosts_seem_empty = hosts_seem_empty
         self._view = view
         self._constraints = constraints
         self._group = group
@@ -60,6 +69,7 @@ class SpreadScore:
         per_row = self._view.counts.per_row(SpreadQuestion(self._group.namespace, constraint.selector))
         if constraint.topology_key == HOSTNAME:
             counts, size = per_row[rows], int((~ignored).sum())  # exact: ints
+            counts = np.zeros_like(counts) if self._hosts_seem_empty else counts
         else:
             counts, size = self._domain_counts(constraint, column, rows[~ignored], counted, per_row, rows)
         weight = math.log(float(size + 2))

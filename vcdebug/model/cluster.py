@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vcdebug.model.csi import CsiVolumes, VolumeLookupError
+from vcdebug.model.csi import CsiVolumes, VolumeLookupError, limit_key_of
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskId
@@ -21,6 +21,7 @@ from vcdebug.model.podrequest import PodRequestCache
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.snapshot import Snapshot
 
 
@@ -92,16 +93,20 @@ class ClusterInfo:
         flags = self.snapshot.flags
         volumes = CsiVolumes(self.snapshot)
         requests = PodRequestCache(flags)
+        keeps_unread = self.snapshot.release.has(ADD_POD_ON_ERROR)
+        gate_known = not self.snapshot.release.has(QUEUE_ALLOCATION_GATE)
         tasks: dict[str, TaskInfo] = {}
         for manifest in self.snapshot.of("Pod"):
             pod = Pod(manifest)
+            pod.volcano_gate_known = gate_known
             if not pod.node_name and pod.scheduler_name not in flags.scheduler_names:
                 continue
             task = TaskInfo(pod, requests.request(pod))
             try:
                 volumes.charge(task)
             except VolumeLookupError:
-                continue
+                if not keeps_unread:
+                    continue
             tasks[task.uid or task.key] = task
         for task in sorted(tasks.values(), key=lambda t: t.key):
             self._place(task)
@@ -151,10 +156,11 @@ class _PriorityClasses:
 def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:
     """Attachable volumes per node from CSINode objects; a driver without a count is practically unlimited."""
     limits: dict[NodeName, dict[str, float]] = {}
+    limit_key = limit_key_of(snapshot.release)
     for manifest in snapshot.of("CSINode"):
         name = manifest["metadata"]["name"]
         for driver in (manifest.get("spec") or {}).get("drivers") or ():
             count = (driver.get("allocatable") or {}).get("count")
-            key = "attachable-volumes-csi-" + driver.get("name", "").replace("/", "-")
+            key = limit_key(driver.get("name", ""))
             limits.setdefault(name, {})[key] = float(2147483647 if count is None else count)
     return limits

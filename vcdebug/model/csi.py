@@ -5,15 +5,38 @@ Upstream: cache/event_handlers (CSI volume counting).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha1
 from typing import Any
 
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.nodes import CSI_LIMIT_KEY
+from vcdebug.releases.release import Release
+from vcdebug.releases.scheduling import PVC_MISSING_DROPS_POD
 from vcdebug.snapshot.snapshot import Snapshot
 
+LIMIT_PREFIX = "attachable-volumes-csi-"
+LONGEST_NAME = 63
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 DRIVER_PARAMETER = "csi.storage.k8s.io/csi-driver-name"
+
+
+def limit_key_of(release: Release) -> Callable[[str], str]:
+    """What the limit of a driver is called."""
+    return _hashed_limit_key if release.has(CSI_LIMIT_KEY) else _limit_key
+
+
+def _limit_key(driver: str) -> str:
+    return LIMIT_PREFIX + driver.replace("/", "-")
+
+
+def _hashed_limit_key(driver: str) -> str:
+    """Upstream: k8s volume util (GetCSIAttachLimitKey)."""
+    if len(LIMIT_PREFIX) + len(driver) < LONGEST_NAME:
+        return LIMIT_PREFIX + driver
+    digest = sha1(driver.encode(), usedforsecurity=False).hexdigest()
+    return f"{LIMIT_PREFIX}{driver[:23]}{digest[:16]}"
 
 
 class VolumeLookupError(Exception):
@@ -27,6 +50,8 @@ class CsiVolumes:
         self._claims = {_key(m): m for m in snapshot.of("PersistentVolumeClaim")}
         self._volumes = {m["metadata"]["name"]: m for m in snapshot.of("PersistentVolume")}
         self._classes = {m["metadata"]["name"]: m for m in snapshot.of("StorageClass")}
+        self._limit_key = limit_key_of(snapshot.release)
+        self._needs_claims = snapshot.release.has(PVC_MISSING_DROPS_POD)
         self._ignored = snapshot.flags.ignored_provisioners
 
     def charge(self, task: TaskInfo) -> None:
@@ -35,11 +60,13 @@ class CsiVolumes:
             return
         counts: dict[str, float] = {}
         for claim in self._claims_of(task):
+            if claim is None and self._needs_claims:
+                raise VolumeLookupError(f"{task.key}: a PersistentVolumeClaim does not exist")
             if claim is None:
                 return
             driver = self._driver(claim)
             if driver is not None and driver not in self._ignored:
-                name = "attachable-volumes-csi-" + driver.replace("/", "-")
+                name = self._limit_key(driver)
                 counts[name] = counts.get(name, 0.0) + 1.0
         if counts:
             request = task.resreq.clone().add(Resource(scalars=counts))

@@ -5,12 +5,16 @@ Upstream: plugins/util.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from vcdebug.model.job import JobInfo
 from vcdebug.model.podgroup import INQUEUE, RUNNING
 from vcdebug.model.resource import PODS, Resource, is_scalar_resource_name
 from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.releases.queues import INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
+from vcdebug.releases.release import Release
 
 
 def get_allocated_resource(job: JobInfo) -> Resource:
@@ -36,7 +40,24 @@ def add_requested(total: Resource, job: JobInfo) -> Resource:
     return total
 
 
-def get_inqueue_resource(job: JobInfo, allocated: Resource) -> Resource:
+class Reserving(NamedTuple):
+    """How a job's minimum is reserved."""
+
+    whole_minimum: bool = False
+    """An Inqueue job reserves also what its tasks hold already."""
+    whole_units: bool = False
+    """Accelerators are counted in units, and compared with thousandths."""
+
+    @classmethod
+    def of(cls, release: Release) -> Reserving:
+        """As the release does it."""
+        return cls(release.has(INQUEUE_FULL_MINRESOURCES), release.has(INQUEUE_SCALAR_UNITS))
+
+
+NEWEST_FORM = Reserving()
+
+
+def get_inqueue_resource(job: JobInfo, allocated: Resource, form: Reserving = NEWEST_FORM) -> Resource:
     """What of minResources is not yet allocated.
 
     `ephemeral-storage` is never reserved, and a scalar of which nothing is allocated is kept even at 0.
@@ -47,7 +68,9 @@ def get_inqueue_resource(job: JobInfo, allocated: Resource) -> Resource:
     inqueue.milli_cpu = max(minimum.milli_cpu - allocated.milli_cpu, 0.0)
     inqueue.memory = max(minimum.memory - allocated.memory, 0.0)
     for name, amount in (minimum.scalars or {}).items():
-        if name == PODS:
+        if form.whole_units:
+            amount = float(math.ceil(amount / 1000.0))
+        if name == PODS and not form.whole_units:
             _reserve(inqueue, name, amount - allocated.get(name))
         elif not is_scalar_resource_name(name):
             continue
@@ -74,11 +97,13 @@ def is_inqueue(job: JobInfo) -> bool:
     return job.pod_group.phase == INQUEUE and job.pod_group.min_resources is not None
 
 
-def reserved_resource(job: JobInfo) -> Resource | None:
+def reserved_resource(job: JobInfo, form: Reserving = NEWEST_FORM) -> Resource | None:
     """What an Inqueue or Running job still reserves of its minimum, scheduling-gated tasks deducted."""
     if not (is_inqueue(job) or is_running_gang(job)):
         return None
-    return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated))
+    if form.whole_minimum and is_inqueue(job):
+        return job.deduct_sch_gated_resources(job.get_min_resources())
+    return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
 
 
 def format_resource_names(prefix: str, verb: str, names: Sequence[str]) -> str:

@@ -47,11 +47,14 @@ class Pod:
         "status",
         "subject",
         "uid",
+        "volcano_gate_known",
     )
 
     def __init__(self, manifest: Mapping[str, Any]) -> None:
         metadata = manifest.get("metadata") or _EMPTY
         self.manifest = manifest
+        self.volcano_gate_known = True
+        """False where Volcano's own scheduling gate is one like any other."""
         self.spec: Mapping[str, Any] = manifest.get("spec") or _EMPTY
         self.status: Mapping[str, Any] = manifest.get("status") or _EMPTY
         self.name: str = metadata.get("name", "")
@@ -149,7 +152,7 @@ class Pod:
         """Whether Volcano's own gate is the only scheduling gate.
         Upstream: api/helpers.HasOnlyVolcanoSchedulingGate.
         """
-        return self.scheduling_gates == [VOLCANO_GATE]
+        return self.volcano_gate_known and self.scheduling_gates == [VOLCANO_GATE]
 
     @property
     def has_restartable_init_container(self) -> bool:

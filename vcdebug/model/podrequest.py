@@ -10,6 +10,7 @@ from typing import Any
 
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import PODS, Resource
+from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED
 from vcdebug.snapshot.quantity import milli_value
 from vcdebug.snapshot.snapshot import Flags
 
@@ -50,11 +51,16 @@ def pod_request(pod: Pod, flags: Flags) -> Resource:
     for container in pod.spec.get("containers") or ():
         regular.add(Resource.from_list(_container_requests(container, resized, infeasible=infeasible)))
     init, sidecars = _init_requests(pod, flags, infeasible=infeasible)
+    overhead = Resource.from_list(pod.spec.get("overhead") or {})
+    late = not flags.release.has(OVERHEAD_BEFORE_INIT)
+    if not late:
+        regular.add(overhead)
     regular.add(sidecars)
     regular.set_max_resource(init)
     regular.add_scalar(PODS, 1.0)
-    _amend(pod, regular, flags)
-    return regular
+    if not flags.release.has(POD_LEVEL_REQUESTS_IGNORED):
+        _amend(pod, regular, flags)
+    return regular.add(overhead) if late else regular
 
 
 def _init_requests(pod: Pod, flags: Flags, *, infeasible: bool) -> tuple[Resource, Resource]:
@@ -84,9 +90,6 @@ def _amend(pod: Pod, request: Resource, flags: Flags) -> None:
                 request.memory = replacement.memory
             else:
                 request.set_scalar(name, replacement.get(name))
-    overhead = pod.spec.get("overhead")
-    if overhead:
-        request.add(Resource.from_list(overhead))
 
 
 def pod_level_supported(name: str) -> bool:

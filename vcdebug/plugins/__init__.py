@@ -1,6 +1,7 @@
 """The plugins that a scheduler configuration may name; a module is imported when a configuration names it."""
 
 from vcdebug.framework.registry import OtherForms
+from vcdebug.releases.nodes import NODEORDER_TWO_KINDS, USAGE_SHADOW_LOAD
 
 PLUGINS: dict[str, str] = {
     "binpack": "vcdebug.plugins.binpack:Binpack",
@@ -29,5 +30,8 @@ PLUGINS: dict[str, str] = {
     "usage": "vcdebug.plugins.usage:Usage",
 }
 
-OTHER_FORMS: OtherForms = {}
+OTHER_FORMS: OtherForms = {
+    "nodeorder": ((NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder.two_kinds:TwoKinds"),),
+    "usage": ((USAGE_SHADOW_LOAD, "vcdebug.plugins.usage.measured:MeasuredUsage"),),
+}
 """Plugins of which older releases have another form that does not share the newer one's code."""

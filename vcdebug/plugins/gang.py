@@ -18,6 +18,7 @@ from vcdebug.model.podgroup import Condition
 from vcdebug.model.status import TaskStatus, allocated_status
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.queues import GANG_CLOSE_RELEASING
 
 NOT_ENOUGH_PODS_OF_TASK = "NotEnoughPodsOfTask"
 NOT_ENOUGH_TASKS = "NotEnoughTasks"
@@ -97,8 +98,9 @@ class Gang(Plugin):
         Only the total counts here: a job that misses the minimum of a role is still called ready.
         Upstream: plugins/gang.OnSessionClose.
         """
+        spares_leaving = not ssn.release.has(GANG_CLOSE_RELEASING)
         for job in ssn.jobs.values():
-            if not job.tasks or is_leaving(job):
+            if not job.tasks or (spares_leaving and is_leaving(job)):
                 continue
             ssn.update_pod_group_condition(job, gang_condition(job))
 

@@ -22,6 +22,7 @@ from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.nodes import NODEGROUP_PREFERRED_ORDER, NODEGROUP_RESOURCE_LIMITS
 from vcdebug.snapshot.quantity import QuantityError, value
 
 GROUP_LABEL = "volcano.sh/nodegroup-name"
@@ -78,10 +79,10 @@ class QueueGroups:
     Upstream: plugins/nodegroup.newQueueAttr.
     """
 
-    def __init__(self, queue: QueueInfo) -> None:
+    def __init__(self, queue: QueueInfo, *, limited: bool) -> None:
         raw = queue.spec.get("affinity")
         self.affinity = None if raw is None else GroupAffinity(raw)
-        self.limits = _limits(queue.annotations.get(LIMITS_ANNOTATION) or "")
+        self.limits = _limits(queue.annotations.get(LIMITS_ANNOTATION) or "" if limited else "")
         self.allocated: dict[Group, Resource] = {}
 
     def over_limit(self, group: Group, request: Resource) -> bool:
@@ -100,6 +101,11 @@ class NodeGroup(Plugin):
     """Rejects and scores nodes by the group that their label names."""
 
     name: ClassVar[str] = "nodegroup"
+    later_methods = {
+        "allocate_func": NODEGROUP_RESOURCE_LIMITS,
+        "deallocate_func": NODEGROUP_RESOURCE_LIMITS,
+    }
+    later_arguments = {"enablePreferredOrder": NODEGROUP_PREFERRED_ORDER}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
@@ -118,7 +124,8 @@ class NodeGroup(Plugin):
         found = [position.get(self._group_of.get(name), -1) for name in ssn.node_table.names]
         self._positions = np.array(found, dtype=np.int64)
         """For every row of the node table its group's place in `_groups`, -1 without a label."""
-        self._queues = {name: QueueGroups(queue) for name, queue in ssn.queues.items()}
+        limited = not ssn.release.has(NODEGROUP_RESOURCE_LIMITS)
+        self._queues = {name: QueueGroups(queue, limited=limited) for name, queue in ssn.queues.items()}
         if ssn.hierarchy_enabled(self.name):
             self._inherit(ssn.queues)
         for job in ssn.jobs.values():

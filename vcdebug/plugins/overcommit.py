@@ -9,7 +9,7 @@ from vcdebug.framework.accounts import WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.model.inqueue import format_resource_names, get_inqueue_resource, is_inqueue, is_running_gang
+from vcdebug.model.inqueue import Reserving, format_resource_names, get_inqueue_resource, is_inqueue, is_running_gang
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import INQUEUE, MINIMUM, LimitCheck
 from vcdebug.model.resource import Resource
@@ -50,7 +50,8 @@ class Overcommit(Plugin):
         if is_inqueue(job):
             self.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
         elif is_running_gang(job):
-            self.inqueue.add(job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated)))
+            missing = get_inqueue_resource(job, job.allocated, Reserving.of(self.ssn.release))
+            self.inqueue.add(job.deduct_sch_gated_resources(missing))
 
     def job_enqueueable(self, job: JobInfo) -> int:
         if job.pod_group.min_resources is None:

@@ -16,7 +16,7 @@ from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError,
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.inqueue import add_allocated, add_requested, format_resource_names, reserved_resource
+from vcdebug.model.inqueue import Reserving, add_allocated, add_requested, format_resource_names, reserved_resource
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, admission, beside
 from vcdebug.model.names import JobId, QueueName
@@ -35,6 +35,7 @@ from vcdebug.model.resource import (
     resource_max,
 )
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 
 STATE_KEY = "proportionState"
 QUOTA_MESSAGE = "queue resource quota insufficient"
@@ -111,6 +112,7 @@ class Proportion(Plugin):
         Accounts(WHOLE, "", figures("total")),
         Accounts(QUEUE, "queues", FIGURES, operation=("allocated", "share"), admission=("inqueue",)),
     )
+    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE}
     ssn: Session
 
     def __init__(self, arguments: Arguments) -> None:
@@ -122,16 +124,18 @@ class Proportion(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/proportion.OnSessionOpen."""
+        self.reserves_at_vote = ssn.release.has(ENQUEUE_INQUEUE_AT_VOTE)
         self.ssn = ssn
         self.jobs = ssn.jobs
         self.total.add(ssn.total_resource)
         for queue in ssn.queues.values():
             self.guaranteed.add(Resource.from_list(queue.guarantee))
         attrs: Attrs = {}
+        form = Reserving.of(ssn.release)
         for job in ssn.jobs.values():
             if job.queue not in attrs:
                 attrs[job.queue] = self.new_attr(ssn.queues[job.queue])
-            count_in(attrs[job.queue], job)
+            count_in(attrs[job.queue], job, form)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         divide(self.total, list(self.queues.values()))
 
@@ -189,6 +193,8 @@ class Proportion(Plugin):
             return PERMIT
         check = self.admission(attr, job)
         if check.fits:
+            if self.reserves_at_vote:
+                self.job_enqueued(job)
             return PERMIT
         message = format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded)
         self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
@@ -260,11 +266,11 @@ def recalled(known: Mapping[str, Any]) -> QueueAttr:
     )
 
 
-def count_in(attr: QueueAttr, job: JobInfo) -> None:
+def count_in(attr: QueueAttr, job: JobInfo, form: Reserving) -> None:
     """Add one job to its queue's sums."""
     add_allocated(attr.allocated, job)
     add_requested(attr.request, job)
-    reserved = reserved_resource(job)
+    reserved = reserved_resource(job, form)
     if reserved is not None:
         attr.inqueue.add(reserved)
     attr.elastic.add(job.get_elastic_resources())

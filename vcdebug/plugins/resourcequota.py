@@ -12,6 +12,7 @@ from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Manifest, key_of, metadata_of
 from vcdebug.model.job import JobInfo
+from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 from vcdebug.snapshot.quantity import go_struct_text, nano_value
 
 MESSAGE = "resource quota insufficient, requested: {requested}, used: {used}, limited: {hard}"
@@ -48,6 +49,7 @@ class ResourceQuota(Plugin):
     """Rejects a job whose minimum, with that of the jobs admitted before it in this session, breaks a quota."""
 
     name = "resourcequota"
+    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE}
     ssn: Session
     quotas: dict[str, list[Quota]]
     pending: dict[str, dict[str, int]]
@@ -55,6 +57,7 @@ class ResourceQuota(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/resourcequota.OnSessionOpen."""
+        self.reserves_at_vote = ssn.release.has(ENQUEUE_INQUEUE_AT_VOTE)
         self.ssn = ssn
         self.quotas, self.pending = {}, {}
         for manifest in sorted(ssn.snapshot.of("ResourceQuota"), key=key_of):
@@ -77,6 +80,8 @@ class ResourceQuota(Plugin):
                 shown = {key: go_map_text(amounts, exceeded) for key, amounts in parts.items()}
                 self.ssn.pod_group_event(job, "Normal", "Unschedulable", MESSAGE.format(**shown))
                 return REJECT
+        if self.reserves_at_vote:
+            self.job_enqueued(job)
         return PERMIT
 
     def job_enqueued(self, job: JobInfo) -> None:

@@ -9,8 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from vcdebug.errors import EngineError
+from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import VOLUMEBINDING_CAPACITY
 from vcdebug.releases.release import NEWEST, Release
+from vcdebug.releases.scheduling import QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.answers import ForcedAnswer
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.problem import Problem
@@ -35,6 +37,9 @@ VOLCANO_GATES: Mapping[str, bool] = MappingProxyType(
     }
 )
 """Volcano's own feature gates and their defaults."""
+
+LATER_GATES: Mapping[str, Change] = MappingProxyType({"SchedulingGatesQueueAdmission": QUEUE_ALLOCATION_GATE})
+"""Gates that older releases do not know."""
 
 NEVER = (99, 0)
 
@@ -100,6 +105,8 @@ class Flags:
 
     def gate(self, name: str) -> bool:
         """Whether a feature gate is on: set explicitly, else Volcano's or the server version's default."""
+        if name in LATER_GATES and self.release.has(LATER_GATES[name]):
+            return False
         if name in self.feature_gates:
             return self.feature_gates[name]
         if name in VOLCANO_GATES:

@@ -195,7 +195,8 @@ class EventEncoder:
         return {
             "ev": "score",
             "task": event.task,
-            "plugins": {part: _scores(names, scores.tolist()) for part, scores in event.parts},
+            "plugins": {part: _scores(names, scores.tolist()) for part, scores in event.parts}
+            | {part: dict.fromkeys(self._names, 0) for part in event.everywhere},
             "total": _scores(names, event.total.tolist()),
         }
 

@@ -24,6 +24,7 @@ from vcdebug.model.names import JobId
 from vcdebug.model.podgroup import INQUEUE
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import FLAT_NOMINATION, SUBGROUP_WITHOUT_HARD
 
 ENQUEUE = "enqueue"
 
@@ -39,6 +40,8 @@ class Allocate(Action):
         """
         self._placement = TaskPlacement(ssn, error_cache=self.error_cache)
         self._domains = DomainSearch(ssn, self._placement)
+        self._places_sub_groups = not ssn.release.has(SUBGROUP_WITHOUT_HARD)
+        self._keeps_nomination = ssn.release.has(FLAT_NOMINATION)
         self._worksheets: dict[JobId, Worksheet] = {}
         self._flat: dict[JobId, PriorityQueue[TaskInfo]] = {}
         waiting = self._collect(ssn)
@@ -56,7 +59,7 @@ class Allocate(Action):
         """Upstream: actions/allocate.allocateResources."""
         job = waiting.jobs[queue.name].pop()
         with ssn.scope(Level.JOB, job.uid):
-            if job.contains_hard_topology() or job.pod_group.sub_group_policies:
+            if job.contains_hard_topology() or (self._places_sub_groups and job.pod_group.sub_group_policies):
                 again = self._allocate_in_domains(ssn, job)
             else:
                 again = self._allocate_flat(ssn, job)
@@ -120,14 +123,15 @@ class Allocate(Action):
             return False
         ssn.log("flat", job.queue, job.uid, sub_job.nominated_hyper_node, len(tasks))
         statement: Statement | None = None
-        if sub_job.nominated_hyper_node:
+        if sub_job.nominated_hyper_node and not self._keeps_nomination:
             statement = allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
         if statement is None:
             statement = self._placement.allocate(job, sub_job, tasks, TOP_HYPER_NODE)
         if statement is None or not self._ready(ssn, job, statement):
             return False
         statement.commit()
-        sub_job.nominated_hyper_node = ""
+        if not self._keeps_nomination:
+            sub_job.nominated_hyper_node = ""
         return bool(tasks)
 
 

@@ -22,6 +22,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import NOMINATION_IN_HYPERNODE, PREPREDICATE_ALWAYS_BREAKS
 
 
 class TaskPlacement:
@@ -80,6 +81,8 @@ class _Visit:
         self._helper = helper
         self._statement = statement
         self._allocated_in = sub_job.allocated_hyper_node
+        self._breaks_at_refusal = ssn.release.has(PREPREDICATE_ALWAYS_BREAKS)
+        self._nominated_anywhere = ssn.release.has(NOMINATION_IN_HYPERNODE)
 
     def place(self, task: TaskInfo) -> bool:
         """Try one task; False ends the loop. A task lost to Allocatable or a gate leaves no fit error."""
@@ -104,7 +107,7 @@ class _Visit:
         if error is not None:
             ssn.log("pre-predicate", task.key)
             job.nodes_fit_errors[task.uid] = pre_predicate_errors(ssn, error, self._nodes)
-            return job.need_continue_allocating(self._sub_job)
+            return not self._breaks_at_refusal and job.need_continue_allocating(self._sub_job)
         feasible, errors = self._feasible(task)
         if not len(feasible):
             errors.hyper_node = "" if self._hyper_node == TOP_HYPER_NODE else self._hyper_node
@@ -116,7 +119,8 @@ class _Visit:
         """Upstream: actions/allocate.predicate."""
         nominated = self._ssn.nodes.get(task.pod.nominated_node_name)
         if nominated is not None and nominated.future_holds(task.init_resreq):
-            alone = self._nodes.select(self._nodes.rows == nominated.row)
+            anywhere = self._ssn.all_rows() if self._nominated_anywhere else self._nodes
+            alone = anywhere.select(anywhere.rows == nominated.row)
             if len(alone):
                 feasible, errors = self._helper.predicate_nodes(task, alone, allocate_judge)
                 if len(feasible):
@@ -164,5 +168,5 @@ def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInf
     ssn.log("limited", task.key, node.name)
     if node.future_holds(task.init_resreq):
         ssn.log("pipelining", task.key, node.name, task.init_resreq, node.releasing.clone())
-        return statement.pipeline(task, node.name, eviction=False)
+        return statement.pipeline(task, node.name, eviction=False, undone=not statement.leaves_refused)
     return None

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from vcdebug.actions.preempt.eviction import making_room
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import candidates_on, make_room
 from vcdebug.framework.hooks import (
-    ALLOCATABLE,
     JOB_PIPELINED,
     JOB_STARVING,
     PRE_PREDICATE,
     PREEMPTABLE,
 )
-from vcdebug.framework.order import PriorityQueue, task_queue, victims_queue
+from vcdebug.framework.order import PriorityQueue, task_queue
 from vcdebug.framework.placement import (
     PredicateHelper,
     filter_out_unresolvable,
@@ -36,10 +36,17 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus, preemptable_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import (
+    PREEMPT_INTRA_JOB_COMMITS_FAILURES,
+    PREEMPT_QUEUE_ORDER,
+    PREEMPT_REQUEUE_AFTER_ASSIGN,
+    PREEMPT_SHARED_STATEMENT,
+    PREEMPT_TASKS_PER_QUEUE,
+)
 
-REASON = "preempt"
 NEVER = "Never"
 TOPOLOGY_AWARE = "enableTopologyAwarePreemption"
 
@@ -62,27 +69,52 @@ class Preempt(Action):
         """One predicate helper serves all queues, jobs and both phases: its error cache lives that long.
         Upstream: actions/preempt.Execute.
         """
+        self._choose_forms(ssn)
         starving, heaps, under_request = self._collect(ssn)
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
+        everybody = [job for job in ssn.jobs.values() if job.uid in heaps]
         while starving.queues:
-            queue = starving.queues.pop()
+            queue = self._next_queue(ssn, starving)
             with ssn.scope(Level.QUEUE, queue.name):
                 jobs = starving.jobs[queue.name]
                 while jobs:
                     job = jobs.pop()
                     with ssn.scope(Level.JOB, job.uid):
-                        self._preempt_between_jobs(ssn, helper, job, heaps[job.uid])
+                        again = self._preempt_between_jobs(ssn, helper, job, heaps[job.uid])
+                    if again:
+                        jobs.push(job)
                 ssn.log("no-jobs", queue.name)
-                for job in under_request[queue.name]:
+                for job in everybody if self._queues_by_name else under_request.get(queue.name, ()):
                     with ssn.scope(Level.JOB, job.uid):
-                        self._preempt_within_job(ssn, helper, job)
+                        self._preempt_within_job(ssn, helper, job, heaps)
+
+    def _choose_forms(self, ssn: Session) -> None:
+        """How the release goes about it."""
+        has = ssn.release.has
+        self._make_room = making_room(ssn)
+        self._shares_statement = has(PREEMPT_SHARED_STATEMENT)
+        self._requeues = has(PREEMPT_REQUEUE_AFTER_ASSIGN)
+        self._commits_failures = has(PREEMPT_INTRA_JOB_COMMITS_FAILURES)
+        self._queues_by_name = has(PREEMPT_QUEUE_ORDER)
+        self._shares_tasks = has(PREEMPT_TASKS_PER_QUEUE)
+
+    def _next_queue(self, ssn: Session, starving: QueuedJobs) -> QueueInfo:
+        """By queue order, or by name where upstream walks a map."""
+        if not self._queues_by_name:
+            return starving.queues.pop()
+        return ssn.queues[starving.queues.take_least(lambda queue: queue.name).name]
 
     def _collect(self, ssn: Session) -> tuple[QueuedJobs, TaskHeaps, dict[QueueName, list[JobInfo]]]:
         """Starving jobs by queue; queues enter their heap by name once every job is known."""
         jobs: dict[QueueName, list[JobInfo]] = {}
         heaps: TaskHeaps = {}
+        walked: dict[QueueName, JobInfo] = {}
         for job in ssn.jobs.values():
-            if job.is_pending() or is_invalid(ssn, job) or not ssn.ask(JOB_STARVING, job):
+            if job.is_pending() or is_invalid(ssn, job):
+                continue
+            if self._queues_by_name:
+                walked.setdefault(job.queue, job)
+            if not ssn.ask(JOB_STARVING, job):
                 continue
             if job.contains_network_topology():
                 ssn.log("topology", job.uid, job.queue)
@@ -90,6 +122,8 @@ class Preempt(Action):
             jobs.setdefault(job.queue, []).append(job)
             heaps[job.uid] = _pending_heap(ssn, job)
         starving = QueuedJobs(ssn)
+        for name in sorted(walked):
+            starving.add_queue(ssn.queues[name], walked[name])
         for name in sorted(jobs):
             for job in jobs[name]:
                 starving.add_job(ssn.queues[name], job)
@@ -97,32 +131,39 @@ class Preempt(Action):
 
     def _preempt_between_jobs(
         self, ssn: Session, helper: PredicateHelper, job: JobInfo, tasks: PriorityQueue[TaskInfo]
-    ) -> None:
+    ) -> bool:
+        """Whether the job goes back into its queue: once it was, after a task that found room and a commit."""
         statement = Statement(ssn)
+        placed = False
         while ssn.ask(JOB_STARVING, job):
             if not tasks:
                 ssn.log("no-task", job.uid)
                 break
             task = tasks.pop()
             with ssn.scope(Level.TASK, task.key):
-                self._preempt(ssn, helper, statement, task, partial(_of_other_job, ssn.jobs, job, task))
-        if ssn.ask(JOB_PIPELINED, job):
-            statement.commit()
-        else:
+                placed = self._preempt(ssn, helper, statement, task, partial(_of_other_job, ssn.jobs, job, task))
+        if not ssn.ask(JOB_PIPELINED, job):
             statement.discard()
+            return False
+        statement.commit()
+        return placed and self._requeues
 
-    def _preempt_within_job(self, ssn: Session, helper: PredicateHelper, job: JobInfo) -> None:
+    def _preempt_within_job(self, ssn: Session, helper: PredicateHelper, job: JobInfo, heaps: TaskHeaps) -> None:
         """Each task commits on its own; the first that finds no room ends the job."""
         tasks = _pending_heap(ssn, job)
+        if self._shares_tasks:
+            heaps[job.uid] = tasks
         while tasks:
             task = tasks.pop()
             statement = Statement(ssn)
             with ssn.scope(Level.TASK, task.key):
                 placed = self._preempt(ssn, helper, statement, task, partial(_of_same_job, ssn, task))
-                if not placed:
+                if placed or self._commits_failures:
+                    statement.commit()
+                else:
                     statement.discard()
+                if not placed:
                     return
-                statement.commit()
 
     def _preempt(
         self, ssn: Session, helper: PredicateHelper, statement: Statement, task: TaskInfo, accepts: Filter
@@ -139,7 +180,8 @@ class Preempt(Action):
         feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), for_preempt)
         for group in shard_groups(ssn, feasible):
             if self.topology_aware is not None:
-                placed = self.topology_aware.preempt(ssn, statement, task, group, accepts)
+                shared = self._shares_statement
+                placed = self.topology_aware.preempt(ssn, statement, task, group, accepts, shared=shared)
             else:
                 placed = self._preempt_normal(ssn, statement, task, group, accepts)
             if placed:
@@ -165,37 +207,11 @@ class Preempt(Action):
         victims = ssn.ask(PREEMPTABLE, task, candidates_on(node, accepts)) or []
         if not make_room(ssn, task, node, victims):
             return False
-        trial = Statement(ssn)
-        heap = victims_queue(ssn, victims, task)
-        fits = _fits(ssn, task, node)
-        while heap and not fits:
-            victim = heap.pop()
-            ssn.log("victim", victim.key, task.key)
-            trial.evict(victim, REASON)
-            fits = _fits(ssn, task, node)
-        freed = trial.requested()
-        ssn.log("sum", freed, task.key, task.init_resreq)
-        if not fits or trial.pipeline(task, node.name, eviction=not freed.is_empty()) is not None:
-            trial.discard()
-            return False
-        statement.merge(trial)
-        return True
+        return self._make_room(ssn, statement, task, node, victims)
 
 
 def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
     return task_queue(ssn).extend(task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)
-
-
-def _fits(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:
-    """The queue may take it, FutureIdle holds it, and no predicate objects: asked in this order.
-    Upstream: actions/preempt.preemptorFitsOnNode.
-    """
-    queue = ssn.queues[ssn.jobs[task.job].queue]
-    return (
-        ssn.ask(ALLOCATABLE, queue, task)
-        and node.future_holds(task.init_resreq)
-        and predicate_node(ssn, task, node) == 0
-    )
 
 
 def _evictable(preemptor: TaskInfo, victim: TaskInfo) -> bool:

@@ -28,6 +28,7 @@ from vcdebug.model.names import TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import REPRIEVE_ORDER
 
 REASON = "preempt"
 PRIORITY_OFFSET = 2147483648
@@ -92,20 +93,25 @@ class TopologyAwarePreemption:
         task: TaskInfo,
         nodes: NodeRows,
         accepts: Callable[[TaskInfo], bool],
+        *,
+        shared: bool,
     ) -> bool:
-        """Evict the winner's victims and pipeline the task there.
+        """Evict the winner's victims and pipeline the task there; in a `shared` statement whatever comes of it stays.
         Upstream: actions/preempt.topologyAwarePreempt, actions/preempt.prepareCandidate.
         """
         candidates = self._candidates(ssn, task, nodes, accepts)
         if not candidates:
             return False
         winner = pick_one(candidates)
-        trial = Statement(ssn)
+        trial = statement if shared else Statement(ssn)
         with ssn.scope(Level.NODE, winner.node.name):
             for victim in winner.victims:
                 ssn.log("victim", victim.key, task.key)
                 trial.evict(victim, REASON)
-            if trial.pipeline(task, winner.node.name, eviction=True) is not None:
+            error = trial.pipeline(task, winner.node.name, eviction=True)
+            if shared:
+                return True
+            if error is not None:
                 trial.discard()
                 return False
             statement.merge(trial)
@@ -153,6 +159,8 @@ class TopologyAwarePreemption:
             return []
         ssn.log("victims", keys(victims))
         potential: list[TaskInfo] = []
+        if ssn.release.has(REPRIEVE_ORDER):
+            victims = sorted(victims, key=_most_important_first)
         heap = victims_queue(ssn, victims, task)
         while heap:
             victim = heap.pop()
@@ -168,15 +176,22 @@ class TopologyAwarePreemption:
         if simulation.refused_by_queue:
             text = f"{task.key} evicts {len(potential)} on {node.name} although its queue may not allocate it then"
             ssn.note(PREEMPTION_IGNORES_QUEUE, text, at_last=True)
-        return _reprieve(simulation, potential)
+        if ssn.release.has(REPRIEVE_ORDER):
+            return _reprieve(simulation, potential)
+        return _reprieve(simulation, potential[::-1])
+
+
+def _most_important_first(task: TaskInfo) -> tuple[int, str]:
+    """By priority, then by the earlier start."""
+    return -(task.pod.priority or 0), task.pod.status.get("startTime") or ""
 
 
 def _reprieve(simulation: Simulation, potential: list[TaskInfo]) -> list[TaskInfo]:
-    """In reverse eviction order: whoever may stay while the task still fits is no victim.
+    """In this order: whoever may stay while the task still fits is no victim.
     Upstream: actions/preempt.reprievePod.
     """
     victims: list[TaskInfo] = []
-    for candidate in reversed(potential):
+    for candidate in potential:
         if not simulation.add(candidate):
             return []
         fits = simulation.fits()

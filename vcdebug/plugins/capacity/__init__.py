@@ -16,7 +16,7 @@ from vcdebug.framework.persistence import counted, limiting_queues, removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.inqueue import format_resource_names
+from vcdebug.model.inqueue import Reserving, format_resource_names
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import QueueName
@@ -42,6 +42,13 @@ from vcdebug.plugins.capacity.reclaim import Asker, Reclaim
 from vcdebug.plugins.capacity.reservation import opted_in
 from vcdebug.plugins.capacity.simulation import STATE_KEY, QueueStates, simulated
 from vcdebug.plugins.capacity.tree import build_tree, has_cycle
+from vcdebug.releases.queues import (
+    CAPACITY_ANCESTOR_LEVEL,
+    CAPACITY_PREEMPTIVE_NO_CAP,
+    CAPACITY_RECLAIM_LIST_ORDER,
+    ENQUEUE_INQUEUE_AT_VOTE,
+    ROOT_INFINITE,
+)
 
 ANCESTOR_LEVEL_KEY = "ancestorReclaimLevel"
 
@@ -65,6 +72,8 @@ class Capacity(Plugin):
             summed=("allocated",),
         ),
     )
+    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE}
+    later_arguments = {ANCESTOR_LEVEL_KEY: CAPACITY_ANCESTOR_LEVEL}
     ssn: Session
     limits: Limits
 
@@ -81,22 +90,27 @@ class Capacity(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/capacity.OnSessionOpen."""
+        self.reserves_at_vote = ssn.release.has(ENQUEUE_INQUEUE_AT_VOTE)
+        self.heeds_limit = not ssn.release.has(CAPACITY_PREEMPTIVE_NO_CAP)
+        self.takes_as_listed = ssn.release.has(CAPACITY_RECLAIM_LIST_ORDER)
         self.ssn = ssn
         self.total.add(ssn.total_resource)
         self.limits = Limits(ssn, self.arguments)
         self.tree = ssn.hierarchy_enabled(self.name)
+        form = Reserving.of(ssn.release)
         if self.tree:
-            self.open_tree(ssn)
+            self.open_tree(ssn, form)
         else:
-            attrs = build_flat(ssn.queues, ssn.jobs.values(), self.total, self.limits.demands)
+            attrs = build_flat(ssn.queues, ssn.jobs.values(), self.total, self.limits.demands, form)
             self.queues = {name: attrs[name] for name in sorted(attrs)}
             ssn.withdraw(self, "victim_queue_order")
 
-    def open_tree(self, ssn: Session) -> None:
+    def open_tree(self, ssn: Session, form: Reserving) -> None:
         """Every queue of the session takes part."""
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
         attrs: Attrs = {}
-        spoilt = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, self.limits.demands)
+        bounded, demands = ssn.release.has(ROOT_INFINITE), self.limits.demands
+        spoilt = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, demands, form, bounded=bounded)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         self.endless = has_cycle(self.queues)
         quirks.parents_mistaken(ssn, self.queues)
@@ -166,7 +180,7 @@ class Capacity(Plugin):
         request = Resource()
         for task in tasks:
             request.add(task.resreq)
-        if not self.limits.room(attr, attr.allocated, request).fits:
+        if self.heeds_limit and not self.limits.room(attr, attr.allocated, request).fits:
             return False
         asked = counted(self.ssn, attr.name, request)
         return any(self.entitles(claim(claimant, request, asked)) for claimant in self.claimants(attr))
@@ -191,14 +205,18 @@ class Capacity(Plugin):
         if not self.ready or asking is None:
             return [], REJECT
         reclaim = Reclaim(self.queues, self.ancestor_level, Asker(reclaimer, asking))
-        waiting = victims_queue(self.ssn, candidates, reclaimer)
         victims = []
-        while waiting:
-            task = waiting.pop()
+        for task in candidates if self.takes_as_listed else self.in_order(candidates, reclaimer):
             attr = self.queue_of(task)
             if attr is not None and not reclaim.judge(task, attr).rule:
                 victims.append(task)
         return victims, PERMIT
+
+    def in_order(self, candidates: list[TaskInfo], reclaimer: TaskInfo) -> Iterator[TaskInfo]:
+        """In the order of eviction."""
+        waiting = victims_queue(self.ssn, candidates, reclaimer)
+        while waiting:
+            yield waiting.pop()
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
         """As Reclaimable, but in the order given, and without a look at dimensions or ancestors.
@@ -234,6 +252,8 @@ class Capacity(Plugin):
                 message = format_resource_names(QUOTA_MESSAGE, "insufficient", missing)
                 self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
                 return REJECT
+        if self.reserves_at_vote:
+            self.job_enqueued(job)
         return PERMIT
 
     def job_enqueued(self, job: JobInfo) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vcdebug.framework.accounts import figures
-from vcdebug.model.inqueue import add_allocated, add_requested, reserved_resource
+from vcdebug.model.inqueue import Reserving, add_allocated, add_requested, reserved_resource
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, beside
 from vcdebug.model.names import QueueName
@@ -141,7 +141,7 @@ def recalled(attr: QueueAttr, known: Mapping[str, Any]) -> QueueAttr:
     return replace(attr, devices=None, real_capability=limit, **{name: known[name] for name in names})
 
 
-def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None) -> None:
+def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None, form: Reserving) -> None:
     """Add one job to its queue's sums."""
     add_allocated(attr.allocated, job)
     if attr.devices is not None and demands is not None:
@@ -150,7 +150,7 @@ def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None) -> Non
             if demand is not None:
                 attr.devices.add(demand)
     add_requested(attr.request, job)
-    reserved = reserved_resource(job)
+    reserved = reserved_resource(job, form)
     if reserved is not None:
         attr.inqueue.add(reserved)
     attr.elastic.add(job.get_elastic_resources())

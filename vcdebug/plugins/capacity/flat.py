@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from vcdebug.model.inqueue import NEWEST_FORM, Reserving
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import QueueInfo
@@ -16,7 +17,11 @@ from vcdebug.plugins.capacity.devices import ClaimDemands
 
 
 def build_flat(
-    queues: Mapping[QueueName, QueueInfo], jobs: Iterable[JobInfo], total: Resource, demands: ClaimDemands | None
+    queues: Mapping[QueueName, QueueInfo],
+    jobs: Iterable[JobInfo],
+    total: Resource,
+    demands: ClaimDemands | None,
+    form: Reserving = NEWEST_FORM,
 ) -> Attrs:
     """The queues that have jobs. Upstream: plugins/capacity.buildQueueAttrs."""
     guaranteed = Resource()
@@ -27,7 +32,7 @@ def build_flat(
     for job in jobs:
         if job.queue not in attrs:
             attrs[job.queue] = flat_attr(queues[job.queue], unguaranteed)
-        count_in(attrs[job.queue], job, demands)
+        count_in(attrs[job.queue], job, demands, form)
     for attr in attrs.values():
         attr.deserved.min_dimension_resource(attr.real_capability, INFINITY)
         attr.deserved = resource_max(attr.deserved, attr.guarantee)

@@ -16,6 +16,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity.attr import QueueAttr
 from vcdebug.plugins.capacity.devices import ClaimDemands, Demand, DeviceQuota, TaskDemand
 from vcdebug.plugins.capacity.reservation import FEATURE_GATE, Reservations
+from vcdebug.releases.queues import DRA_QUOTA
 
 DEVICES_KEY = "capacity.DynamicResourceAllocationEnable"
 CONSUMABLE_KEY = "capacity.DRAConsumableCapacityEnable"
@@ -29,6 +30,7 @@ class Limits:
         gate = ssn.flags.gate
         self._ssn = ssn
         devices = arguments.get_bool(DEVICES_KEY, default=gate("DynamicResourceAllocation"))
+        devices = devices and not ssn.release.has(DRA_QUOTA)
         self.demands = ClaimDemands(Listers(ssn.snapshot)) if devices else None
         self.consumable = arguments.get_bool(CONSUMABLE_KEY, default=gate("DRAConsumableCapacity"))
         self.reservations = Reservations(ssn.jobs.values()) if gate(FEATURE_GATE) else None

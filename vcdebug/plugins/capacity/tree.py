@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from vcdebug.model.inqueue import NEWEST_FORM, Reserving
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
@@ -22,7 +23,14 @@ Queues = Mapping[QueueName, QueueInfo]
 
 
 def build_tree(
-    attrs: Attrs, queues: Queues, jobs: Iterable[JobInfo], total: Resource, demands: ClaimDemands | None
+    attrs: Attrs,
+    queues: Queues,
+    jobs: Iterable[JobInfo],
+    total: Resource,
+    demands: ClaimDemands | None,
+    form: Reserving = NEWEST_FORM,
+    *,
+    bounded: bool = False,
 ) -> str | None:
     """Fill `attrs` with all queues; where upstream gives up, why, with what there was until then.
 
@@ -33,12 +41,12 @@ def build_tree(
         if name not in attrs and not link(attrs, queues, name):
             return NO_PARENT.format(queue=name)
     for job in jobs:
-        if not count_job(attrs, job, demands):
+        if not count_job(attrs, job, demands, form):
             return NOT_A_LEAF.format(job=job.uid, queue=job.queue)
     root = attrs.get(ROOT_QUEUE)
     if root is None:
         return NO_ROOT
-    limit_from_root(root, total)
+    limit_from_root(root, total, bounded=bounded)
     for attr in attrs.values():
         attr.update_share()
     return None
@@ -98,14 +106,14 @@ def mistaken_parents(attrs: Attrs) -> dict[QueueName, QueueName]:
     return {name: other for name, other in sorted(wrong.items()) if other is not None}
 
 
-def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None) -> bool:
+def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None, form: Reserving) -> bool:
     """Add a job to its queue and all ancestors; False when the queue has children."""
     attr = attrs[job.queue]
     if attr.children:
         return False
     before = [total.clone() for total in _sums(attr)]
     held = copied(attr.devices.allocated) if attr.devices is not None else {}
-    count_in(attr, job, demands)
+    count_in(attr, job, demands, form)
     added = [total.clone().sub(earlier) for total, earlier in zip(_sums(attr), before, strict=True)]
     for name in attr.ancestors:
         for total, more in zip(_sums(attrs[name]), added, strict=True):
@@ -129,13 +137,18 @@ def _sums(attr: QueueAttr) -> tuple[Resource, Resource, Resource, Resource]:
     return attr.allocated, attr.request, attr.inqueue, attr.elastic
 
 
-def limit_from_root(root: QueueAttr, total: Resource) -> None:
-    """Give every queue below the root what its parent leaves; a root without capability is unlimited."""
-    if root.capability.is_empty():
+def limit_from_root(root: QueueAttr, total: Resource, *, bounded: bool = False) -> None:
+    """Give every queue below the root what its parent leaves; a root without capability is unlimited.
+
+    `bounded`: the root has what the cluster has.
+    """
+    if bounded:
+        root.capability = total.clone() if root.capability.is_empty() else root.capability
+    elif root.capability.is_empty():
         root.capability = Resource.infinite()
         for name in total.scalars or ():
             root.capability.set_scalar(name, float(MAX_INT64))
-    root.real_capability = root.capability
+    root.real_capability = total.clone() if bounded else root.capability
     level = [root]
     while level:
         for attr in level:

@@ -31,7 +31,8 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.resource import AssertPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.deviceshare.settings import Settings
+from vcdebug.plugins.deviceshare.settings import RULES, Settings
+from vcdebug.releases.devices import GPU_EXCLUSIVE_RULES
 
 NOT_CHARGED = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 ASCEND_PREFIX = "huawei.com/"
@@ -41,6 +42,7 @@ class Deviceshare(Plugin):
     """Asks the ledgers; the plugin predicates is the one that changes them."""
 
     name: ClassVar[str] = "deviceshare"
+    later_arguments = {RULES: GPU_EXCLUSIVE_RULES}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)

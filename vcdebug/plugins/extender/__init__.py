@@ -28,6 +28,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.extender import bodies
 from vcdebug.plugins.extender.answers import BAD_ANSWER, Answered, Answers, Question, Reply
 from vcdebug.plugins.extender.responses import task_key
+from vcdebug.releases.queues import EXTENDER_JOB_ENQUEUED
 from vcdebug.snapshot.problem import Problem
 
 VERBS = {
@@ -58,6 +59,7 @@ class Extender(Plugin):
     """Every hook turns one recorded answer into a vote, and abstains without one."""
 
     name: ClassVar[str] = "extender"
+    later_methods = {"job_enqueued": EXTENDER_JOB_ENQUEUED}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)

@@ -23,6 +23,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.network_topology_aware.domains import Domains
 from vcdebug.plugins.network_topology_aware.gradient import Wanted, gradient, widest_first
 from vcdebug.plugins.network_topology_aware.weights import Weights
+from vcdebug.releases.nodes import SUBJOB_GRADIENT_SHORTCUT
 
 FULL_SCORE = 1.0
 
@@ -40,6 +41,7 @@ class NetworkTopologyAware(Plugin):
         """Upstream: plugins/network-topology-aware.OnSessionOpen."""
         self._jobs: dict[JobId, JobInfo] = ssn.jobs
         self._domains = Domains(ssn)
+        self._tries_whole = ssn.release.has(SUBJOB_GRADIENT_SHORTCUT)
         self._ordering: Ordering = ssn.cluster.ordering
         self._tiers = self._weights.tiers(self._domains.lowest, self._domains.highest)
 
@@ -53,7 +55,7 @@ class NetworkTopologyAware(Plugin):
 
     def hyper_node_gradient_for_sub_job(self, sub_job: SubJobInfo, hyper_node: str, purpose: int) -> list[list[str]]:
         tier = _hard_tier(sub_job.network_topology)
-        if tier is None:
+        if tier is None or (self._tries_whole and not self._jobs[sub_job.job].pod_group.sub_group_policies):
             return [[hyper_node]]
         minimum = sub_job.get_min_resources()
         return self._rows(hyper_node, Wanted(tier, sub_job.allocated_hyper_node, minimum, purpose))

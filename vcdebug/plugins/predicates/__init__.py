@@ -33,23 +33,29 @@ from vcdebug.plugins.predicates.filters import (
     PodTopologySpreadFilter,
     PreFilterError,
 )
-from vcdebug.plugins.predicates.stable import STATUSES as STABLE_STATUSES
 from vcdebug.plugins.predicates.stable import (
     TEMPLATE_ANNOTATION,
     EquivalenceCache,
     StableFilters,
-    stable_verdict,
 )
-from vcdebug.plugins.predicates.verdicts import Chain, where
+from vcdebug.plugins.predicates.verdicts import Chain, Verdict, where
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
     NodeVolumeLimitsFilter,
     VolumeBindingFilter,
     VolumeZoneFilter,
 )
+from vcdebug.releases.nodes import (
+    DRA_PREDICATE_SWITCH,
+    DRA_SCORE,
+    PREDICATES_BATCH_ALL_NODES,
+    RESERVE_FAILURE_CONTINUES,
+    SIMULATE_WITHOUT_DEVICES,
+    TAINT_TEXT,
+)
 
 NODE_AFFINITY = "NodeAffinity"
-DRA_SCORE = "nodeorder/batch/DynamicResources"
+DRA_PART = "nodeorder/batch/DynamicResources"
 NO_SIDECARS = "pod has a restartable init container and the SidecarContainers feature is disabled"
 TOO_MANY_PODS = Status(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
 
@@ -73,7 +79,14 @@ class Predicates(Plugin):
         listers = Listers(ssn.snapshot)
         self._ssn = ssn
         self._view: NodeView = ssn.view
-        self._stable = StableFilters(self._view, affinity_on=self._affinity_on, taints_on=self._taints_on)
+        has = ssn.release.has
+        self._stable = StableFilters(
+            self._view, affinity_on=self._affinity_on, taints_on=self._taints_on, taints_named=has(TAINT_TEXT)
+        )
+        self._scores_claims = not has(DRA_SCORE)
+        self._names_all_nodes = has(PREDICATES_BATCH_ALL_NODES)
+        self._simulates_without_devices = has(SIMULATE_WITHOUT_DEVICES)
+        self._continues_refused = has(RESERVE_FAILURE_CONTINUES)
         self._settled_codes: dict[Placement, tuple[Codes, Codes]] = {}
         """Per wish the codes of all nodes: while they may have more pods, and once they are full."""
         self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
@@ -82,9 +95,14 @@ class Predicates(Plugin):
         )
         self._affinity = InterPodAffinityFilter(self._view, listers) if self._on("PodAffinity") else None
         self._volumes = VolumeBindingFilter(self._view, listers) if self._on("VolumeBinding") else None
-        gate = ssn.flags.gate("DynamicResourceAllocation")
-        self._claims = DynamicResourcesFilter(self._view, listers) if gate else None
+        self._claims = DynamicResourcesFilter(self._view, listers) if self._claims_on(ssn) else None
         self._filters = self._in_order(listers)
+
+    def _claims_on(self, ssn: Session) -> bool:
+        """By an argument once, since then by the gate."""
+        if ssn.release.has(DRA_PREDICATE_SWITCH):
+            return self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
+        return ssn.flags.gate("DynamicResourceAllocation")
 
     def _in_order(self, listers: Listers) -> tuple[Filter, ...]:
         """Filters after the stable ones, in upstream's order."""
@@ -170,10 +188,13 @@ class Predicates(Plugin):
         return (np.where(full, known[1], known[0]) if np.count_nonzero(full) else known[0])[rows]
 
     def _first_codes(self, pod: Pod, rows: IntArray, full: BoolArray) -> Codes:
-        """Nodes that have all the pods that they may have, then the stable filters."""
+        """Nodes that have all the pods that they may have, then the stable filters.
+        Upstream: plugins/predicates.predicateByStablefilter.
+        """
         chain = Chain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
         chain.add(where(TOO_MANY_PODS, full))
-        chain.add(stable_verdict(self._stable_index(pod, rows)))
+        index = self._stable_index(pod, rows)
+        chain.add(Verdict(self._stable.statuses, index))
         return chain.codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
@@ -184,7 +205,7 @@ class Predicates(Plugin):
             statuses.append(TOO_MANY_PODS)
         failing = self._stable_index(pod, rows)[0]
         if failing:
-            statuses.append(STABLE_STATUSES[failing - 1])
+            statuses.append(self._stable.statuses[failing - 1])
             if aborts(statuses[-1]):
                 return self._ssn.reasons.code(tuple(statuses))
         skip = state.skip
@@ -215,11 +236,13 @@ class Predicates(Plugin):
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/predicates.BatchNodeOrder."""
+        if not self._scores_claims:
+            return None if self._volumes is None else NodeScores(nodes.zeros(), everywhere=self._names_all_nodes)
         if self._claims is None:
             return None
         if self._claims.STATE not in self._ssn.cycle_state(task).data:
             raise ScoreError("calculate DynamicResources priority failed not found")
-        return NodeScores(nodes.zeros(), ((DRA_SCORE, nodes.zeros()),))
+        return NodeScores(nodes.zeros(), ((DRA_PART, nodes.zeros()),))
 
     # Simulation
 
@@ -240,6 +263,8 @@ class Predicates(Plugin):
         refusal = self._simulate_affinity(state, task, node)
         if refusal is not None:
             return f"failed to filter pod on node {node.name}: {refusal}"
+        if self._simulates_without_devices:
+            return None
         for name, ledger in node.devices.items():
             message = ledger.filter(task.pod, "") if ledger.has_request(task.pod) else None
             if message is not None:
@@ -267,8 +292,10 @@ class Predicates(Plugin):
         for reserving in (self._volumes, self._claims):
             error = None if reserving is None else reserving.reserve(state, task.pod.node_name)
             if error is not None:
-                quirks.not_restored(self._ssn, task, error)
                 event.err = error
+                if self._continues_refused:
+                    break
+                quirks.not_restored(self._ssn, task, error)
                 return
         if self._charge_devices(event):
             return
@@ -280,8 +307,9 @@ class Predicates(Plugin):
         """Whether a ledger that deviceshare keeps refuses the pod."""
         for ledger in self._ssn.nodes[event.task.node_name].devices.values():
             if ledger.has_request(event.task.pod):
-                event.err = ledger.allocate(event.task.pod)
-                if event.err is not None:
+                error = ledger.allocate(event.task.pod)
+                if error is not None:
+                    event.err = event.err if self._continues_refused else error
                     return True
         return False
 

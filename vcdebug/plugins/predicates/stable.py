@@ -9,10 +9,10 @@ import numpy as np
 
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.placement import Placement
-from vcdebug.kube.taints import schedulable_despite_cordon
+from vcdebug.kube.taints import Taint, schedulable_despite_cordon
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import BoolArray, IntArray
-from vcdebug.plugins.predicates.verdicts import INDEX, Verdict
+from vcdebug.plugins.predicates.verdicts import INDEX
 
 TEMPLATE_ANNOTATION = "volcano.sh/template-uid"
 CORDONED, AFFINITY, TAINTED, CACHED = 1, 2, 3, 4
@@ -27,14 +27,18 @@ STATUSES = (
 class StableFilters:
     """Verdicts that hold for the whole session: the first failing filter per node."""
 
-    def __init__(self, view: NodeView, *, affinity_on: bool, taints_on: bool) -> None:
+    def __init__(self, view: NodeView, *, affinity_on: bool, taints_on: bool, taints_named: bool = False) -> None:
+        """`taints_named`: the reason names the taint."""
         self._view = view
+        self.statuses: tuple[Status, ...] = STATUSES
+        self._named: dict[Taint, int] | None = {} if taints_named else None
+        """Position of the status that names a taint."""
         self._affinity_on = affinity_on
         self._taints_on = taints_on
         self._known: dict[Placement, IntArray] = {}
 
     def index(self, placement: Placement) -> IntArray:
-        """Position in STATUSES (0 fits) for every node of the view."""
+        """Position in `statuses` (0 fits) for every node of the view."""
         known = self._known.get(placement)
         if known is None:
             known = self._known[placement] = self._decide(placement)
@@ -44,12 +48,28 @@ class StableFilters:
         view = self._view
         index: IntArray = np.zeros(len(view), dtype=INDEX)
         if self._taints_on:
-            index[view.taints.untolerated(placement.tolerations)] = TAINTED
+            index = self._tainted(placement)
         if self._affinity_on and not placement.required.everything:
             index[~view.labels.matching_required(placement.required)] = AFFINITY
         if not schedulable_despite_cordon(placement.tolerations):
             index[view.taints.cordoned] = CORDONED
         return index
+
+    def _tainted(self, placement: Placement) -> IntArray:
+        taints = self._view.taints
+        if self._named is None:
+            return np.where(taints.untolerated(placement.tolerations), TAINTED, 0).astype(INDEX)
+        first, kinds = taints.first_untolerated(placement.tolerations)
+        positions = np.array([0 if taint is None else self._position(self._named, taint) for taint in first], INDEX)
+        rows: IntArray = positions[kinds]
+        return rows
+
+    def _position(self, named: dict[Taint, int], taint: Taint) -> int:
+        if taint not in named:
+            text = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+            self.statuses = (*self.statuses, Status(UNSCHEDULABLE_AND_UNRESOLVABLE, text))
+            named[taint] = len(self.statuses)
+        return named[taint]
 
 
 class EquivalenceCache:
@@ -77,8 +97,3 @@ class EquivalenceCache:
         fresh: BoolArray = before == self.UNKNOWN
         remembered[rows[fresh]] = np.where(index[fresh] == 0, self.PASSED, self.FAILED)
         return np.where(fresh, index, np.where(before == self.PASSED, 0, CACHED))
-
-
-def stable_verdict(index: IntArray) -> Verdict:
-    """The positions as a verdict. Upstream: plugins/predicates.predicateByStablefilter."""
-    return Verdict(STATUSES, index)

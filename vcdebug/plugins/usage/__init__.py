@@ -5,7 +5,7 @@ Upstream: plugins/usage.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -51,27 +51,14 @@ class Usage(Plugin):
         now = nanoseconds(ssn.snapshot.now)
         self._measured = Measured(usage, table, now)
         self.load = Load(self._measured, table)
-        self._codes = self._verdicts(ssn.reasons)
-        self.problems = tuple(_unmeasured(name for name in table.names if not _is_measured(usage.get(name))))
+        thresholds = self._settings.cpu_threshold, self._settings.memory_threshold
+        self._codes = exceeded_codes(self._measured, *thresholds, ssn.reasons)
+        self.problems = unmeasured(usage, table.names)
         interval = metrics_interval(ssn.conf.metrics)
         for node in ssn.nodes.values():
             for task in node.tasks_in_order():
                 if _unseen(task, now, interval):
                     self._count(task, node.row)
-
-    def _verdicts(self, reasons: ReasonTable) -> Codes:
-        """A code per node: thresholds are compared with what was measured, which does not change."""
-        measured, settings = self._measured, self._settings
-        codes: Codes = np.zeros(len(measured.fresh), dtype=np.uint16)
-        checks = (
-            (measured.memory > settings.memory_threshold, MEMORY_EXCEEDED),
-            (measured.cpu > settings.cpu_threshold, CPU_EXCEEDED),
-        )
-        for exceeded, reason in checks:
-            if (exceeded & measured.fresh).any():
-                status = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name)
-                codes[exceeded & measured.fresh] = reasons.code((status,))
-        return codes
 
     # Hooks
 
@@ -153,7 +140,18 @@ def _is_measured(entry: object) -> bool:
     return isinstance(entry, dict) and bool(entry.get("time")) and bool(entry.get("cpu") or entry.get("mem"))
 
 
-def _unmeasured(names: Iterator[NodeName]) -> Iterator[Problem]:
-    for name in names:
-        what = f"no measurement for the period {PERIOD}"
-        yield Problem(USAGE_FILE, f"Node {name}", "", what, "usage accepts the node and scores it 0")
+def exceeded_codes(measured: Measured, cpu: float, memory: float, reasons: ReasonTable) -> Codes:
+    """A code per node: thresholds are compared with what was measured, which does not change."""
+    codes: Codes = np.zeros(len(measured.fresh), dtype=np.uint16)
+    for exceeded, reason in ((measured.memory > memory, MEMORY_EXCEEDED), (measured.cpu > cpu, CPU_EXCEEDED)):
+        if (exceeded & measured.fresh).any():
+            status = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, Usage.name)
+            codes[exceeded & measured.fresh] = reasons.code((status,))
+    return codes
+
+
+def unmeasured(usage: Mapping[str, object], names: Iterable[NodeName]) -> tuple[Problem, ...]:
+    """One Problem for each node without measurements."""
+    what, effect = f"no measurement for the period {PERIOD}", "usage accepts the node and scores it 0"
+    lacking = (name for name in names if not _is_measured(usage.get(name)))
+    return tuple(Problem(USAGE_FILE, f"Node {name}", "", what, effect) for name in lacking)

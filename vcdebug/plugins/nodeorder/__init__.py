@@ -28,6 +28,7 @@ from vcdebug.model.names import FloatArray, IntArray
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE
 
 Scorer = Callable[[Pod, IntArray], IntArray | None]
 """0 to 100 per row, None where upstream skips the scorer."""
@@ -49,6 +50,8 @@ class NodeOrder(Plugin):
     """Adds up least/most allocated, balance, affinities, taints, spread and image locality."""
 
     name: ClassVar[str] = "nodeorder"
+    hosts_seem_empty: ClassVar[bool] = False
+    """Whether a soft spread over host names sees no pods."""
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
@@ -58,7 +61,7 @@ class NodeOrder(Plugin):
         """Upstream: plugins/nodeorder.OnSessionOpen."""
         self._view: NodeView = ssn.view
         self._listers = Listers(ssn.snapshot)
-        self._resources = ResourceScores(self._view)
+        self._resources = ResourceScores(self._view, absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE))
         self._preferences = PreferenceScores(self._view)
         self._pod_affinity = PreferredPodAffinity(self._view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
@@ -139,7 +142,7 @@ class NodeOrder(Plugin):
         if not constraints:
             return None
         shapes = self._view.shapes
-        spread = SpreadScore(self._view, constraints, shapes.group(pod), shapes.placement(pod))
+        spread = SpreadScore(self._view, constraints, shapes.group(pod), shapes.placement(pod), self.hosts_seem_empty)
         return spread.scores(rows, require_all=own)
 
     def _constraints(self, pod: Pod, *, own: bool) -> Constraints:

@@ -29,10 +29,14 @@ def parting(snapshot: Snapshot) -> Difference | None:
 
 
 def _translation(known: dict[str, str], names: Pseudonyms, text: str) -> str:
-    """A name as the mapping has it, the name of a part of a plugin as it is, or a sentence with names in it."""
+    """A name as the mapping has it, the name of a part of a plugin as it is, or a sentence that quotes names."""
     if text not in known and text.partition("/")[0] in PLUGINS:
         return text
-    return known.get(text) or names.sentence(text)
+    if text in known:
+        return known[text]
+    parts = text.split('"')
+    said = [(known.get(part) if place % 2 else None) or names.sentence(part) for place, part in enumerate(parts)]
+    return '"'.join(said)
 
 
 def events(snapshot: Snapshot) -> Iterator[Any]:

@@ -14,6 +14,7 @@ from vcdebug.capture.permission import FILE
 from vcdebug.capture.scheduler import SchedulerSettings, read_settings
 from vcdebug.capture.schedulers import moment
 from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
+from vcdebug.capture.usage import measured
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
@@ -48,11 +49,14 @@ def capture(
     problems.extend(reading.problems)
     settings = read_settings(api, options, reading.objects)
     problems.extend(settings.problems)
+    now = _clock(api, reading.objects, problems)
+    usage = measured(settings.conf, options.usage_url, _names(reading.objects["Node"]), now, problems)
     snapshot = Snapshot(
         name=api.context or IN_CLUSTER,
         objects=reading.objects,
         scheduler_conf=settings.conf,
-        now=_clock(api, reading.objects, problems),
+        now=now,
+        usage=usage,
         flags=replace(settings.flags, server_version=version),
         problems=problems,
         description=_description(version, settings.image),
@@ -117,6 +121,10 @@ def _digits(text: object) -> int:
     if match is None:
         raise ValueError(f"{text!r} is no version number")
     return int(match[0])
+
+
+def _names(manifests: list[Manifest]) -> list[str]:
+    return [str((manifest.get("metadata") or {}).get("name", "")) for manifest in manifests]
 
 
 def _clock(api: Api, objects: dict[str, list[Manifest]], problems: list[Problem]) -> datetime:

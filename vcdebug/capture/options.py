@@ -27,6 +27,8 @@ class CaptureOptions:
     """`namespace/name` of the scheduler's ConfigMap; empty means: look for it."""
     release: str = ""
     """Which release the scheduler is; empty means: its image tells."""
+    usage_url: str = ""
+    """Where node usage is measured; empty means where the scheduler's configuration says."""
     redact: bool = False
     """Keep only what decides, under other names."""
     page_size: int = 500

@@ -97,6 +97,12 @@ def add_cluster(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler-configmap", default="", metavar="NS/NAME", help="the scheduler's ConfigMap (default: look for it)"
     )
+    parser.add_argument(
+        "--usage-url",
+        default="",
+        metavar="URL",
+        help="the Prometheus of plugin usage (default: the configured one)",
+    )
 
 
 def cluster_options(args: Namespace) -> CaptureOptions:
@@ -112,6 +118,7 @@ def cluster_options(args: Namespace) -> CaptureOptions:
         scheduler=args.scheduler,
         scheduler_configmap=args.scheduler_configmap,
         release=args.release,
+        usage_url=args.usage_url,
     )
 
 

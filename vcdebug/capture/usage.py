@@ -1,0 +1,82 @@
+"""How busy the nodes are, from the Prometheus that the plugin usage is configured with, by its own queries."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import urlopen
+
+from vcdebug.capture.permission import FILE
+from vcdebug.snapshot.problem import Problem
+
+PLUGIN, SOURCE = "usage", "prometheus"
+PERIOD = "10m"
+QUERIES = {
+    "cpu": (
+        'avg_over_time(clamp_min(100 - (avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[5m])) * 100), 0)'
+        f"[{PERIOD}:30s])"
+    ),
+    "mem": f"100*avg_over_time(((1-node_memory_MemAvailable_bytes/node_memory_MemTotal_bytes))[{PERIOD}:30s])",
+}
+"""As the scheduler asks, for all nodes at once."""
+PATIENCE = 10.0
+UNMEASURED = "every node counts as unmeasured; name a reachable address with --usage-url, or add usage.json"
+
+Ask = Callable[[str], bytes]
+
+
+class NotMeasured(Exception):
+    """No measurements: the source does not answer, or not as Prometheus does."""
+
+
+def measured(
+    conf: str | None, url: str, nodes: list[str], now: datetime, problems: list[Problem], ask: Ask | None = None
+) -> dict[str, Any]:
+    """Node to usage, as usage.json has it; empty where the scheduler does not ask either."""
+    from vcdebug.framework.conf import parse_conf
+
+    parsed = parse_conf(conf)
+    if PLUGIN not in parsed.plugin_names() or (parsed.metrics.get("type") != SOURCE and not url):
+        return {}
+    address = url or parsed.metrics.get("address", "")
+    try:
+        found = {name: _by_instance(address, query, ask or _ask) for name, query in QUERIES.items()}
+    except NotMeasured as failure:
+        problems.append(Problem(FILE, "node usage", "", f"cannot be read from {SOURCE}: {failure}", UNMEASURED))
+        return {}
+    time = now.isoformat().replace("+00:00", "Z")
+    return {
+        node: {"time": time, **{name: {PERIOD: values.get(node, 0.0)} for name, values in found.items()}}
+        for node in nodes
+    }
+
+
+def _by_instance(address: str, query: str, ask: Ask) -> Mapping[str, float]:
+    """What one query says of each node."""
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise NotMeasured("no address")
+    try:
+        answer = json.loads(ask(f"{address.rstrip('/')}/api/v1/query?query={quote(query)}"))
+        return dict(_rows(answer["data"]["result"]))
+    except (URLError, OSError) as failure:
+        raise NotMeasured("no answer") from failure
+    except (ValueError, KeyError, TypeError, IndexError) as failure:
+        raise NotMeasured("the answer is none of Prometheus") from failure
+
+
+def _rows(result: list[Any]) -> Iterator[tuple[str, float]]:
+    for row in result:
+        value = float(row["value"][1])
+        yield str(row["metric"]["instance"]), value if math.isfinite(value) else 0.0
+
+
+def _ask(url: str) -> bytes:
+    """One GET, without credentials."""
+    with urlopen(url, timeout=PATIENCE) as answer:
+        content: bytes = answer.read()
+    return content

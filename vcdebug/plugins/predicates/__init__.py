@@ -235,12 +235,14 @@ class Predicates(Plugin):
     # Scoring
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Upstream: plugins/predicates.BatchNodeOrder."""
+        """Only scoring a node can fail: over no nodes there is nothing that fails.
+        Upstream: plugins/predicates.BatchNodeOrder.
+        """
         if not self._scores_claims:
             return None if self._volumes is None else NodeScores(nodes.zeros(), everywhere=self._names_all_nodes)
         if self._claims is None:
             return None
-        if self._claims.STATE not in self._ssn.cycle_state(task).data:
+        if len(nodes) and self._claims.STATE not in self._ssn.cycle_state(task).data:
             raise ScoreError("calculate DynamicResources priority failed not found")
         return NodeScores(nodes.zeros(), ((DRA_PART, nodes.zeros()),))
 

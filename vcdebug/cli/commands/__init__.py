@@ -4,6 +4,7 @@ from vcdebug.cli.commands.ask import Ask
 from vcdebug.cli.commands.base import Command
 from vcdebug.cli.commands.capture import Capture
 from vcdebug.cli.commands.check import Check
+from vcdebug.cli.commands.completion import Completion
 from vcdebug.cli.commands.diff import Diff
 from vcdebug.cli.commands.expect import Expect
 from vcdebug.cli.commands.explain import Explain
@@ -33,4 +34,5 @@ COMMANDS: tuple[type[Command], ...] = (
     Report,
     Capture,
     Redact,
+    Completion,
 )

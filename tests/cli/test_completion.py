@@ -1,0 +1,40 @@
+"""`vcdebug completion`: each shell gets every command and option."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.cli.transcripts import call
+from vcdebug.cli.commands import COMMANDS
+
+COMPLETE = """
+COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _vcdebug; echo "${COMPREPLY[@]}"
+"""
+
+
+def completed(words: str) -> list[str]:
+    """What bash offers for the last of the words."""
+    bash = shutil.which("bash")
+    assert bash is not None
+    script = call(["completion", "bash"])[1] + COMPLETE % words
+    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_and_their_options() -> None:
+    assert ["capture"] == completed("vcdebug cap")
+    assert ["--rbac", "--redact", "--release"] == sorted(completed("vcdebug capture --r"))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_command_is_known_to_every_shell(shell: str) -> None:
+    code, out, _ = call(["completion", shell])
+    assert 0 == code
+    assert [] == [command.NAME for command in COMMANDS if command.NAME not in out]
+
+
+def test_another_shell_is_an_error() -> None:
+    assert 1 == call(["completion", "csh"])[0]

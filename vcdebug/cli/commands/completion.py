@@ -1,0 +1,70 @@
+"""`vcdebug completion`: what a shell needs to complete commands and options."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+
+from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.output import Output
+
+SHELLS = ("bash", "zsh", "fish")
+BASH = """_vcdebug() {
+  local word="${COMP_WORDS[COMP_CWORD]}" words
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words="%(commands)s"
+  else
+    case "${COMP_WORDS[1]}" in
+%(cases)s
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -o default -F _vcdebug vcdebug
+"""
+CASE = '      %s) words="%s" ;;'
+ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
+FISH_COMMAND = "complete -c vcdebug -n __fish_use_subcommand -a %s -d '%s'"
+FISH_OPTION = "complete -c vcdebug -n '__fish_seen_subcommand_from %s' -l %s"
+
+
+class Completion(Command):
+    """Prints a script that the shell reads; files are completed by the shell itself."""
+
+    NAME = "completion"
+    HELP = 'print a completion script: eval "$(vcdebug completion bash)", or zsh; vcdebug completion fish | source'
+
+    def configure(self, parser: ArgumentParser) -> None:
+        parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
+
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        options = {command.NAME: list(_options(command)) for command in _commands()}
+        if args.shell == "fish":
+            output.text("\n".join(_fish(options)))
+            return Outcome.DONE
+        cases = "\n".join(CASE % (name, " ".join(words)) for name, words in options.items())
+        script = BASH % {"commands": " ".join(options), "cases": cases}
+        output.text((ZSH if args.shell == "zsh" else "") + script.rstrip())
+        return Outcome.DONE
+
+
+def _commands() -> tuple[type[Command], ...]:
+    from vcdebug.cli.commands import COMMANDS
+
+    return COMMANDS
+
+
+def _options(command: type[Command]) -> Iterator[str]:
+    """Every long option of a command."""
+    parser = ArgumentParser()
+    command().configure(parser)
+    for action in parser._actions:
+        yield from (option for option in action.option_strings if option.startswith("--"))
+
+
+def _fish(options: dict[str, list[str]]) -> Iterator[str]:
+    for command in _commands():
+        said = command.HELP.replace("'", "")
+        yield FISH_COMMAND % (command.NAME, said)
+        for option in options[command.NAME]:
+            yield FISH_OPTION % (command.NAME, option.removeprefix("--"))

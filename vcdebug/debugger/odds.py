@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from vcdebug.explain.effects import JobSummary, effects
-from vcdebug.explain.parting import part_in_deeds
+from vcdebug.explain.first_difference import part_in_deeds
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.snapshot.chance import Chance

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
 from vcdebug.explain.divergence import compare
-from vcdebug.explain.parting import part
+from vcdebug.explain.first_difference import part
 from vcdebug.framework.conf import parse_conf
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.edit import CONF, Edit, parse_edit

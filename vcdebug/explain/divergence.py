@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from vcdebug.explain.effects import Effects, JobSummary, effects
-from vcdebug.explain.parting import Parting, part, part_in_deeds
+from vcdebug.explain.first_difference import Parting, part, part_in_deeds
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskKey
 from vcdebug.model.resource import Resource, deep_equal
 from vcdebug.model.status import TaskStatus

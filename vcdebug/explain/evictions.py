@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.explain.lives import lives
+from vcdebug.explain.statements import lives
 from vcdebug.explain.victims import next_choice
 from vcdebug.framework.record import Level, OpEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey

@@ -7,21 +7,18 @@ from dataclasses import replace
 
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.gates.admission import admission
+from vcdebug.explain.gates import DOORS, EVICTING, PLACING, gates
 from vcdebug.explain.gates.entitlement import NOT_STARVING
-from vcdebug.explain.gates.eviction import Chance, Gate, evicting
+from vcdebug.explain.gates.eviction import Chance, Gate
 from vcdebug.explain.gates.gang import DISCARD, discarded
-from vcdebug.explain.gates.gang_eviction import GANG_ACTIONS, gang_evicting
 from vcdebug.explain.gates.impossible import impossible
 from vcdebug.explain.gates.missing_action import missing_action, no_allocate
 from vcdebug.explain.gates.nodes import hopeless, no_best_node, no_node
+from vcdebug.explain.gates.not_in_session import PLACES, not_in_session
 from vcdebug.explain.gates.placed import PIPELINED, placed
-from vcdebug.explain.gates.topology import no_hyper_node
-from vcdebug.explain.gates.unseen import PLACES, unseen
-from vcdebug.explain.gates.validity import all_hidden, gated, validity
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.queue_quota import not_allocatable, overused, refusals
+from vcdebug.explain.queue_quota import not_allocatable, refusals
 from vcdebug.explain.steps import steps, unseen_steps
 from vcdebug.explain.subject import Subject, find_subject
 from vcdebug.framework.record import CutEvent, HookEvent, PanicEvent
@@ -29,8 +26,6 @@ from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 
-DOORS = (all_hidden, admission, validity, gated)
-"""Gates before any task is tried, in the scheduler's order: nothing gets past one that is shut."""
 PANIC = "panic"
 CUT = "cut-off"
 NOT_TRIED = "not-tried"
@@ -50,7 +45,7 @@ def explain_subject(recording: Recording, subject: Subject) -> Explanation:
 
 def _explained(recording: Recording, subject: Subject) -> Explanation:
     if subject.job not in recording.session.jobs:
-        finding = unseen(recording, subject)
+        finding = not_in_session(recording, subject)
         name = subject.job or subject.pod or ""
         scheduled = finding.cause == PLACES
         return Explanation(name, subject.pod, scheduled, finding, (), finding.advice, unseen_steps(recording, finding))
@@ -93,7 +88,7 @@ def judge(view: JobView) -> list[Finding]:
     last = view.recording.event(len(view.recording))
     if isinstance(last, CutEvent):
         return [_cut(view, last)]
-    shut = [finding for gate in DOORS if (finding := gate(view)) is not None]
+    shut = _said(view, DOORS)
     task = view.blocked
     if shut:
         return [*shut, *_never(view, task)]
@@ -115,13 +110,12 @@ def _never(view: JobView, task: TaskInfo | None) -> list[Finding]:
 def _placement(view: JobView, task: TaskInfo) -> list[Finding]:
     """allocate, then whatever evicts: the last one with a chance decides."""
     room = NodeFits(view, task, _moment(view, task))
-    gates = [gate for action in _evicting_actions(view) for gate in evicting(view, action, task, room)]
-    base = _base(view, task, room)
-    ordered = _ordered([*gates, *_gang_gates(view, task)], base, room)
+    met: list[Gate] = [gate for asked in gates(EVICTING) for gate in asked(view, task, room)]
+    ordered = _ordered(met, _base(view, task, room), room)
     never = impossible(view, task, room.seq) if ordered[0].cause == DISCARD else None
     if never is not None:
         return [never, *(replace(finding, advice=()) if finding.cause == DISCARD else finding for finding in ordered)]
-    helping = missing_action(view, task, room) if _may_lack_action(ordered[0], gates, room) else None
+    helping = missing_action(view, task, room) if _may_lack_action(met, room) else None
     if helping is None:
         return ordered
     finding, on_most_nodes = helping
@@ -137,22 +131,15 @@ def _moment(view: JobView, task: TaskInfo) -> Seq:
     return view.action_ends("allocate") or len(view.recording)
 
 
-def _evicting_actions(view: JobView) -> list[str]:
-    return [action for action in dict.fromkeys(view.actions) if action in EVICTING_ACTIONS]
-
-
-def _gang_gates(view: JobView, task: TaskInfo) -> Iterator[Gate]:
-    """The actions that evict for a whole gang."""
-    for action in dict.fromkeys(view.actions):
-        finding = gang_evicting(view, action, task) if action in GANG_ACTIONS else None
-        if finding is not None:
-            yield Gate(action, Chance.REAL, finding)
+def _said(view: JobView, references: tuple[str, ...]) -> list[Finding]:
+    """What the gates of a list have to say."""
+    answers: list[Finding | None] = [gate(view) for gate in gates(references)]
+    return [finding for finding in answers if finding is not None]
 
 
 def _base(view: JobView, task: TaskInfo, room: NodeFits) -> list[Finding]:
     """What allocate said, the deciding gate first."""
-    said = (discarded(view, "allocate"), overused(view, "allocate"), no_hyper_node(view))
-    found = [finding for finding in said if finding is not None]
+    found = _said(view, PLACING)
     refused = [(seq, event) for seq, event in refusals(view) if event.task == task.key] or refusals(view)
     if refused:
         found.append(_refused(view, task, room, *refused[0]))
@@ -185,9 +172,9 @@ def _ordered(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Fin
     return [*reversed(weak), *base, *rest]
 
 
-def _may_lack_action(dominant: Finding, gates: list[Gate], room: NodeFits) -> bool:
-    """Whether another action is worth a trial: none that is configured came near."""
-    return not room.free and not any(gate.chance is Chance.REAL for gate in gates)
+def _may_lack_action(met: list[Gate], room: NodeFits) -> bool:
+    """Whether another action is worth a trial: none that evicts task by task came near."""
+    return not room.free and not any(gate.chance is Chance.REAL and gate.action in EVICTING_ACTIONS for gate in met)
 
 
 def _panic(view: JobView, event: PanicEvent) -> Finding:

@@ -171,6 +171,11 @@ def overused(view: JobView, action: str) -> Finding | None:
     return _overused(view, action, *within[-1]) if within else None
 
 
+def overused_in_allocate(view: JobView) -> Finding | None:
+    """Whether allocate passed the job by."""
+    return overused(view, "allocate")
+
+
 def _overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> Finding:
     state, queue = view.recording.timeline.state_at(seq - 1), view.queue
     allocated, deserved = (state.amount(event.plugin, queue.name, figure) for figure in ("allocated", "deserved"))

@@ -9,7 +9,7 @@ from vcdebug.debugger.cursor import Kind
 from vcdebug.debugger.driver import Here
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings
 from vcdebug.explain.divergence import Comparison, compare
-from vcdebug.explain.parting import Parting
+from vcdebug.explain.first_difference import Parting
 from vcdebug.framework.record import OpEvent, StateEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vcdebug.explain.amounts import resource
 from vcdebug.explain.divergence import Comparison, JobChange, QueueChange, TaskChange, TaskOutcome
 from vcdebug.explain.effects import JobSummary
-from vcdebug.explain.parting import Parting, Side
+from vcdebug.explain.first_difference import Parting, Side
 from vcdebug.explain.votes import Question, Seat
 from vcdebug.framework.forced import FORCED
 from vcdebug.framework.record import HookEvent

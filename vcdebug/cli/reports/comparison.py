@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vcdebug.explain.divergence import Comparison, TaskOutcome
 from vcdebug.explain.effects import JobSummary
-from vcdebug.explain.parting import Parting, Side
+from vcdebug.explain.first_difference import Parting, Side
 from vcdebug.explain.votes import Question
 from vcdebug.model.resource import Resource
 from vcdebug.trace.codec import event_json, plain

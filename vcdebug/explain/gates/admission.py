@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.gates.unseen import opened
+from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.inqueue import not_admitted
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import words

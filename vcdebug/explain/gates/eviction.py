@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -10,7 +11,7 @@ from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates import eligibility, entitlement, filtering, gang, veto
 from vcdebug.explain.gates.nodes import search_evidence
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.visits import NodeTry, TaskTry, Visit
 from vcdebug.framework.record import HookEvent, OpEvent
@@ -71,6 +72,13 @@ class Tried:
     stage: Stage
     attempt: TaskTry
     node: NodeTry
+
+
+def gates_of_tasks(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
+    """The actions that evict task by task."""
+    for action in dict.fromkeys(view.actions):
+        if action in EVICTING_ACTIONS:
+            yield from evicting(view, action, task, room)
 
 
 def evicting(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:

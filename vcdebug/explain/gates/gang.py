@@ -28,6 +28,11 @@ def discarded(view: JobView, action: str, blame: str = "") -> Finding | None:
     return _discarded(view, ends[-1], blame)
 
 
+def discarded_by_allocate(view: JobView) -> Finding | None:
+    """Allocate's last statement for the job."""
+    return discarded(view, "allocate")
+
+
 def _discarded(view: JobView, visit: Visit, blame: str) -> Finding:
     assert visit.end is not None
     seq, statement = visit.end

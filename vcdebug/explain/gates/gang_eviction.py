@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vcdebug.explain import amounts, queue_quota
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.gates import entitlement, veto
+from vcdebug.explain.gates.eviction import Chance, Gate
 from vcdebug.explain.gates.filtering import (
     NOT_PREEMPTABLE,
     NOT_RECLAIMABLE,
@@ -30,6 +33,14 @@ POINT = "UnifiedEvictable"
 LIKE = {"gangpreempt": "preempt", "gangreclaim": "reclaim"}
 """The action whose filter begins alike."""
 NOT_ENOUGH = "gang-discard"
+
+
+def gates_of_gangs(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
+    """The actions that evict for a whole gang."""
+    for action in dict.fromkeys(view.actions):
+        finding = gang_evicting(view, action, task) if action in GANG_ACTIONS else None
+        if finding is not None:
+            yield Gate(action, Chance.REAL, finding)
 
 
 def gang_evicting(view: JobView, action: str, task: TaskInfo) -> Finding | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
-from vcdebug.explain.gates.unseen import opened
+from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, parse_taints, parse_tolerations, untolerated

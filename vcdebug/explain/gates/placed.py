@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.gates.departure import departure
-from vcdebug.explain.gates.unseen import opened
+from vcdebug.explain.gates.deletion_due import deletion_due
+from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.record import OpEvent, StatementEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -75,7 +75,7 @@ def _sentence(
     rest = f"; {plural(len(view.left_over), 'pod')} beyond minMember {view.job.min_available} {stay} Pending"
     tail = rest if view.left_over else ""
     if cause == PIPELINED:
-        leaving = listed(f"{task.key} {departure(view, task)}" for task in _leaving(view, waiting))
+        leaving = listed(f"{task.key} {deletion_due(view, task)}" for task in _leaving(view, waiting))
         if all(task.uid in view.session.restored for task in waiting):
             room = f", where room is being released ({leaving})" if leaving else ", whose room is not idle yet"
             return f"{view.job.uid} keeps the place that an earlier cycle promised: {got}{room}{tail}."
@@ -98,7 +98,7 @@ def _where(tasks: Sequence[TaskInfo]) -> str:
 
 def _line(view: JobView, task: TaskInfo) -> str:
     """`a/train-0 -> n1`, and for a task that waits there, for whom."""
-    leaving = [f"{one.key} ({departure(view, one)})" for one in _leaving(view, [task])]
+    leaving = [f"{one.key} ({deletion_due(view, one)})" for one in _leaving(view, [task])]
     behind = f" behind {listed(leaving)}" if leaving and task.status is TaskStatus.PIPELINED else ""
     return f"{task.key} -> {task.node_name}{behind}"
 

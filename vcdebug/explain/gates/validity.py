@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.gates.unseen import opened, other_scheduler
+from vcdebug.explain.gates.not_in_session import opened, other_scheduler
 from vcdebug.explain.job_view import JobView
 
 NOT_ENOUGH = "not-enough-pods"

@@ -19,7 +19,7 @@ NOT_IN_SESSION = "not-in-session"
 PLACES = "places"
 
 
-def unseen(recording: Recording, subject: Subject) -> Finding:
+def not_in_session(recording: Recording, subject: Subject) -> Finding:
     """Why a job or pod is not in the session."""
     pods = [pod for pod in _pods(recording) if _belongs(pod, subject)]
     group = next((g for g in _groups(recording) if f"{g.namespace}/{g.name}" == subject.job), None)

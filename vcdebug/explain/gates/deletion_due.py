@@ -9,7 +9,7 @@ from vcdebug.model.task import TaskInfo
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
-def departure(view: JobView, task: TaskInfo) -> str:
+def deletion_due(view: JobView, task: TaskInfo) -> str:
     """`due in 20s`, `2h overdue`; `evicted now` where the manifest knows nothing of it yet."""
     gone = (task.pod.manifest.get("metadata") or {}).get("deletionTimestamp")
     if not isinstance(gone, str):

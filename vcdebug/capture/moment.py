@@ -13,6 +13,7 @@ from vcdebug.capture.permission import served_groups as groups_of
 from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer
 from vcdebug.snapshot.kinds import KINDS, Kind
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest
 
 MOST_READINGS = 4
@@ -56,9 +57,7 @@ def read_at_one_moment(api: Api, options: CaptureOptions, progress: Progress | N
 
 
 def _torn(changed: tuple[str, ...]) -> Problem:
-    what = f"the kinds were read at different moments; meanwhile {', '.join(changed[:MOST_BROKEN])} changed"
-    more = f", and {len(changed) - MOST_BROKEN} more objects" if len(changed) > MOST_BROKEN else ""
-    return Problem(FILE, "moment", "", what + more, TORN_EFFECT)
+    return Problem(FILE, "moment", "", Provenance(consistent=False, changed=changed).torn(), TORN_EFFECT)
 
 
 def _read(api: Api, options: CaptureOptions, progress: Progress | None) -> Reading:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from tests.architecture.source_tree import PACKAGE
+from vcdebug.releases import devices, nodes, queues, scheduling
+from vcdebug.releases.change import Change
 
 # folder, name of its list, files of the folder that are no item
 REGISTRIES = [
@@ -42,3 +44,18 @@ def test_the_list_is_the_folder(folder: str, name: str, others: tuple[str, ...])
         if path.suffix == ".py" or (path / "__init__.py").exists()
     ]
     assert sorted({entry for entry in found if entry != "__init__"} - set(others)) == sorted(set(listed(registry)))
+
+
+def test_each_change_that_is_replayed_is_asked_about_somewhere() -> None:
+    """A row of the table alone replays nothing; templates of log lines name changes behind an `@`."""
+    sources = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "releases" or path.name == "release.py"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    rows = [
+        (name, change)
+        for module in (devices, nodes, queues, scheduling)
+        for name, change in vars(module).items()
+        if isinstance(change, Change)
+    ]
+    assert [] == [
+        name for name, change in rows if change.replayed and name not in text and f"@{change.id} " not in text
+    ]

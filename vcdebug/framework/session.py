@@ -33,6 +33,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.nodes import IMAGE_STATES, NODEORDER_POD_LEVEL_REQUESTS
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Flags, Snapshot
@@ -76,7 +77,14 @@ class Session:
             self.total_resource.add(node.allocatable)
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
-        self.view = NodeView.build(self.node_table.names, self.nodes, gate=snapshot.flags.gate)
+        has = snapshot.release.has
+        self.view = NodeView.build(
+            self.node_table.names,
+            self.nodes,
+            {} if has(IMAGE_STATES) else None,
+            snapshot.flags.gate,
+            incoming_pod_level=not has(NODEORDER_POD_LEVEL_REQUESTS),
+        )
         self.draws = Draws(snapshot.chance.tie_seed)
         self.plugins: dict[str, Plugin] = {}
         self.ask_extender: AskExtender | None = None

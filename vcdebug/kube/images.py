@@ -54,11 +54,11 @@ class PodImages(NamedTuple):
     containers: int
 
 
-def pod_images(spec: Mapping[str, Any]) -> PodImages:
-    """Images of init containers, containers and image volumes."""
+def pod_images(spec: Mapping[str, Any], *, with_volumes: bool = True) -> PodImages:
+    """Images of init containers, containers and, since a release, image volumes."""
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
     names = [c.get("image") or "" for c in containers]
-    for volume in spec.get("volumes") or ():
+    for volume in (spec.get("volumes") or ()) if with_volumes else ():
         if volume.get("image") is not None:
             names.append(volume["image"].get("reference") or "")
     return PodImages(tuple(normalized(name) for name in names), len(containers))

@@ -61,7 +61,14 @@ def _gate_open(_gate: str) -> bool:
 class NodeView:
     """One row per node of the session's node table."""
 
-    def __init__(self, names: Sequence[NodeName], nodes: Mapping[NodeName, NodeInfo], gate: Gate) -> None:
+    def __init__(
+        self,
+        names: Sequence[NodeName],
+        nodes: Mapping[NodeName, NodeInfo],
+        gate: Gate,
+        *,
+        incoming_pod_level: bool = True,
+    ) -> None:
         size = len(names)
         self.names = list(names)
         self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
@@ -69,7 +76,7 @@ class NodeView:
         self.labels = NodeLabels(self.names, [nodes[name].labels for name in self.names])
         self.taints = NodeTaints([manifest.get("spec") or {} for manifest in self.manifests])
         self.images: list[ImageStates] = [{} for _ in self.names]
-        self.shapes = PodShapes(gate)
+        self.shapes = PodShapes(gate, incoming_pod_level=incoming_pod_level)
         self.ports = UsedPorts()
         self.counts = PodCounts(size)
         self.pods: list[list[PodShape]] = [[] for _ in self.names]
@@ -91,12 +98,14 @@ class NodeView:
         nodes: Mapping[NodeName, NodeInfo],
         images: Mapping[NodeName, ImageStates] | None = None,
         gate: Gate = _gate_open,
+        *,
+        incoming_pod_level: bool = True,
     ) -> NodeView:
         """The view at session open: every task of a node counts, releasing and foreign ones included.
 
         A pipelined one does not: it enters with the event of its allocation.
         """
-        view = cls(names, nodes, gate)
+        view = cls(names, nodes, gate, incoming_pod_level=incoming_pod_level)
         states = image_states(dict(zip(view.names, view.manifests, strict=True))) if images is None else images
         for row, name in enumerate(view.names):
             view._read_allocatable(row)

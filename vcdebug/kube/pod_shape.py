@@ -38,8 +38,10 @@ class PodShape:
 class PodShapes:
     """Parses pods, each distinct part once."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, *, incoming_pod_level: bool = True) -> None:
+        """`incoming_pod_level`: whether requests of a pod as a whole count for its own balanced score."""
         self._gate = gate
+        self._incoming_pod_level = incoming_pod_level
         self._shapes: dict[int, PodShape] = {}
         self._groups: dict[tuple[str, str, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
@@ -97,7 +99,9 @@ class PodShapes:
         text = (pod.resources_text, _resize_text(spec, status))
         known = self._requests.get(text)
         if known is None:
-            known = self._requests[text] = pod_requests(spec, status, self._gate)
+            known = self._requests[text] = pod_requests(
+                spec, status, self._gate, incoming_pod_level=self._incoming_pod_level
+            )
         return known
 
 

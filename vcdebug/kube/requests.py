@@ -47,7 +47,9 @@ class _Options(NamedTuple):
     resized: Resized | None
 
 
-def pod_requests(spec: Mapping[str, Any], status: Mapping[str, Any], gate: Gate) -> PodRequests:
+def pod_requests(
+    spec: Mapping[str, Any], status: Mapping[str, Any], gate: Gate, *, incoming_pod_level: bool = True
+) -> PodRequests:
     """All four readings of a pod."""
     resized = resized_containers(status) if gate("InPlacePodVerticalScaling") else None
     pod_level = gate("PodLevelResources")
@@ -56,7 +58,7 @@ def pod_requests(spec: Mapping[str, Any], status: Mapping[str, Any], gate: Gate)
         requested=_scored(requested),
         non_zero=_scored(_sum(spec, _Options(_defaults(spec, requested, pod_level), pod_level, resized))),
         incoming_non_zero=_scored(_sum(spec, _Options(DEFAULT_AMOUNTS, False, None))),
-        incoming=_scored(_sum(spec, _Options({}, pod_level, None))),
+        incoming=_scored(_sum(spec, _Options({}, pod_level and incoming_pod_level, None))),
     )
 
 

@@ -14,6 +14,7 @@ NUMA_POD_LEVEL = Change(
     ("v1.16",),
     "#5504",
     "M",
+    replayed=False,
 )
 DEVICE_ANNOTATIONS_ON_POD = Change(
     "device-annotations-on-pod",
@@ -22,6 +23,7 @@ DEVICE_ANNOTATIONS_ON_POD = Change(
     ("v1.16",),
     "#5588",
     "M",
+    replayed=False,
 )
 VGPU_DUPLICATE_ALLOCATE = Change(
     "vgpu-duplicate-allocate",
@@ -31,6 +33,7 @@ VGPU_DUPLICATE_ALLOCATE = Change(
     "#5588",
     "M",
     since="v1.15.0",
+    replayed=False,
 )
 VGPU_UUID_LISTS = Change(
     "vgpu-uuid-lists",
@@ -39,6 +42,7 @@ VGPU_UUID_LISTS = Change(
     ("v1.16",),
     "#5726",
     "M",
+    replayed=False,
 )
 VGPU_IDS_VALIDATION = Change(
     "vgpu-ids-validation",
@@ -47,6 +51,7 @@ VGPU_IDS_VALIDATION = Change(
     ("v1.16",),
     "#5404",
     "L",
+    replayed=False,
 )
 GPUSHARE_IDLE_WRAPS = Change(
     "gpushare-idle-wraps",
@@ -55,6 +60,7 @@ GPUSHARE_IDLE_WRAPS = Change(
     ("v1.16",),
     "#5470",
     "L",
+    replayed=False,
 )
 GPUSHARE_RELEASE_BY_INDEX = Change(
     "gpushare-release-by-index",
@@ -63,6 +69,7 @@ GPUSHARE_RELEASE_BY_INDEX = Change(
     ("v1.16",),
     "#5588",
     "M",
+    replayed=False,
 )
 DEVICESHARE_NIL_LEDGER_BATCH = Change(
     "deviceshare-nil-ledger-batch",
@@ -98,6 +105,7 @@ DEVICES_SHARED_WITH_CACHE = Change(
     ("v1.15.0",),
     "#5235",
     "M",
+    replayed=False,
 )
 RELEASING_CHARGED_TO_DEVICES = Change(
     "releasing-charged-to-devices",
@@ -106,6 +114,7 @@ RELEASING_CHARGED_TO_DEVICES = Change(
     ("v1.15.0",),
     "#5235",
     "M",
+    replayed=False,
 )
 VGPU_LEDGER_LEAKS = Change(
     "vgpu-ledger-leaks",
@@ -114,6 +123,7 @@ VGPU_LEDGER_LEAKS = Change(
     ("v1.15.0",),
     "#5235",
     "M",
+    replayed=False,
 )
 VGPU_DEVICE_ORDER = Change(
     "vgpu-device-order",
@@ -122,6 +132,7 @@ VGPU_DEVICE_ORDER = Change(
     ("v1.15.0",),
     "#5252",
     "M",
+    replayed=False,
 )
 VGPU_SPREAD_SCORE = Change(
     "vgpu-spread-score",
@@ -130,6 +141,7 @@ VGPU_SPREAD_SCORE = Change(
     ("v1.15.0",),
     "#5252",
     "M",
+    replayed=False,
 )
 VGPU_PODGROUP_SPREAD = Change(
     "vgpu-podgroup-spread",
@@ -138,6 +150,7 @@ VGPU_PODGROUP_SPREAD = Change(
     ("v1.15.0",),
     "#5049",
     "M",
+    replayed=False,
 )
 GPU_EXCLUSIVE_RULES = Change(
     "gpu-exclusive-rules",
@@ -163,6 +176,7 @@ VGPU_HANDSHAKE = Change(
     ("v1.15.1", "v1.14.3"),
     "#5433",
     "M",
+    replayed=False,
 )
 HAMI_ASCEND_LEDGER = Change(
     "hami-ascend-ledger",

@@ -46,6 +46,7 @@ PRESCORE_WRAPPING = Change(
     ("v1.16",),
     "#5728",
     "T",
+    replayed=False,
 )
 VOLUMEBINDING_CAPACITY = Change(
     "volumebinding-capacity",
@@ -62,6 +63,7 @@ PORTWORX_MIGRATION_ANNOTATION = Change(
     ("v1.16",),
     "#5287",
     "L",
+    replayed=False,
 )
 CSI_LIMIT_KEY = Change(
     "csi-limit-key",
@@ -127,6 +129,7 @@ PREFILTER_REGISTRATIONS = Change(
     ("v1.15.1", "v1.14.4"),
     "#5505",
     "L",
+    replayed=False,
 )
 STABLE_SKIP = Change(
     "stable-skip",
@@ -135,6 +138,7 @@ STABLE_SKIP = Change(
     ("v1.15.1",),
     "#5542",
     "T",
+    replayed=False,
 )
 DRA_PREDICATE_SWITCH = Change(
     "dra-predicate-switch",

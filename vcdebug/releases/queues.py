@@ -87,6 +87,7 @@ DRA_COUNT_WRAPS = Change(
     "#5621",
     "L",
     since="v1.15.0",
+    replayed=False,
 )
 DRA_CAPACITY_MUL = Change(
     "dra-capacity-mul",
@@ -95,6 +96,7 @@ DRA_CAPACITY_MUL = Change(
     ("v1.16",),
     "c7fb3fe74",
     "L",
+    replayed=False,
 )
 ROOT_INFINITE = Change(
     "root-infinite",

@@ -49,6 +49,14 @@ class Release:
         """The changes whose older form is in force, in the order of the table."""
         return (change for change in CHANGES.values() if change.id in self.older)
 
+    def lacking(self) -> tuple[Change, ...]:
+        """Older forms that the release has and the replay does not know."""
+        tag, _, _ = self.name.partition(",")
+        if tag == MASTER:
+            return ()
+        known = Tag.of(tag)
+        return tuple(change for change in CHANGES.values() if not change.replayed and change.in_force(known))
+
     def text(self) -> str:
         """Its name, for people."""
         return MASTER_SAYS if self.name == MASTER else self.name

@@ -110,6 +110,7 @@ STATEMENT_KEEPS_OPERATIONS = Change(
     ("v1.15.0",),
     "#5180",
     "T",
+    replayed=False,
 )
 EVICT_NIL_PODGROUP = Change(
     "evict-nil-podgroup",
@@ -202,6 +203,7 @@ RESOURCE_STRING_MAX = Change(
     ("v1.15.1", "v1.14.3"),
     "#5276",
     "T",
+    replayed=False,
 )
 LOG_NAMES = Change(
     "log-names",

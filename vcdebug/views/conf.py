@@ -71,6 +71,8 @@ def _release(release: Release) -> Iterator[Cells]:
     )
     for change in release.changes():
         yield "older rule", Piece(change.id), Piece(change.what)
+    for change in release.lacking():
+        yield "older rule", Piece(f"{WRONG} {change.id}", "warn"), Piece(f"not replayed: {change.what}", "warn")
 
 
 def _actions(found: SchedulerConf) -> Iterator[Cells]:

@@ -12,6 +12,7 @@ def release_document(release: Release) -> dict[str, object]:
         "stated": release.stated or None,
         "kubernetes": ".".join(map(str, release.kubernetes)),
         "olderRules": [change.id for change in release.changes()],
+        "notReplayed": [change.id for change in release.lacking()],
     }
 
 

@@ -28,7 +28,7 @@ from vcdebug.model.names import FloatArray, IntArray
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE
+from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, IMAGE_VOLUME_SCORE
 
 Scorer = Callable[[Pod, IntArray], IntArray | None]
 """0 to 100 per row, None where upstream skips the scorer."""
@@ -62,6 +62,7 @@ class NodeOrder(Plugin):
         self._view: NodeView = ssn.view
         self._listers = Listers(ssn.snapshot)
         self._resources = ResourceScores(self._view, absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE))
+        self._counts_image_volumes = not ssn.release.has(IMAGE_VOLUME_SCORE)
         self._preferences = PreferenceScores(self._view)
         self._pod_affinity = PreferredPodAffinity(self._view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
@@ -103,7 +104,7 @@ class NodeOrder(Plugin):
     # Scorers
 
     def _images(self, pod: Pod) -> FloatArray:
-        images = pod_images(pod.spec)
+        images = pod_images(pod.spec, with_volumes=self._counts_image_volumes)
         known = self._image_scores.get(images)
         if known is None:
             states = self._view.images

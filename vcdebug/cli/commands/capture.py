@@ -51,8 +51,8 @@ class Capture(Command):
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.capture import capture
         from vcdebug.cli.asking import with_asked_release
-        from vcdebug.cli.commands.redact import check_map, report, write_map
         from vcdebug.cli.progress import capture_progress
+        from vcdebug.cli.redacting import check_map, report, write_map
         from vcdebug.snapshot.redact import redaction
         from vcdebug.snapshot.save import PRIVATE, save
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from vcdebug.cli.commands.base import Command, Outcome, add_snapshot
 from vcdebug.cli.commands.capture import check_target
 from vcdebug.cli.output import Output
-from vcdebug.errors import SnapshotError
-
-if TYPE_CHECKING:
-    from vcdebug.snapshot.redact import Redaction
-
-MOST_FIELDS = 8
+from vcdebug.cli.redacting import check_map, report, write_map
 
 
 class Redact(Command):
@@ -51,41 +44,3 @@ def add_map(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--map", metavar="MAPPING", help="also write which name became which, as JSON: it is yours, do not hand it on"
     )
-
-
-def check_map(path: str | None, *, force: bool) -> None:
-    """Before anything is read, not after."""
-    if path is None:
-        return
-    target = Path(path)
-    if target.exists() and (target.is_dir() or not force):
-        raise SnapshotError("exists already", "choose another name, or --force", path)
-    if not target.absolute().parent.is_dir():
-        raise SnapshotError("no such folder", where=str(target.parent))
-
-
-def write_map(done: Redaction, path: str | None, output: Output) -> None:
-    """What stands for what, readable by its owner alone."""
-    if path is None:
-        return
-    from vcdebug.snapshot.save import PRIVATE
-
-    target = Path(path)
-    try:
-        target.touch(PRIVATE)
-        target.chmod(PRIVATE)
-        target.write_text(json.dumps(done.mapping, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise SnapshotError(f"cannot be written: {error.strerror or error}", where=path) from error
-    output.narrate(f"which name became which is in {path}: keep it to yourself")
-
-
-def report(done: Redaction, output: Output) -> None:
-    """What was replaced, kept and dropped."""
-    parts = ", ".join(f"{len(texts)} {part}" for part, texts in done.mapping.items())
-    output.narrate(f"replaced {done.replaced} texts ({parts})")
-    output.narrate(f"kept {done.kept} texts: numbers, quantities, times, and words that the scheduler itself knows")
-    dropped = sorted(done.dropped, key=lambda row: (-row[1], row[0]))
-    shown = ", ".join(f"{name} {count} times" for name, count in dropped[:MOST_FIELDS])
-    more = f", and {len(dropped) - MOST_FIELDS} more fields" if len(dropped) > MOST_FIELDS else ""
-    output.narrate(f"dropped {shown}{more}" if dropped else "dropped nothing that the schema does not name")

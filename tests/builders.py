@@ -19,11 +19,12 @@ from typing import Any
 from vcdebug.framework.conf import SchedulerConf, parse_conf
 from vcdebug.framework.cycle import open_plugins
 from vcdebug.framework.record import Record
+from vcdebug.framework.registry import registry_of
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins import PLUGINS
+from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 CREATED = "2026-10-31T12:00:00Z"
@@ -183,12 +184,12 @@ def conf_of(*tiers: str, actions: str = "allocate", arguments: Mapping[str, Mapp
 
 def open_session(snapshot: Snapshot, *tiers: str, ask_extender: AskExtender | None = None, **settings: Any) -> Session:
     """A session with these plugins opened: nothing is scheduled yet."""
-    conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings))
+    conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings), snapshot.release)
     assert not conf.built_in, conf.problems
     ssn = Session(snapshot, conf, Record())
     ssn.ask_extender = ask_extender
     open_topology(ssn)
-    open_plugins(ssn, PLUGINS)
+    open_plugins(ssn, registry_of(snapshot.release, PLUGINS, OTHER_FORMS))
     return ssn
 
 

@@ -1,0 +1,160 @@
+"""Older forms that no recording at hand shows, on clusters made for them."""
+
+from typing import Any
+
+from tests.builders import (
+    amounts,
+    cluster,
+    metadata,
+    names,
+    node,
+    open_session,
+    pod,
+    pod_group,
+    pods,
+    queue,
+    task,
+    tasks,
+)
+from vcdebug.framework.order import victims_queue
+from vcdebug.framework.record import CloseEvent
+from vcdebug.framework.session import Session
+from vcdebug.model.csi import limit_key_of
+from vcdebug.releases.naming import named_release
+from vcdebug.releases.release import Release
+from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.trace.replay import replay
+
+
+def older(snapshot: Snapshot, *changes: str) -> Snapshot:
+    return released(snapshot, ",".join(["master", *(f"+{change}" for change in changes)]))
+
+
+def release(*changes: str) -> Release:
+    return named_release(",".join(["master", *(f"+{change}" for change in changes)])).release
+
+
+def cpu_of(snapshot: Snapshot, name: str) -> float:
+    return task(open_session(snapshot, "gang"), name).resreq.milli_cpu
+
+
+def with_pod(**spec: Any) -> Snapshot:
+    requests = spec.pop("requests", {"cpu": "1"})
+    return cluster(node("n1"), pod_group("j"), pod("a", "j", requests=requests, **spec))
+
+
+def test_overhead_counts_beside_the_containers_only() -> None:
+    init = [{"name": "i", "image": "x", "resources": {"requests": {"cpu": "4"}}}]
+    snapshot = with_pod(overhead={"cpu": "2"}, initContainers=init)
+    assert (6000.0, 4000.0) == (cpu_of(snapshot, "a"), cpu_of(older(snapshot, "overhead-before-init"), "a"))
+
+
+def test_requests_of_the_pod_as_a_whole_are_not_read() -> None:
+    snapshot = with_pod(requests={}, resources={"requests": {"cpu": "3"}})
+    found = task(open_session(older(snapshot, "pod-level-requests-ignored"), "gang"), "a")
+    assert (3000.0, 0.0, True) == (cpu_of(snapshot, "a"), found.resreq.milli_cpu, found.best_effort)
+
+
+def test_a_missing_claim_drops_the_pod() -> None:
+    snapshot = with_pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "nobody"}}])
+    sizes = [len(open_session(one, "gang").jobs["default/j"].tasks) for one in (snapshot, dropping(snapshot))]
+    assert [1, 0] == sizes
+    assert 1 == len(
+        open_session(older(snapshot, "pvc-missing-drops-pod", "add-pod-on-error"), "gang").jobs["default/j"].tasks
+    )
+
+
+def dropping(snapshot: Snapshot) -> Snapshot:
+    return older(snapshot, "pvc-missing-drops-pod")
+
+
+def test_volcanos_own_gate_is_one_like_any_other() -> None:
+    gates = [{"name": "scheduling.volcano.sh/queue-allocation-gate"}]
+    snapshot = with_pod(schedulingGates=gates)
+    newest, old = (open_session(one, "gang") for one in (snapshot, older(snapshot, "queue-allocation-gate")))
+    assert (True, False) == (task(newest, "a").pod.only_volcano_gate, task(old, "a").pod.only_volcano_gate)
+    flags = Flags(feature_gates={"SchedulingGatesQueueAdmission": True}, release=release("queue-allocation-gate"))
+    assert not flags.gate("SchedulingGatesQueueAdmission")
+
+
+def test_a_drivers_limit_keeps_its_slash_and_a_long_name_is_hashed() -> None:
+    key = limit_key_of(release("csi-limit-key"))
+    long = "d" * 40
+    assert ("attachable-volumes-csi-a/b", "attachable-volumes-csi-a-b") == (key("a/b"), limit_key_of(release())("a/b"))
+    assert f"attachable-volumes-csi-{long[:39]}" == key(long[:39])
+    assert key(long).startswith(f"attachable-volumes-csi-{'d' * 23}") and len(key(long)) == 62  # noqa: PT018
+
+
+def two_jobs() -> list[Manifest]:
+    young: list[Manifest] = pods("b", 2, on="n1")
+    old: list[Manifest] = pods("z", 2, on="n1")
+    return [*old, *young]
+
+
+def order_of_eviction(snapshot: Snapshot) -> list[str]:
+    ssn: Session = open_session(snapshot, "gang")
+    victims = victims_queue(ssn, tasks(ssn, "z-0", "z-1", "b-0", "b-1"), task(ssn, "asking-0"))
+    return names([victims.pop() for _ in range(4)])
+
+
+def test_the_younger_job_loses_all_its_tasks_first() -> None:
+    groups = [pod_group("z"), pod_group("b"), pod_group("asking")]
+    groups[0]["metadata"]["creationTimestamp"] = "2026-10-01T00:00:00Z"
+    snapshot = cluster(node("n1"), groups, two_jobs(), pods("asking", 1))
+    assert ["b-1", "b-0", "z-1", "z-0"] == order_of_eviction(older(snapshot, "victim-tie-by-job-age"))
+    assert ["b-1", "b-0", "z-1", "z-0"] != order_of_eviction(snapshot)
+
+
+def taint_reasons(snapshot: Snapshot) -> str:
+    close = replay(snapshot).events[-1]
+    assert isinstance(close, CloseEvent)
+    return str(close.jobs["default/j"].tasks["default/a"].message)
+
+
+def test_the_text_names_the_first_taint() -> None:
+    taints = [{"key": "team", "value": "ml", "effect": "NoSchedule"}]
+    conf = 'actions: "allocate"\ntiers:\n- plugins:\n  - name: gang\n  - name: predicates\n'
+    snapshot = cluster(node("n1", taints=taints), pod_group("j"), pod("a", "j", requests={"cpu": "1"}), conf=conf)
+    assert "untolerated taint(s)" in taint_reasons(snapshot)
+    assert "untolerated taint {team: ml}" in taint_reasons(older(snapshot, "taint-text"))
+
+
+def test_nodegroup_has_no_limits_and_no_order() -> None:
+    limits = {"volcano.sh/nodegroup-resource-limits": '{"g": {"cpu": "1"}}'}
+    affinity = {"nodeGroupAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": ["g"]}}
+    labels = {"volcano.sh/nodegroup-name": "g"}
+    snapshot = cluster(
+        node("n1", labels=labels),
+        queue("q", annotations=limits, affinity=affinity),
+        pod_group("j", queue="q"),
+        pod("a", "j", requests=amounts("2")),
+    )
+    refused = []
+    for one in (snapshot, older(snapshot, "nodegroup-resource-limits")):
+        ssn = open_session(one, "nodegroup")
+        plugin: Any = ssn.plugins["nodegroup"]
+        refused.append(bool(plugin.predicate(task(ssn, "a"), ssn.all_rows())[0]))
+    assert [True, False] == refused
+
+
+def test_usage_takes_weights_and_thresholds_as_they_are() -> None:
+    snapshot = cluster(node("n1"), pod_group("j"), pod("a", "j", requests={"cpu": "1"}))
+    snapshot.usage = {"n1": {"time": "2026-11-01T00:00:00Z", "cpu": {"10m": 50}, "mem": {"10m": 150}}}
+    ssn = open_session(
+        older(snapshot, "usage-shadow-load"), "usage", arguments={"usage": {"arguments": "{usage.weight: 2}"}}
+    )
+    plugin: Any = ssn.plugins["usage"]
+    assert [0.0] == plugin.node_order(task(ssn, "a"), ssn.all_rows()).total.tolist()
+    assert bool(plugin.predicate(task(ssn, "a"), ssn.all_rows())[0])
+
+
+def test_images_on_nodes_are_not_known() -> None:
+    snapshot = cluster(node("n1"), metadata_only())
+    snapshot.objects["Node"][0]["status"]["images"] = [{"names": ["train:1"], "sizeBytes": 900_000_000}]
+    known = [open_session(one, "gang").view.images[0] for one in (snapshot, older(snapshot, "image-states"))]
+    assert [True, False] == [bool(states) for states in known]
+
+
+def metadata_only() -> Manifest:
+    return {"kind": "Namespace", "metadata": metadata("default")}

@@ -1,0 +1,51 @@
+"""Each change alone, switched to its older form on top of the newest rules, alters some recording."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vcdebug.snapshot.load import load
+from vcdebug.trace.codec import EventEncoder
+from vcdebug.trace.replay import replay
+
+INPUTS = Path(__file__).parents[1] / "golden" / "random"
+ALTERED = [
+    ("preempt-no-predicate-recheck", "capacity-0002"),
+    ("preempt-requeue-after-assign", "preempt-topology-0006"),
+    ("podgroup-phase-releasing", "wildcore-0004"),
+    ("preempt-shared-statement", "preempt-topology-0006"),
+    ("preempt-intra-job-commits-failures", "wild-0013"),
+    ("reclaim-shared-statement", "reclaim-0008"),
+    ("reclaim-evicts-before-test", "reclaim-0006"),
+    ("gang-eviction", "wild-0034"),
+    ("statement-no-self-rollback", "wildcore-0008"),
+    ("reprieve-order", "preempt-topology-0006"),
+    ("soft-to-hard", "hypernode-0005"),
+    ("preempt-queue-order", "wild-0034"),
+    ("subgroup-without-hard", "subgroup-0003"),
+    ("subjob-recovery-tier", "hypernode-0005"),
+    ("enqueue-inqueue-at-vote", "wild-0004"),
+    ("gang-close-releasing", "wildcore-0004"),
+    ("capacity-preemptive-no-cap", "capacity-0007"),
+    ("inqueue-full-minresources", "wildcore-0021"),
+    ("inqueue-scalar-units", "volumes-0004"),
+    ("balanced-allocation-absolute", "numa-0003"),
+    ("dra-score", "numa-0003"),
+    ("nodeorder-two-kinds", "numa-0003"),
+    ("dra-predicate-switch", "numa-0003"),
+    ("reserve-failure-continues", "wild-0031"),
+    ("subjob-gradient-shortcut", "wild-0004"),
+    ("usage-shadow-load", "usage-0003"),
+]
+
+
+def events(case: str, release: str) -> list[str]:
+    recording = replay(load(INPUTS / case, release=release))
+    encoder = EventEncoder(recording)
+    return [json.dumps(encoder.encode(event)) for event in recording.events]
+
+
+@pytest.mark.parametrize(("change", "case"), ALTERED, ids=[change for change, _ in ALTERED])
+def test_the_switch_alters_the_recording(change: str, case: str) -> None:
+    assert events(case, "master") != events(case, f"master,+{change}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.snapshot.redacted import parting
@@ -145,6 +145,7 @@ def test_values_of_the_wrong_type_are_dropped() -> None:
 TEXTS = st.text(alphabet="abzAZ_019-./", max_size=8)
 
 
+@settings(deadline=None)
 @given(st.lists(TEXTS, min_size=2, max_size=12, unique=True))
 def test_pseudonyms_keep_order_and_tell_different_texts_apart(texts: list[str]) -> None:
     names = Pseudonyms()
@@ -155,6 +156,7 @@ def test_pseudonyms_keep_order_and_tell_different_texts_apart(texts: list[str]) 
     assert all(left < right for left, right in pairwise(ordered))
 
 
+@settings(deadline=None)
 @given(st.lists(TEXTS, min_size=2, max_size=6))
 def test_a_name_put_together_becomes_its_parts_put_together(texts: list[str]) -> None:
     names = Pseudonyms()

@@ -73,8 +73,10 @@ class Pseudonyms:
     def _in_sentence(self, piece: str) -> str:
         """A word, or a name of several; only where all are words of a sentence, and no number is there, it stays."""
         words = list(_words(piece))
-        if piece in KEPT or (
-            piece.isascii() and not DIGIT.search(piece) and _SENTENCE.issuperset(map(str.lower, words))
+        if (
+            piece in KEPT
+            or PLAIN.fullmatch(piece)
+            or (piece.isascii() and not DIGIT.search(piece) and _SENTENCE.issuperset(map(str.lower, words)))
         ):
             return piece
         return WORD.sub(lambda match: match[1] + self._become.get(match[2], match[2]), piece)

@@ -16,6 +16,7 @@ from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.resource import AssertPanic
+from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
@@ -47,13 +48,13 @@ def vgpu(number: str | None = "1", memory: str | None = None, cores: str | None 
     return {f"volcano.sh/vgpu-{name}": text for name, text in stated.items() if text is not None}
 
 
-def opened(*objects: Manifest, running: bool = True, **arguments: Any) -> Session:
+def opened(*objects: Manifest, running: bool = True, release: str = "", **arguments: Any) -> Session:
     """A session of a scheduler that has run for an hour, unless it has just started."""
     lines = "".join(f"      deviceshare.{key}: {value}\n" for key, value in arguments.items())
     snapshot = cluster(pod_group("j"), *objects, conf=conf_of("predicates deviceshare") + "    arguments:\n" + lines)
     if running:
         snapshot.process = Process(started=snapshot.now - timedelta(hours=1))
-    return open_session(snapshot)
+    return open_session(released(snapshot, release) if release else snapshot)
 
 
 def refusal(ssn: Session, name: str = "j-0") -> list[str]:
@@ -282,3 +283,33 @@ def test_what_a_pod_was_given_in_an_earlier_cycle_is_taken(
     assert [] == [one.task for one in effects(second).bound]
     notes = second.snapshot.of("Pod")[0]["metadata"]["annotations"]
     assert {"vgpu-ids-new": "gpu-a,NVIDIA-A100,1000,0", "gpu-index": "0,1"}[says] == notes[f"volcano.sh/{says}"]
+
+
+@pytest.mark.parametrize(
+    ("change", "notes", "settings", "expected"),
+    [
+        ("vgpu-uuid-lists", {"vgpu_use_gpuuuid": "gpu-x"}, {}, [("gpu-a", 0, 0, 0), ("gpu-b", 1, 100, 0)]),
+        ("vgpu-device-order", {}, {"SchedulePolicy": "binpack"}, [("gpu-a", 1, 10, 0), ("gpu-b", 1, 100, 0)]),
+    ],
+)
+def test_cards_are_chosen_as_older_releases_choose(
+    change: str, notes: dict[str, str], settings: dict[str, str], expected: list[tuple[str, int, int, int]]
+) -> None:
+    held = [limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,10,0:")] if settings else []
+    snapshot = [cards(), *held, limited(vgpu(memory="100"), **notes)]
+    ssn = opened(*snapshot, VGPUEnable="true", release=f"master,+{change}", **settings)
+    placed(ssn)
+    assert expected == used(ssn)
+
+
+def test_spread_once_scored_cards_that_nobody_used() -> None:
+    ssn = opened(
+        cards(),
+        limited(vgpu(memory="500")),
+        VGPUEnable="true",
+        SchedulePolicy="spread",
+        ScheduleWeight=2,
+        release="master,+vgpu-spread-score",
+    )
+    assert [] == refusal(ssn)
+    assert [200.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()

@@ -42,7 +42,6 @@ VGPU_UUID_LISTS = Change(
     ("v1.16",),
     "#5726",
     "M",
-    replayed=False,
 )
 VGPU_IDS_VALIDATION = Change(
     "vgpu-ids-validation",
@@ -132,7 +131,6 @@ VGPU_DEVICE_ORDER = Change(
     ("v1.15.0",),
     "#5252",
     "M",
-    replayed=False,
 )
 VGPU_SPREAD_SCORE = Change(
     "vgpu-spread-score",
@@ -141,7 +139,6 @@ VGPU_SPREAD_SCORE = Change(
     ("v1.15.0",),
     "#5252",
     "M",
-    replayed=False,
 )
 VGPU_PODGROUP_SPREAD = Change(
     "vgpu-podgroup-spread",
@@ -150,7 +147,6 @@ VGPU_PODGROUP_SPREAD = Change(
     ("v1.15.0",),
     "#5049",
     "M",
-    replayed=False,
 )
 GPU_EXCLUSIVE_RULES = Change(
     "gpu-exclusive-rules",

@@ -15,10 +15,12 @@ from vcdebug.model.devices.ledger import limit
 from vcdebug.model.devices.vgpu_request import (
     HAMI_CORE,
     MODE_ANNOTATION,
+    NEWEST_RULES,
     VGPU_CORES,
     VGPU_MEMORY,
     VGPU_NUMBER,
     CardFilter,
+    CardRules,
     ContainerRequest,
     pod_group_key,
     requests_of,
@@ -95,6 +97,13 @@ class Card:
 Cards = dict[int, Card]
 
 
+class Way(NamedTuple):
+    """By which policy and rules cards are chosen."""
+
+    policy: str
+    rules: CardRules
+
+
 class Choice(NamedTuple):
     """The cards that a pod takes and their score, or why it gets none."""
 
@@ -106,9 +115,10 @@ class Choice(NamedTuple):
 class VgpuLedger:
     """The cards of a node by their position in its register annotation."""
 
-    __slots__ = ("_given", "cards", "last_score", "node", "policy")
+    __slots__ = ("_given", "cards", "last_score", "node", "policy", "rules")
 
-    def __init__(self, node: str, cards: Cards, policy: str) -> None:
+    def __init__(self, node: str, cards: Cards, policy: str, rules: CardRules = NEWEST_RULES) -> None:
+        self.rules = rules
         self.node = node
         self.cards = cards
         self.policy = policy
@@ -119,7 +129,7 @@ class VgpuLedger:
         """Left by the last pod that passed the filter here, whichever it was."""
 
     @classmethod
-    def of_node(cls, manifest: Mapping[str, Any], policy: str) -> VgpuLedger | None:
+    def of_node(cls, manifest: Mapping[str, Any], policy: str, rules: CardRules = NEWEST_RULES) -> VgpuLedger | None:
         """None for a node that registers no cards, or has no allocatable virtual GPUs.
         Upstream: api/devices/nvidia/vgpu/device_info.NewGPUDevices.
         """
@@ -127,7 +137,7 @@ class VgpuLedger:
         if not all(name in allocatable and value(allocatable[name]) for name in (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY)):
             return None
         cards = _registered(manifest)
-        return cls(manifest["metadata"]["name"], cards, policy) if cards else None
+        return cls(manifest["metadata"]["name"], cards, policy, rules) if cards else None
 
     def add_resource(self, pod: Pod) -> None:
         """Per card only the first entry of a pod counts. Upstream: api/devices/nvidia/vgpu/device_info.AddResource."""
@@ -202,7 +212,9 @@ class VgpuLedger:
 
     def clone(self) -> VgpuLedger:
         """Upstream: api/devices/nvidia/vgpu/device_info.DeepCopy."""
-        copy = VgpuLedger(self.node, {index: card.clone() for index, card in self.cards.items()}, self.policy)
+        copy = VgpuLedger(
+            self.node, {index: card.clone() for index, card in self.cards.items()}, self.policy, self.rules
+        )
         copy.last_score = self.last_score
         copy._given = dict(self._given)
         return copy
@@ -217,7 +229,8 @@ class VgpuLedger:
         mode = pod.annotations.get(MODE_ANNOTATION)
         if mode is not None and mode != HAMI_CORE:
             return Choice([], 0.0, OTHER_MODE.format(mode, HAMI_CORE))
-        wanted = CardFilter.of_pod(pod)
+        wanted = CardFilter.of_pod(pod, self.rules)
+        way = Way(policy, self.rules)
         held: list[Held] = []
         charged: list[tuple[Card, int, int]] = []
         score = 0.0
@@ -226,7 +239,7 @@ class VgpuLedger:
             if missing > len(cards):
                 error = TOO_FEW_CARDS.format(self.node)
             else:
-                missing, score = _serve(request, cards, policy, wanted, (held, charged, score))
+                missing, score = _serve(request, cards, way, wanted, (held, charged, score))
             if error is not None or missing > 0:
                 for card, memory, core in charged:
                     card.charge(memory, core, -1)
@@ -237,14 +250,14 @@ class VgpuLedger:
 def _serve(
     request: ContainerRequest,
     cards: Cards,
-    policy: str,
+    way: Way,
     wanted: CardFilter,
     so_far: tuple[list[Held], list[tuple[Card, int, int]], float],
 ) -> tuple[int, float]:
     """(cards still missing, score): a request for no card still charges the first one that fits."""
     held, charged, score = so_far
     missing = request.number
-    for index in _visiting_order(cards, policy):
+    for index in _visiting_order(cards, "" if way.rules.last_first else way.policy):
         card = cards[index]
         memory = request.memory_on(card.memory)
         if not (wanted.accepts(card.uuid, card.kind) and _fits(card, request, memory, wanted.group)):
@@ -254,7 +267,7 @@ def _serve(
         if missing > 0:
             missing -= 1
             held.append(Held(card.uuid, memory, request.cores))
-            score = score + _card_score(card, policy)
+            score = score + _card_score(card, way)
         if missing == 0:
             break
     return missing, score
@@ -282,11 +295,13 @@ def _visiting_order(cards: Cards, policy: str) -> list[int]:
     return backward
 
 
-def _card_score(card: Card, policy: str) -> float:
+def _card_score(card: Card, way: Way) -> float:
     """After charging, so that `spread` never sees an idle card and always scores 0.
     Upstream: api/devices/nvidia/vgpu/utils.GPUScore.
     """
-    if policy != BINPACK:
+    if way.policy == SPREAD and way.rules.favours_unused:
+        return 100.0 if card.used_number == 1 else 0.0
+    if way.policy != BINPACK:
         return 0.0
     if card.memory == 0:
         return math.nan if card.used_memory == 0 else math.inf

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vcdebug.model.devices.ledger import exact_integer, limit
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.releases.devices import VGPU_DEVICE_ORDER, VGPU_PODGROUP_SPREAD, VGPU_SPREAD_SCORE, VGPU_UUID_LISTS
+from vcdebug.releases.release import Release
 
 if TYPE_CHECKING:
     from vcdebug.model.devices.vgpu import Card
@@ -67,6 +69,32 @@ def pod_group_key(pod: Pod) -> str:
     return f"{pod.namespace}/{group}" if group else ""
 
 
+class CardRules(NamedTuple):
+    """How cards are chosen and scored."""
+
+    heeds_uuids: bool = True
+    """Lists of wanted and unwanted cards are read."""
+    heeds_groups: bool = True
+    """The policy of a PodGroup is read."""
+    last_first: bool = False
+    """Cards are tried from the last to the first, whatever the policy."""
+    favours_unused: bool = False
+    """The policy spread scores cards that nobody used before."""
+
+    @classmethod
+    def of(cls, release: Release) -> CardRules:
+        """As the release has them."""
+        return cls(
+            not release.has(VGPU_UUID_LISTS),
+            not release.has(VGPU_PODGROUP_SPREAD),
+            release.has(VGPU_DEVICE_ORDER),
+            release.has(VGPU_SPREAD_SCORE),
+        )
+
+
+NEWEST_RULES = CardRules()
+
+
 class CardFilter(NamedTuple):
     """Which cards a pod's annotations allow."""
 
@@ -79,13 +107,13 @@ class CardFilter(NamedTuple):
     annotations: Mapping[str, str]
 
     @classmethod
-    def of_pod(cls, pod: Pod) -> CardFilter:
+    def of_pod(cls, pod: Pod, rules: CardRules = NEWEST_RULES) -> CardFilter:
         """Upstream: api/devices/nvidia/vgpu/utils.newGPUUUIDFilter."""
         notes = pod.annotations
-        spread = notes.get(GROUP_POLICY) == "spread"
+        spread = rules.heeds_groups and notes.get(GROUP_POLICY) == "spread"
         return cls(
-            _names(notes.get(USE_UUID, "")),
-            _names(notes.get(NO_USE_UUID, "")),
+            _names(notes.get(USE_UUID, "")) if rules.heeds_uuids else (),
+            _names(notes.get(NO_USE_UUID, "")) if rules.heeds_uuids else (),
             _types(notes.get(USE_TYPE)),
             _types(notes.get(NO_USE_TYPE)),
             pod_group_key(pod) if spread else "",

@@ -23,6 +23,7 @@ from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.vgpu import VgpuLedger, registers_mig
+from vcdebug.model.devices.vgpu_request import CardRules
 from vcdebug.model.fiterror import UNSCHEDULABLE, Status
 from vcdebug.model.names import Codes
 from vcdebug.model.node import NodeInfo
@@ -53,6 +54,7 @@ class Deviceshare(Plugin):
         Upstream: plugins/deviceshare.OnSessionOpen.
         """
         self._ssn = ssn
+        self._card_rules = CardRules.of(ssn.release)
         self.problems = tuple(self._settings.problems(ssn.snapshot))
         self._any = False
         self._mig = [registers_mig(node.manifest) for node in ssn.nodes.values()] if self._settings.vgpu else []
@@ -73,7 +75,7 @@ class Deviceshare(Plugin):
             if cards is not None:
                 node.devices[gpushare.DEVICE_NAME] = _charged(cards, pods)
         if settings.vgpu and not registers_mig(node.manifest):
-            cut = VgpuLedger.of_node(node.manifest, settings.policy)
+            cut = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules)
             if cut is not None:
                 _charged(cut, pods)
                 node.devices[vgpu.DEVICE_NAME] = self._exclusive(cut, node) if settings.rules else cut

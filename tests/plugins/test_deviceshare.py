@@ -293,7 +293,7 @@ def test_what_a_pod_was_given_in_an_earlier_cycle_is_taken(
     ],
 )
 def test_cards_are_chosen_as_older_releases_choose(
-    change: str, notes: dict[str, str], settings: dict[str, str], expected: list[tuple[str, int, int, int]]
+    change: str, notes: dict[str, str], settings: dict[str, Any], expected: list[tuple[str, int, int, int]]
 ) -> None:
     held = [limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,10,0:")] if settings else []
     snapshot = [cards(), *held, limited(vgpu(memory="100"), **notes)]

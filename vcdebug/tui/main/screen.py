@@ -109,7 +109,9 @@ class MainScreen(Screen[Next]):
             place=start.place(),
             copy=lambda text, how: copy_text(self.app, text, how),
         )
-        self.keeper = SessionKeeper(store, start, settings.problems, self.show_panel)
+        self.keeper = SessionKeeper(
+            store, start, settings.problems, show_panel=self.show_panel, focused_grid=self._focused_grid
+        )
         self.opening = self._opening()
 
     def _opening(self) -> Opening:

@@ -15,18 +15,28 @@ from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import Session, Store
 from vcdebug.tui.start import Start
+from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import count
 
 
 class SessionKeeper:
     """Begins as the last session ended, and writes down whatever changes."""
 
-    def __init__(self, store: Store, start: Start, problems: Sequence[str], show_panel: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        start: Start,
+        problems: Sequence[str],
+        *,
+        show_panel: Callable[[str], None],
+        focused_grid: Callable[[], Grid],
+    ) -> None:
         self._store = store
         self._start = start
         self._problems = tuple(problems)
         """What is wrong in the file of settings."""
         self._show_panel = show_panel
+        self._focused_grid = focused_grid
         self._session = Session(store, None)
         self._driver: Driver | None = None
         self._panel = ""
@@ -87,11 +97,8 @@ class SessionKeeper:
         if self._start.panel:
             self._show_panel(self._start.panel)
         if self._start.filter:
-            self.panels[self._panel_of_filter()].set_filter(self._start.filter)
-
-    def _panel_of_filter(self) -> str:
-        focused = next((name for name, panel in self.panels.items() if panel.has_focus), "flow")
-        return focused if self._start.panel else "jobs"
+            grid = self._focused_grid() if self._start.panel else self.panels["jobs"]
+            grid.set_filter(self._start.filter)
 
     def _remember(self, driver: Driver) -> None:
         if not isinstance(self._start.origin(), str):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.transcripts import NAMES, call
+from tests.recorded import ROOT
 
 BLOCKED, WORKS = "preempt-blocked-by-gang", "preempt-works"
 GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
 JOB = "research/llm-finetune"
+MIXED = ROOT / "tests" / "golden" / "random" / "mixed-0000"
 
 
 def error_line(arguments: list[str]) -> str:
@@ -94,3 +97,66 @@ def test_edits_of_run_and_explain_act() -> None:
 )
 def test_a_wrong_edit_is_one_line(arguments: list[str], says: str) -> None:
     assert says in error_line(arguments)
+
+
+def test_another_release_names_the_changes_that_part_the_two() -> None:
+    code, out, err = call(["diff", str(MIXED), "--release", "v1.15.1"])
+    assert (2, "") == (code, err)
+    assert f"before  {MIXED} under master of 2026-08-20, the eve of v1.16" in out
+    assert f"after   {MIXED} under v1.15.1" in out
+    _, _, parted = out.partition("what parts master of 2026-08-20, the eve of v1.16 and v1.15.1\n")
+    assert "together give the decisions of v1.15.1, and none of them can be left out" in parted
+    row = next(line for line in parted.splitlines() if line.startswith("  balanced-allocation-absolute  "))
+    assert "#5287" in row
+    assert "v1.15.1: The balanced score is the final balance of the node" in row
+
+
+def test_programs_read_the_changes_too_and_may_switch_one_of_them() -> None:
+    document = json.loads(call(["diff", str(MIXED), "--release", "v1.15.1", "--json"])[1])
+    upgrade = document["upgrade"]
+    assert (False, False) == (document["same"], upgrade["same"])
+    assert ["podgroup-phase-releasing", "balanced-allocation-absolute"] == upgrade["deciding"]
+    balanced = next(one for one in upgrade["changes"] if one["id"] == "balanced-allocation-absolute")
+    assert ("H", "#5287", True) == (balanced["weight"], balanced["pullRequest"], balanced["alone"]["decides"])
+    others = ",".join(f"-{name}" for name in upgrade["deciding"])
+    assert 0 == call(["diff", str(MIXED), "--release", f"v1.15.1,{others}"])[0]
+
+
+def test_nothing_parts_a_release_from_itself() -> None:
+    code, out, _ = call(["diff", WORKS, "--release", "master"])
+    assert 0 == code
+    assert "the recordings are the same (0 changes" in out
+
+
+def test_a_folder_of_snapshots_is_searched_in_worker_processes(tmp_path: Path) -> None:
+    for name in ("mixed-0000", "numa-0000"):
+        shutil.copytree(MIXED.parent / name, tmp_path / name)
+    one = call(["diff", str(tmp_path), "--release", "v1.15.1", "--json", "-j", "1"])
+    assert one == call(["diff", str(tmp_path), "--release", "v1.15.1", "--json", "-j", "2"])
+    document = json.loads(one[1])
+    names = [entry["snapshot"] for entry in document["snapshots"]]
+    assert (2, ["mixed-0000", "numa-0000"]) == (one[0], names)
+    totals = {entry["id"]: (entry["decides"], entry["shows"]) for entry in document["changes"]}
+    assert ((1, 1), (1, 1)) == (totals["podgroup-phase-releasing"], totals["balanced-allocation-absolute"])
+
+
+def test_people_read_a_row_per_snapshot_and_a_total_per_change(tmp_path: Path) -> None:
+    shutil.copytree(MIXED, tmp_path / "a")
+    shutil.copytree(ROOT / "fixtures" / "pending-scheduling-gate", tmp_path / "b")
+    (tmp_path / "broken.zip").write_bytes(b"PK")
+    code, out, err = call(["diff", str(tmp_path), "--release", "v1.15.1", "-j", "1"])
+    assert (1, 1) == (code, err.count("broken.zip"))
+    assert "podgroup-phase-releasing, balanced-allocation-absolute" in out
+    assert "only 2 of 3 snapshots: 1 decides otherwise under v1.15.1" in out
+
+
+def test_a_release_with_another_change_of_the_input_is_compared_without_a_search() -> None:
+    _, out, _ = call(["diff", BLOCKED, "--release", "v1.15.1", "--set", GANG_OFF, "--json"])
+    assert "upgrade" not in json.loads(out)
+
+
+def test_what_is_no_release_is_said_and_the_nearest_one_is_replayed_for_an_unknown_one() -> None:
+    assert error_line(["diff", WORKS, "--release", "nonsense"]).startswith("--release: nonsense is no release of")
+    _, out, err = call(["diff", WORKS, "--release", "v1.15.1-acme.3"])
+    assert "v1.15.1-acme.3 is a build of its own: replayed as v1.15.1" in err
+    assert f"after   {WORKS} under v1.15.1" in out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatchmethod
+from hashlib import sha256
 from typing import Any, TextIO
 
 from vcdebug.framework.record import (
@@ -42,6 +43,14 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=
 def write_jsonl(recording: Recording, file: TextIO) -> None:
     """One event per line, in order."""
     _write_events(recording, file, 0)
+
+
+def digest(recording: Recording) -> bytes:
+    """The same for recordings that would be written alike."""
+    encoder, total = EventEncoder(recording), sha256()
+    for event in recording.events:
+        total.update(_encode(encoder.encode(event)).encode())
+    return total.digest()
 
 
 def write_cycles(recordings: Iterable[Recording], file: TextIO) -> None:

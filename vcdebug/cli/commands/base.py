@@ -56,13 +56,12 @@ def add_snapshot(parser: ArgumentParser) -> None:
     add_release(parser)
 
 
-def add_release(parser: ArgumentParser) -> None:
+RELEASE_HELP = "replay the scheduler of this release, such as v1.14.4, instead of the one that the snapshot names"
+
+
+def add_release(parser: ArgumentParser, scope: str = "") -> None:
     """Whose rules decide."""
-    parser.add_argument(
-        "--release",
-        metavar="VERSION",
-        help="replay the scheduler of this release, such as v1.14.4, instead of the one that the snapshot names",
-    )
+    parser.add_argument("--release", metavar="VERSION", help=scope + RELEASE_HELP)
 
 
 def add_complete(parser: ArgumentParser) -> None:

@@ -1,0 +1,127 @@
+"""The search for what parts two releases: on made-up rules, and on clusters whose decisions are known."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import pytest
+
+from tests.builders import cluster, node, pod_group, pods
+from vcdebug.debugger.upgrades.search import Search, carried_out
+from vcdebug.debugger.upgrades.trial import Mixture, Trial, Trials, apart
+from vcdebug.debugger.upgrades.upgrade import Upgrade, search_for, upgrade
+from vcdebug.releases.naming import named_release
+from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, CSI_LIMIT_KEY
+from vcdebug.releases.release import NEWEST, Release
+from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.snapshot import Snapshot
+
+CHANGES: Mixture = tuple(f"c{number:02}" for number in range(24))
+
+
+class MadeUp:
+    """A scheduler whose decisions and recording are functions of the changes; the second release has all of them."""
+
+    def __init__(self, deciding: set[str], showing: set[str], *, all_needed: bool = True) -> None:
+        self.deciding, self.showing, self.all_needed = deciding, showing, all_needed
+        self.asked = tuple(change for change in CHANGES if change in deciding | showing | {"c00", "c23"})
+        self.fails: set[Mixture] = set()
+
+    def __call__(self, wanted: list[Mixture]) -> list[Trial | None]:
+        return [None if mixture in self.fails else self.trial(mixture) for mixture in wanted]
+
+    def trial(self, mixture: Mixture) -> Trial:
+        has = self.deciding & set(mixture)
+        decided = bool(self.deciding) and (has != self.deciding if self.all_needed else not has)
+        altered = decided or not self.showing <= set(mixture)
+        return Trial(altered, decided, (), (), None, None, self.asked)
+
+    def searched(self) -> Search:
+        return carried_out(Search(CHANGES), self)
+
+
+def test_what_decides_is_the_smallest_set_and_what_shows_is_named_apart_from_it() -> None:
+    search = MadeUp({"c03", "c17"}, {"c05"}).searched()
+    assert ("c03", "c17") == search.deciding
+    assert {"c03": True, "c05": False, "c17": True} == {one.id: one.trial.decided for one in search.alone}
+    assert search.trials < len(CHANGES)
+
+
+def test_of_two_changes_that_do_the_same_one_is_enough_and_neither_alone_is_missed_when_switched_back() -> None:
+    search = MadeUp({"c03", "c17"}, set(), all_needed=False).searched()
+    assert search.deciding in (("c03",), ("c17",))
+    assert [] == search.alone
+
+
+def test_recordings_that_are_the_same_cost_two_cycles() -> None:
+    search = MadeUp(set(), set()).searched()
+    assert ((), [], 2, True) == (search.deciding, search.alone, search.trials, search.finished)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_change_of_the_set_can_be_left_out(seed: int) -> None:
+    draw = random.Random(seed)
+    made = MadeUp(set(draw.sample(CHANGES, draw.randint(1, 8))), set(draw.sample(CHANGES, 3)))
+    search = made.searched()
+    kept = search.deciding
+    assert kept is not None
+    assert not made.trial(kept).decided
+    assert all(made.trial(tuple(one for one in kept if one != left)).decided for left in kept)
+    assert sorted(made.deciding | made.showing) == [one.id for one in search.alone]
+
+
+def test_a_trial_that_fails_hides_no_other_change() -> None:
+    made = MadeUp({"c03"}, {"c20"})
+    made.fails = {CHANGES[:12], tuple(one for one in CHANGES if one not in ("c00", "c03"))}
+    search = made.searched()
+    assert (("c03",), ["c03", "c20"]) == (search.deciding, [one.id for one in search.alone])
+    assert search.failed > 0
+
+
+def found(snapshot: Snapshot, after: Release) -> Upgrade:
+    search, trials = search_for(snapshot, after)
+    return upgrade(snapshot, after, carried_out(search, lambda wanted: [trials(mixture) for mixture in wanted]))
+
+
+def lopsided() -> Snapshot:
+    """The newest rules prefer the node whose balance improves, older ones the node that is balanced in the end."""
+    nodes = [node("n1", cpu="10", memory="10Gi"), node("n2", cpu="10", memory="10Gi")]
+    old = [
+        pod_group("old"),
+        *pods("old", 1, prefix="a", requests={"cpu": "1", "memory": "5Gi"}, on="n1"),
+        *pods("old", 1, prefix="b", requests={"cpu": "4", "memory": "4Gi"}, on="n2"),
+    ]
+    new = [pod_group("new"), *pods("new", 1, requests={"cpu": "2", "memory": "1Gi"})]
+    conf = 'actions: "allocate"\ntiers:\n- plugins:\n  - name: gang\n  - name: predicates\n  - name: nodeorder\n'
+    weights = "    arguments:\n      leastrequested.weight: 0\n      podtopologyspread.weight: 0\n"
+    return cluster(nodes, old, new, conf=conf + weights)
+
+
+def test_the_formula_of_the_balanced_score_is_named_with_whom_it_moves() -> None:
+    result = found(lopsided(), named_release("v1.15.1").release)
+    assert (False, (BALANCED_ALLOCATION_ABSOLUTE.id,)) == (result.same, result.deciding)
+    trial = next(one.trial for one in result.alone if one.id == BALANCED_ALLOCATION_ABSOLUTE.id)
+    assert (True, 1) == (trial.decided, len(trial.pods))
+
+
+def test_the_way_back_names_the_same_change() -> None:
+    snapshot = released(lopsided(), "v1.15.1")
+    assert (BALANCED_ALLOCATION_ABSOLUTE.id,) == found(snapshot, NEWEST).deciding
+
+
+def test_a_release_and_itself_are_the_same() -> None:
+    result = found(released(lopsided(), "v1.15.1"), named_release("v1.15.1").release)
+    assert (True, False, (), ()) == (result.same, result.altered, result.apart, result.decided_by)
+
+
+def test_switches_of_single_changes_are_releases_too() -> None:
+    after = named_release(f"master,+{BALANCED_ALLOCATION_ABSOLUTE.id},+{CSI_LIMIT_KEY.id}").release
+    assert sorted([BALANCED_ALLOCATION_ABSOLUTE.id, CSI_LIMIT_KEY.id]) == sorted(apart(NEWEST, after))
+    assert (BALANCED_ALLOCATION_ABSOLUTE.id,) == found(lopsided(), after).deciding
+
+
+def test_trials_travel_and_come_to_the_same() -> None:
+    after = named_release("v1.15.1").release
+    trials = Trials(lopsided(), after)
+    assert trials(()) == pickle.loads(pickle.dumps(trials))(())

@@ -1,0 +1,43 @@
+"""Rounds of trials that belong together: each round is chosen by what came of the one before."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Generic
+
+from vcdebug.cli.executors.base import Item, Result
+from vcdebug.cli.executors.processes import Standing
+from vcdebug.cli.failure import Failure, attempt
+
+WORTH_HIRING = 0.25
+"""Seconds that a trial takes here from which on worker processes pay for their start."""
+
+
+class Rounds(Generic[Item, Result]):
+    """Runs trials here; hires worker processes once it has seen that a trial takes long."""
+
+    def __init__(self, trial: Callable[[Item], Result], workers: int | None) -> None:
+        self._trial = trial
+        self._workers = workers or os.cpu_count() or 1
+        self._standing: Standing[Item, Result] | None = None
+
+    def __call__(self, wanted: Sequence[Item]) -> list[Result | None]:
+        """One result per item, None for a trial that failed."""
+        done: list[Result | Failure] = []
+        while self._standing is None and len(done) < len(wanted):
+            start = time.perf_counter()
+            done.append(attempt(partial(self._trial, wanted[len(done)])))
+            if self._workers > 1 and time.perf_counter() - start > WORTH_HIRING:
+                self._standing = Standing(self._workers, self._trial)
+        rest = wanted[len(done) :]
+        if rest and self._standing is not None:
+            done += self._standing(rest)
+        return [None if isinstance(one, Failure) else one for one in done]
+
+    def close(self) -> None:
+        """Workers may go."""
+        if self._standing is not None:
+            self._standing.end()

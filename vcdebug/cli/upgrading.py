@@ -1,0 +1,71 @@
+"""What an upgrade would decide, from the command line: one snapshot, or a worker's part of many."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from contextlib import closing
+from dataclasses import dataclass
+
+from vcdebug.cli.failure import Failure
+from vcdebug.cli.output import Output
+from vcdebug.cli.packing import NamedBytes, Packed
+from vcdebug.cli.progress import told
+from vcdebug.cli.rounds import Rounds
+from vcdebug.debugger.upgrades.search import carried_out
+from vcdebug.debugger.upgrades.trial import Mixture, Trial
+from vcdebug.debugger.upgrades.upgrade import Upgrade, search_for, upgrade
+from vcdebug.errors import EngineError, SnapshotError, VcdebugError
+from vcdebug.explain.amounts import plural
+from vcdebug.releases.naming import Named, named_release
+from vcdebug.releases.release import Release, names
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.snapshot import Snapshot
+
+
+def wanted_release(text: str) -> Named:
+    """The release that is asked for, or the nearest one; raises VcdebugError for what is no release at all."""
+    named = named_release(text)
+    if not named.readable:
+        raise VcdebugError(named.what, f"there are {', '.join(names())}", "--release")
+    return named
+
+
+def searched(snapshot: Snapshot, after: Release, args: Namespace, output: Output) -> Upgrade:
+    """The search on one snapshot; Ctrl-C keeps what there is."""
+    search, trials = search_for(snapshot, after)
+    with (
+        told(output, "switching changes one by one (Ctrl-C stops)") as tell,
+        closing(Rounds(trials, args.workers)) as rounds,
+    ):
+
+        def run(wanted: list[Mixture]) -> list[Trial | None]:
+            tell(plural(search.trials, "cycle"))
+            return rounds(wanted)
+
+        try:
+            carried_out(search, run)
+        except KeyboardInterrupt:
+            output.narrate("interrupted: what was found until then follows")
+    return upgrade(snapshot, after, search)
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrader:
+    """Searches one snapshot of many; only plain values, so that it travels."""
+
+    after: Release
+    complete: bool | None
+
+    def __call__(self, item: Packed) -> Upgrade:
+        """What came of a snapshot that came as bytes."""
+        if isinstance(item.data, Failure):
+            raise SnapshotError(item.data.line)
+        snapshot = load(NamedBytes(item.name, item.data), complete=self.complete)
+        search, trials = search_for(snapshot, self.after)
+        with closing(Rounds(trials, workers=1)) as rounds:
+            carried_out(search, rounds)
+        if search.ends is None:
+            trials(search.changes)
+            trials(())
+            raise EngineError("a cycle failed once and not again", where=item.name)
+        return upgrade(snapshot, self.after, search)

@@ -1,0 +1,167 @@
+"""The search for the changes that part two releases on one snapshot.
+
+It never runs anything itself: it says what to try next and is told what came of it, so that trials may run anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from vcdebug.debugger.upgrades.trial import Mixture, Trial
+
+Rounds = Generator[list[Mixture], "list[Trial | None]", None]
+"""Yields mixtures to try, each list independent of order; is sent a trial for each, None where it failed."""
+Run = Callable[[list[Mixture]], "list[Trial | None]"]
+
+
+class Alone(NamedTuple):
+    """A change that alters the second release's recording when it alone is switched back."""
+
+    id: str
+    trial: Trial
+
+
+class Search:
+    """Looks for what parts two releases; what it has found so far can be read at any time."""
+
+    def __init__(self, changes: Mixture) -> None:
+        self._all = changes
+        self._tried: dict[Mixture, Trial | None] = {}
+        self.alone: list[Alone] = []
+        """In the order of the table."""
+        self.deciding: Mixture | None = None
+        """Changes that give the second release's decisions, none of which can be left out; None while not known."""
+        self.finished = False
+
+    @property
+    def changes(self) -> Mixture:
+        """All in which the two releases differ."""
+        return self._all
+
+    @property
+    def ends(self) -> Trial | None:
+        """The first release against the second one; None where one of the two cannot be run."""
+        return self._tried.get(()) if self._tried.get(self._all) is not None else None
+
+    @property
+    def trials(self) -> int:
+        """How many cycles were run."""
+        return len(self._tried)
+
+    @property
+    def failed(self) -> int:
+        """Trials that came to nothing."""
+        return len([one for one in self._tried.values() if one is None])
+
+    @property
+    def asked(self) -> Mixture:
+        """Changes about which some rule asked, under either release."""
+        ends = [self._tried.get(()), self._tried.get(self._all)]
+        heard = dict.fromkeys(name for end in ends if end is not None for name in end.asked)
+        return tuple(name for name in self._all if name in heard)
+
+    def rounds(self) -> Rounds:
+        """Both ends, then every change alone, then the smallest set."""
+        yield from self._try([(), self._all])
+        first, last = self._tried[()], self._tried[self._all]
+        if last is not None and (first is None or first.altered):
+            yield from self._alone(tuple(name for name in self._all if name in last.asked))
+            yield from self._smallest(first)
+        elif first is not None:
+            self.deciding = ()
+        self.finished = True
+
+    def _try(self, mixtures: Iterable[Mixture]) -> Rounds:
+        fresh = [one for one in dict.fromkeys(mixtures) if one not in self._tried]
+        if fresh:
+            self._tried.update(zip(fresh, (yield fresh), strict=True))
+
+    # Each change alone
+
+    def _alone(self, asked: Mixture) -> Rounds:
+        """Switch groups back, and halve those that alter something: most changes alter nothing."""
+        groups = _halves(asked)
+        while groups:
+            yield from self._try(self._without(group) for group in groups)
+            telling = [group for group in groups if self._alters(group)]
+            self._keep([group[0] for group in telling if len(group) == 1])
+            groups = [half for group in telling if len(group) > 1 for half in _halves(group)]
+
+    def _alters(self, group: Mixture) -> bool:
+        """A group that cannot be run may hide what does alter something."""
+        trial = self._tried[self._without(group)]
+        return trial is None or trial.altered
+
+    def _keep(self, ids: Sequence[str]) -> None:
+        found = [(name, self._tried[self._without((name,))]) for name in ids]
+        self.alone += [Alone(name, trial) for name, trial in found if trial is not None]
+        self.alone.sort(key=lambda one: self._all.index(one.id))
+
+    def _without(self, group: Mixture) -> Mixture:
+        return tuple(name for name in self._all if name not in group)
+
+    # The smallest set
+
+    def _smallest(self, first: Trial | None) -> Rounds:
+        """Begin with what decides alone, then what is asked about, then everything; take away what is idle."""
+        if first is not None and not first.decided:
+            self.deciding = ()
+            return
+        likely = tuple(one.id for one in self.alone if one.trial.decided)
+        telling = tuple(one.id for one in self.alone)
+        start = self._all
+        for mixture in (likely, telling, self.asked):
+            yield from self._try([mixture])
+            if self._reaches(mixture):
+                start = mixture
+                break
+        yield from self._reduced(start)
+
+    def _reduced(self, kept: Mixture) -> Rounds:
+        """Delta debugging: parts, then all but a part, each time in smaller parts."""
+        parts = 2
+        while len(kept) > 1:
+            pieces = _parts(kept, parts)
+            rests = [tuple(name for name in kept if name not in piece) for piece in pieces]
+            yield from self._try([*pieces, *rests])
+            piece = next((one for one in pieces if self._reaches(one)), None)
+            rest = next((one for one in rests if self._reaches(one)), None)
+            if piece is not None:
+                kept, parts = piece, 2
+            elif rest is not None:
+                kept, parts = rest, max(parts - 1, 2)
+            elif parts < len(kept):
+                parts = min(len(kept), 2 * parts)
+            else:
+                break
+        self.deciding = kept
+
+    def _reaches(self, mixture: Mixture) -> bool:
+        """Whether the first release decides with these changes as the second one does."""
+        trial = self._tried[mixture]
+        return trial is not None and not trial.decided
+
+
+def _halves(group: Mixture) -> list[Mixture]:
+    return _parts(group, 2)
+
+
+def _parts(group: Mixture, count: int) -> list[Mixture]:
+    """The group in at most so many parts, none of them empty."""
+    count = min(count, len(group))
+    edges = [len(group) * at // count for at in range(count + 1)] if count else []
+    return [group[start:end] for start, end in pairwise(edges)]
+
+
+def carried_out(search: Search, run: Run) -> Search:
+    """Run the search's trials to their end."""
+    rounds = search.rounds()
+    wanted = next(rounds, None)
+    while wanted is not None:
+        try:
+            wanted = rounds.send(run(wanted))
+        except StopIteration:
+            break
+    return search

@@ -5,15 +5,30 @@ Upstream: all of it; docs/fidelity.md shows this table.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
+
+from vcdebug.releases.change import Change
+from vcdebug.releases.devices import DEVICE_ANNOTATIONS_ON_POD, VGPU_LEDGER_LEAKS
+from vcdebug.releases.nodes import RESERVE_FAILURE_CONTINUES
 
 
 class Quirk(NamedTuple):
-    """What happens, and which decision it can change."""
+    """What happens, which decision it can change, and the releases that do it."""
 
     code: str
     what: str
     decides: str
+    absent_with: Change | None = None
+    """The older form under which nothing of the kind happens."""
+    back_with: Change | None = None
+    """The still older form that does it again."""
+
+    def happens(self, older: Callable[[Change], bool]) -> bool:
+        """Whether a release does it that has these older forms."""
+        if self.absent_with is None or not older(self.absent_with):
+            return True
+        return self.back_with is not None and older(self.back_with)
 
 
 VIEW_LOST_POD = "view-lost-pod"
@@ -46,6 +61,7 @@ _TABLE = (
         "After a discarded eviction the predicates plugin's view of the node has lost the pod: Reserve refuses its "
         "return, and the session ignores that.",
         "host ports, pod affinity, spread and pod count of later tasks on that node",
+        absent_with=RESERVE_FAILURE_CONTINUES,
     ),
     Quirk(
         FILTER_STAYS_SKIPPED,
@@ -129,6 +145,8 @@ _TABLE = (
         "A placement that is taken back leaves its virtual GPUs charged until the session ends: they are looked up on "
         "the pod object, which does not name them yet.",
         "which later tasks of the session find room on those cards",
+        absent_with=DEVICE_ANNOTATIONS_ON_POD,
+        back_with=VGPU_LEDGER_LEAKS,
     ),
     Quirk(
         DEVICE_NOT_REPLAYED,

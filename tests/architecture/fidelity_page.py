@@ -1,0 +1,92 @@
+"""The tables of docs/fidelity.md: quirks and recorded cases by release; run as a module, it writes them anew.
+
+Cases are counted in the corpus, where it lies beside the checkout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tests.architecture.releases_page import who
+from tests.architecture.source_tree import ROOT
+from tests.recorded import CORPUS, cases
+from vcdebug.framework.quirks import QUIRKS, Quirk
+from vcdebug.releases.table import SUPPORTED
+
+PAGE = ROOT / "docs" / "fidelity.md"
+TITLES = {
+    "random": "random clusters",
+    "upstream": "upstream's unit tests",
+    "causes": "causes",
+    "crash": "crashes",
+}
+WHOLE = {"causes": "one cause each", "crash": "the scheduler panics"}
+"""Parts of the corpus that are not divided into families."""
+NONE = "-"
+
+
+def quirk_rows() -> Iterator[str]:
+    """One per quirk, with the releases that have it."""
+    yield "| code | what happens | what it can change | releases |"
+    yield "|---|---|---|---|"
+    for quirk in QUIRKS.values():
+        yield f"| `{quirk.code}` | {quirk.what} | {quirk.decides} | {releases_of(quirk)} |"
+
+
+def releases_of(quirk: Quirk) -> str:
+    """`all`, or which ones beside the newest rules."""
+    if all(quirk.happens(lambda change, tag=tag: change.in_force(tag)) for tag in SUPPORTED):  # type: ignore[misc]
+        return "all"
+    found = who(lambda tag: quirk.happens(lambda change: change.in_force(tag)))
+    return f"master, {found}" if not found.startswith("before") else "master"
+
+
+def case_rows() -> Iterator[str]:
+    """One per family, with how many cases each release has."""
+    releases = recorded_releases()
+    yield f"| corpus | family | master | {' | '.join(releases)} |"
+    yield "|---|---|---|" + "---|" * len(releases)
+    for part, title in TITLES.items():
+        counts = [families(part, ""), *(families(part, release) for release in releases)]
+        for family in counts[0]:
+            numbers = " | ".join(str(count.get(family, NONE)) for count in counts)
+            yield f"| {title} | {family} | {numbers} |"
+
+
+def recorded_releases() -> list[str]:
+    """Newest first."""
+    return sorted((path.name for path in (CORPUS / "releases").glob("v*")), reverse=True)
+
+
+def families(part: str, release: str) -> dict[str, int]:
+    """How many cases of each family are recorded."""
+    found: dict[str, int] = {}
+    for case in cases(CORPUS / "releases" / release / part if release else CORPUS / part):
+        family = WHOLE.get(part) or re.split(r"-\d", case.name)[0]
+        found[family] = found.get(family, 0) + 1
+    return found
+
+
+def with_table(text: str, title: str, rows: Sequence[str]) -> str:
+    """The page with the table of a section replaced."""
+    before, heading, rest = text.partition(f"\n## {title}\n")
+    assert heading, title
+    section, following, after = rest.partition("\n## ")
+    section = re.sub(r"(^\|.*\n)+", lambda _: "\n".join(rows) + "\n", section + "\n", count=1, flags=re.MULTILINE)
+    return before + heading + section[:-1] + following + after
+
+
+def page(text: str) -> str:
+    """The page with its tables as they should be; without the corpus, its cases stay as they are counted."""
+    text = with_table(text, "Quirks", list(quirk_rows()))
+    return with_table(text, "Cases", list(case_rows())) if CORPUS.is_dir() else text
+
+
+def main() -> None:
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    print(PAGE.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()

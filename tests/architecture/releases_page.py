@@ -1,0 +1,97 @@
+"""docs/releases.md: what older releases decide differently; run as a module, it writes the page anew.
+
+It is made of the table of changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tests.architecture.source_tree import ROOT
+from vcdebug.releases import devices, earlier, nodes, queues, scheduling
+from vcdebug.releases.change import Tag
+from vcdebug.releases.release import MASTER_SAYS, at_tag
+from vcdebug.releases.table import CHANGES, KUBERNETES, SUPPORTED
+
+PAGE = ROOT / "docs" / "releases.md"
+INTRODUCTION = """# Releases: what older schedulers decide differently
+
+A snapshot is replayed by the rules of the release that it comes from: `scheduler.release` in `meta.json`, which
+`capture` reads from the scheduler's image, or `--release`, or the edit `flag:release=v1.15.1` (`:release v1.15.1` in
+the debugger). Where nothing says it, the newest rules hold. A release is a set of older forms, each with a name:
+`v1.15.1,-csi-limit-key` is v1.15.1 with one of them in its newer form, and `master,+csi-limit-key` the newest rules
+with one older form. `vcdebug diff SNAPSHOT --release VERSION` finds out which of them decide something in a cluster
+([many-runs.md](many-runs.md)).
+
+A release that is not listed is replayed as the nearest one that is, with a problem that names what differs.
+"""
+WEIGHTS = """Weights: **H** ordinary clusters see it, **M** clusters with that feature, **L** corners, **T** texts and
+traces only. What is marked *not replayed* is known and named where it matters (`run --json`, `inspect`, the Conf
+panel), and replayed in its newer form.
+"""
+GROUPS = (
+    ("Actions, session and cache", scheduling),
+    ("Quota, share and admission", queues),
+    ("Nodes: filters and scores", nodes),
+    ("Devices", devices),
+    ("Before v1.14", earlier),
+)
+LINES = tuple(dict.fromkeys(tag.line for tag in SUPPORTED))
+"""Newest first."""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([INTRODUCTION, *_releases(), "", WEIGHTS, *(line for group in GROUPS for line in _group(*group))])
+
+
+def _releases() -> Iterator[str]:
+    yield "| release | Kubernetes | older forms | of them not replayed |"
+    yield "|---|---|---|---|"
+    yield f"| {MASTER_SAYS} | 1.36 | 0 | 0 |"
+    for tag in SUPPORTED:
+        release = at_tag(tag)
+        lacking = len(release.lacking())
+        yield f"| {tag} | {KUBERNETES[tag.line]} | {len(release.older) + lacking} | {lacking} |"
+
+
+def _group(title: str, module: object) -> Iterator[str]:
+    rows = [change for change in CHANGES.values() if getattr(module, "CHANGES", ()).count(change)]
+    yield f"## {title}\n"
+    yield "| change | up to then | decides | weight | who has it | upstream |"
+    yield "|---|---|---|---|---|---|"
+    for change in rows:
+        what = change.what if change.replayed else f"{change.what} *Not replayed.*"
+        yield _row(f"`{change.id}`", what, change.decides, change.weight, who(change.in_force), change.pull)
+    yield ""
+
+
+def who(has: Callable[[Tag], bool]) -> str:
+    """The releases of which something holds: whole lines where it is all of them, and older ones by the oldest."""
+    parts = [part for line in LINES if (part := _in_line(line, has))]
+    if not parts:
+        return f"before v{LINES[-1][0]}.{LINES[-1][1]}"
+    return ", ".join(parts)
+
+
+def _in_line(line: tuple[int, int], has: Callable[[Tag], bool]) -> str:
+    tags = [tag for tag in SUPPORTED if tag.line == line]
+    having = [tag for tag in tags if has(tag)]
+    if having == tags:
+        return f"v{line[0]}.{line[1]}"
+    if len(having) < 2:
+        return "".join(map(str, having))
+    return f"{having[-1]} to {having[0]}"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def main() -> None:
+    PAGE.write_text(page(), encoding="utf-8")
+    print(PAGE.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()

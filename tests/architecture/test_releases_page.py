@@ -1,0 +1,50 @@
+"""docs/releases.md is the table of changes, and the tables of docs/fidelity.md are those of quirks and cases."""
+
+import pytest
+
+from tests.architecture import fidelity_page, releases_page
+from tests.architecture.releases_page import who
+from vcdebug.framework import quirks
+from vcdebug.framework.quirks import QUIRKS
+from vcdebug.releases.change import Change
+from vcdebug.releases.release import Release, at_tag
+from vcdebug.releases.table import CHANGES, SUPPORTED
+
+
+def test_the_page_of_releases_is_the_table() -> None:
+    written = releases_page.PAGE.read_text(encoding="utf-8")
+    assert releases_page.page() == written, "make docs writes docs/releases.md again"
+    assert [] == [name for name in CHANGES if f"| `{name}` |" not in written]
+
+
+def test_the_tables_of_fidelity_are_current() -> None:
+    written = fidelity_page.PAGE.read_text(encoding="utf-8")
+    assert fidelity_page.page(written) == written, "make docs writes the tables of docs/fidelity.md again"
+
+
+@pytest.mark.parametrize(
+    ("fixed_in", "since", "words"),
+    [
+        (("v1.16",), "", "v1.15, v1.14"),
+        (("v1.15.0",), "", "v1.14"),
+        (("v1.15.1",), "v1.15.0", "v1.15.0"),
+        (("v1.15.1", "v1.14.3"), "", "v1.15.0, v1.14.0 to v1.14.2"),
+        (("v1.14.0",), "", "before v1.14"),
+    ],
+)
+def test_who_has_an_older_form_is_said_by_lines_and_tags(fixed_in: tuple[str, ...], since: str, words: str) -> None:
+    assert words == who(Change("a", "b", "c", fixed_in, "#1", "L", since=since).in_force)
+
+
+def having(code: str) -> list[str]:
+    releases = [Release(), *map(at_tag, SUPPORTED)]
+    return [release.name for release in releases if QUIRKS[code].happens(release.has)]
+
+
+def test_a_quirk_that_an_older_release_lacks_is_not_ascribed_to_it() -> None:
+    assert ["master", "v1.15.1", "v1.15.0"] == having(quirks.VIEW_LOST_POD)
+    table = "\n".join(fidelity_page.quirk_rows())
+    assert "| `view-lost-pod` |" in table
+    assert next(row for row in table.splitlines() if "`view-lost-pod`" in row).endswith("| master, v1.15 |")
+    assert next(row for row in table.splitlines() if "`device-stays-charged`" in row).endswith("| master, v1.14 |")
+    assert next(row for row in table.splitlines() if "`plugin-twice`" in row).endswith("| all |")

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source_tree import DECISION_ROOMS, ENGINE_ROOMS, ROOT, Source, sources
+from tests.architecture.source_tree import DECISION_ROOMS, ENGINE_ROOMS, PACKAGE, ROOT, Source, sources
 
 # Numpy adds in pairs and Python 3.12 compensates: both give other bits than a loop from left to right, which is Go's.
 UNORDERED_SUMS = {"sum", "fsum", "nansum", "dot", "vdot", "inner", "matmul", "einsum", "mean", "average", "var", "std"}
 EXACT = "exact: ints"
 BOUNDARY = "boundary:"
+MOST_OPEN_TYPES = 60
 SETS = ("set", "frozenset")
 
 
@@ -214,3 +215,28 @@ def test_the_checks_see_what_they_are_for() -> None:
     assert 3 == len(list(floored(source)))
     assert ["bad.py:2 lru_cache"] == list(caches(source))
     assert ["left", "set(values)", "{3, 4}"] == sorted(found.split(" ", 1)[1] for found in set_iterations(source))
+
+
+def open_types(source: Source) -> list[int]:
+    """The lines that mention Any."""
+    nodes = [node for node in ast.walk(source.tree) if getattr(node, "id", getattr(node, "name", "")) == "Any"]
+    return sorted({getattr(node, "lineno", 1) for node in nodes})
+
+
+def whose_types_are_ours() -> list[Source]:
+    """All but the snapshot's, which anybody may have written."""
+    return [source for source in sources() if source.path.relative_to(PACKAGE).parts[0] != "snapshot"]
+
+
+def test_any_is_rare() -> None:
+    assert MOST_OPEN_TYPES > sum(len(open_types(source)) for source in whose_types_are_ours())
+
+
+def test_any_says_why() -> None:
+    lines = [(source, line) for source in whose_types_are_ours() for line in open_types(source)]
+    silent = [
+        f"{source.where()}:{line}"
+        for source, line in lines
+        if not re.match("from typing import |.*# Any: ", source.lines[line - 1])
+    ]
+    assert [] == silent

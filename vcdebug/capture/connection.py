@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import urllib3
 import yaml
@@ -22,6 +21,7 @@ from vcdebug.capture.kubeconfig import Choice, choose, default_file, impersonati
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.capture.transport import Answer, ConnectionFailed
 from vcdebug.errors import CaptureError
+from vcdebug.snapshot.json_values import JsonObject
 
 ACCEPT = {"Accept": "application/json", "Accept-Encoding": "gzip"}
 PIECE = 1 << 20
@@ -50,9 +50,7 @@ class ClientTransport:
         place = f"context {self.context!r}" if self.context else "this pod's cluster"
         self.server = f"{place} ({client.configuration.host})"
 
-    def send(
-        self, method: str, path: str, query: Sequence[tuple[str, str]], body: Mapping[str, Any] | None = None
-    ) -> Answer:
+    def send(self, method: str, path: str, query: Sequence[tuple[str, str]], body: JsonObject | None = None) -> Answer:
         try:
             request = self._client.param_serialize(
                 method, path, query_params=list(query), header_params=dict(ACCEPT), auth_settings=["BearerToken"]

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.errors import CaptureError
+from vcdebug.snapshot.json_values import JsonObject
 
-Entry = Mapping[str, Any]
+Entry = JsonObject
 
 
 @dataclass(frozen=True, slots=True)

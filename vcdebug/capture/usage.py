@@ -6,12 +6,12 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
 from urllib.error import URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
 from vcdebug.capture.permission import FILE
+from vcdebug.snapshot.json_values import Json, JsonDict
 from vcdebug.snapshot.problem import Problem
 
 PLUGIN, SOURCE = "usage", "prometheus"
@@ -36,7 +36,7 @@ class NotMeasured(Exception):
 
 def measured(
     conf: str | None, url: str, nodes: list[str], now: datetime, problems: list[Problem], ask: Ask | None = None
-) -> dict[str, Any]:
+) -> JsonDict:
     """Node to usage, as usage.json has it; empty where the scheduler does not ask either."""
     from vcdebug.framework.conf import parse_conf
 
@@ -69,7 +69,7 @@ def _by_instance(address: str, query: str, ask: Ask) -> Mapping[str, float]:
         raise NotMeasured("the answer is none of Prometheus") from failure
 
 
-def _rows(result: list[Any]) -> Iterator[tuple[str, float]]:
+def _rows(result: list[Json]) -> Iterator[tuple[str, float]]:
     for row in result:
         value = float(row["value"][1])
         yield str(row["metric"]["instance"]), value if math.isfinite(value) else 0.0

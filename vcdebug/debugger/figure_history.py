@@ -6,10 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.debugger import figures
 from vcdebug.debugger.figures import COUNTS, JOB, NODE, PLUGIN, TASK, Figure
+from vcdebug.framework.figures import Value
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
@@ -24,8 +25,8 @@ class Written(NamedTuple):
     """An event that changed a figure."""
 
     seq: Seq
-    old: Any
-    new: Any
+    old: Value
+    new: Value
 
 
 class FigureHistory(NamedTuple):
@@ -62,7 +63,7 @@ def history(recording: Recording, figure: Figure) -> FigureHistory:
     return FigureHistory(figure, tuple(changes))
 
 
-def _values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Any]]:
+def _values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Value]]:
     for seq in dict.fromkeys(_written(recording, figure)):
         yield seq, figures.value(recording, figure, seq)
 

@@ -7,9 +7,10 @@ recording's histories.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import amount, resource
+from vcdebug.framework.figures import Value
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, PODS, Resource
@@ -52,25 +53,25 @@ class Figure(NamedTuple):
         return " ".join(word for word in (self.kind, self.name, part, self.dim) if word)
 
 
-def value(recording: Recording, figure: Figure, seq: Seq) -> Any:
+def value(recording: Recording, figure: Figure, seq: Seq) -> Value:
     """The figure after an event: an amount, a number, a text; None where it does not exist. 0 is the opening state."""
     found = READERS[figure.kind](recording, recording.timeline.state_at(seq), figure)
     return found.get(figure.dim) if figure.dim and isinstance(found, Resource) else found
 
 
-def _node(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+def _node(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     if figure.part in NodeAmounts._fields:
         return getattr(state.nodes[figure.name], figure.part)
     return recording.session.nodes[figure.name].allocatable
 
 
-def _queue(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+def _queue(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     if figure.plugin:
         return state.figure(figure.plugin, figure.name, figure.part)
     return recording.session.queues[figure.name].weight
 
 
-def _job(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+def _job(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     if figure.plugin:
         return state.figure(figure.plugin, figure.name, figure.part)
     if figure.part == "phase":
@@ -84,7 +85,7 @@ def _job(recording: Recording, state: ClusterState, figure: Figure) -> Any:
     return getattr(counts, figure.part)
 
 
-def _task(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+def _task(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     if figure.part == "status":
         return state.tasks[figure.name].status.label
     if figure.part == "node":
@@ -93,11 +94,11 @@ def _task(recording: Recording, state: ClusterState, figure: Figure) -> Any:
     return task.priority if figure.part == "priority" else task.resreq
 
 
-def _plugin(recording: Recording, state: ClusterState, figure: Figure) -> Any:
+def _plugin(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     return state.figure(figure.name, "", figure.part)
 
 
-READERS: Final[Mapping[str, Callable[[Recording, ClusterState, Figure], Any]]] = {
+READERS: Final[Mapping[str, Callable[[Recording, ClusterState, Figure], Value]]] = {
     NODE: _node,
     QUEUE: _queue,
     JOB: _job,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from vcdebug.debugger.bookmark import Bookmark, BookmarkList
 from vcdebug.debugger.breakpoint_list import BreakpointList
 from vcdebug.debugger.watch import WatchList
 from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 
 VERSION: Final = 1
 PARTS: Final = ("breakpoints", "watches", "bookmarks")
@@ -21,14 +22,14 @@ class Notebook:
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
         self.watches = WatchList()
         self.bookmarks = BookmarkList()
-        self._unread: dict[str, list[Any]] = {}
+        self._unread: dict[str, list[Json]] = {}
         """Entries that this version cannot read: they are kept as they are."""
-        self._other: dict[str, Any] = {}
+        self._other: JsonDict = {}
         """Parts that this version does not know."""
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> JsonDict:
         """Everything that is set, for a file; what could not be read is still among it."""
-        written: dict[str, list[Any]] = {
+        written: dict[str, list[Json]] = {
             "breakpoints": self.breakpoints.lines(),
             "watches": [watch.text for watch in self.watches],
             "bookmarks": [_bookmark_data(mark) for mark in self.bookmarks],
@@ -46,7 +47,7 @@ class Notebook:
         if not isinstance(data, Mapping):
             return ["it does not hold breakpoints, watches and bookmarks"]
         self._other.update({key: entry for key, entry in data.items() if key not in (*PARTS, "version")})
-        readers: dict[str, Callable[[Any], object]] = {
+        readers: dict[str, Callable[[Json], object]] = {
             "breakpoints": self._read_breakpoint,
             "watches": self._read_watch,
             "bookmarks": self._read_bookmark,
@@ -60,7 +61,7 @@ class Notebook:
             faults += [fault for entry in entries if (fault := self._kept(part, entry, read))]
         return faults
 
-    def _kept(self, part: str, entry: object, read: Callable[[Any], object]) -> str:
+    def _kept(self, part: str, entry: object, read: Callable[[Json], object]) -> str:
         """Read one entry; one that cannot be read is put aside, and the answer says why."""
         try:
             read(entry)
@@ -76,7 +77,7 @@ class Notebook:
     def _read_watch(self, entry: str) -> None:
         self.watches.keep(_text(entry))
 
-    def _read_bookmark(self, entry: Mapping[str, Any]) -> None:
+    def _read_bookmark(self, entry: JsonObject) -> None:
         seq, cycle = int(entry["event"]), int(entry.get("cycle", 1))
         if seq < 1 or cycle < 1:
             raise ValueError(seq)
@@ -89,8 +90,8 @@ def _text(entry: object) -> str:
     return entry
 
 
-def _bookmark_data(mark: Bookmark) -> dict[str, Any]:
-    data: dict[str, Any] = {"event": mark.seq}
+def _bookmark_data(mark: Bookmark) -> JsonDict:
+    data: JsonDict = {"event": mark.seq}
     if mark.note:
         data["note"] = mark.note
     if mark.cycle != 1:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.dump_fields import (
@@ -20,6 +19,7 @@ from vcdebug.explain.dump_fields import (
     tier_fields,
 )
 from vcdebug.model.cluster import ClusterInfo
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
 
 DOCUMENTS = ("Nodes", "HyperNodesSetByTier", "HyperNodeTierNameMap", "RealNodesSet", "HyperNodes", "Jobs")
@@ -89,9 +89,9 @@ def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
     return DumpComparison(nodes, jobs, walk.fields, tuple(walk.differences), unread, broken_at)
 
 
-def read_documents(text: str) -> tuple[dict[str, Mapping[str, Any]], int | None]:
+def read_documents(text: str) -> tuple[dict[str, JsonObject], int | None]:
     """The documents that are complete, and the line at which reading stopped short."""
-    decoder, found, at = json.JSONDecoder(), dict[str, Mapping[str, Any]](), 0
+    decoder, found, at = json.JSONDecoder(), dict[str, JsonObject](), 0
     for name in DOCUMENTS:
         while at < len(text) and text[at].isspace():
             at += 1
@@ -105,7 +105,7 @@ def read_documents(text: str) -> tuple[dict[str, Mapping[str, Any]], int | None]
     return found, None
 
 
-def _ours(cluster: ClusterInfo) -> dict[str, Mapping[str, Any]]:
+def _ours(cluster: ClusterInfo) -> dict[str, JsonObject]:
     tree = cluster.hyper_nodes
     return {
         "Nodes": {name: node_fields(node) for name, node in cluster.nodes.items()},
@@ -124,7 +124,7 @@ class _Walk:
         self.differences: list[Difference] = []
         self.fields = 0
 
-    def document(self, name: str, dumped: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    def document(self, name: str, dumped: JsonObject, ours: JsonObject) -> None:
         """One document: an object per key, or a set of names."""
         kind = OBJECTS.get(name)
         if kind is None:
@@ -137,9 +137,7 @@ class _Walk:
                 continue
             self._mapping(f"{kind} {key}", "", _mapping_of(dumped[key]), ours[key], is_open=False)
 
-    def _mapping(
-        self, where: str, path: str, dumped: Mapping[str, Any], ours: Mapping[str, Any], *, is_open: bool
-    ) -> None:
+    def _mapping(self, where: str, path: str, dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> None:
         for key in _keys(dumped, ours, is_open=is_open):
             field = f"{path}.{key}" if path else key
             theirs, mine = dumped.get(key), ours.get(key)
@@ -160,7 +158,7 @@ def _is_set(where: str, path: str) -> bool:
     return path.endswith("TaskStatusIndex") or where in DOCUMENTS
 
 
-def _keys(dumped: Mapping[str, Any], ours: Mapping[str, Any], *, is_open: bool) -> Iterator[str]:
+def _keys(dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> Iterator[str]:
     yield from ours
     if is_open:
         yield from (key for key in dumped if key not in ours)

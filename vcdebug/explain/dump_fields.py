@@ -6,15 +6,15 @@ Upstream: cache/dumper.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from vcdebug.model import gofields
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.json_values import JsonDict
 
-Fields = dict[str, Any]
+Fields = JsonDict
 
 
 def node_fields(node: NodeInfo) -> Fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.model.names import Seq
-from vcdebug.trace.codec import EventEncoder, Json
+from vcdebug.snapshot.json_values import JsonDict
+from vcdebug.trace.codec import EventEncoder
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
 
@@ -152,7 +153,7 @@ class _Judge:
             self._codes[pair] = one == other
         return self._codes[pair]
 
-    def _decided(self, side: int, event: Event) -> Json:
+    def _decided(self, side: int, event: Event) -> JsonDict:
         body = self._encoders[side].encode(event)
         return {field: value for field, value in body.items() if field not in FIGURES or isinstance(event, ScoreEvent)}
 
@@ -176,7 +177,7 @@ def _subject(event: Event) -> tuple[object, ...]:
     return (type(event), getattr(event, "task", None), getattr(event, "kind", None))
 
 
-def _different(path: str, left: Any, right: Any) -> Iterator[Difference]:
+def _different(path: str, left: object, right: object) -> Iterator[Difference]:
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for key in dict.fromkeys([*left, *right]):
             yield from _different(f"{path} / {key}" if path else str(key), left.get(key), right.get(key))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.gates.missing_action import NOT_CONFIGURED
@@ -19,6 +19,7 @@ from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_conf import edited_conf
+from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -101,7 +102,7 @@ def _placing_only(snapshot: Snapshot) -> Snapshot:
 
 def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
     """The job's PodGroup as it would be created now."""
-    manifest: dict[str, Any] = deepcopy(dict(job.pod_group.manifest))
+    manifest: JsonDict = deepcopy(dict(job.pod_group.manifest))
     manifest["metadata"] = _metadata(manifest, name, f"{job.pod_group.manifest['metadata'].get('uid', '')}-{name}")
     manifest["metadata"]["creationTimestamp"] = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
     manifest["status"] = {"phase": "Pending"}
@@ -111,7 +112,7 @@ def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
 def _fresh_pods(job: JobInfo, name: str) -> Iterator[Manifest]:
     """The job's pods, pending in a group of this name."""
     for task in sorted(job.tasks.values(), key=lambda task: task.key):
-        manifest: dict[str, Any] = deepcopy(dict(task.pod.manifest))
+        manifest: JsonDict = deepcopy(dict(task.pod.manifest))
         own = task.name.replace(job.name, name, 1) if job.name in task.name else f"{name}-{task.name}"
         manifest["metadata"] = _metadata(manifest, own, f"{task.uid}-{name}")
         manifest["metadata"].setdefault("annotations", {})[GROUP_ANNOTATION] = name
@@ -121,5 +122,5 @@ def _fresh_pods(job: JobInfo, name: str) -> Iterator[Manifest]:
         yield manifest
 
 
-def _metadata(manifest: Manifest, name: str, uid: str) -> dict[str, Any]:
+def _metadata(manifest: Manifest, name: str, uid: str) -> JsonDict:
     return {**manifest["metadata"], "name": name, "uid": uid}

@@ -65,7 +65,7 @@ def sub_job_ties(_: Then, left: SubJobInfo, right: SubJobInfo) -> Iterator[Diffe
     yield smaller_first(UID, left.uid, right.uid)
 
 
-TIES: Final[Mapping[Kind, Comparator[Any]]] = {
+TIES: Final[Mapping[Kind, Comparator[Any]]] = {  # Any: what the kind names
     "queue": queue_ties,
     "job": job_ties,
     "task": task_ties,
@@ -227,7 +227,7 @@ def _until_difference(steps: Iterator[Compared]) -> Iterator[Compared]:
             return
 
 
-def _element(recording: Recording, kind: Kind, name: str) -> Any:
+def _element(recording: Recording, kind: Kind, name: str) -> object:
     session = recording.session
     if kind == "job":
         return session.jobs[name]
@@ -238,13 +238,13 @@ def _element(recording: Recording, kind: Kind, name: str) -> Any:
     return task_of(recording, name)
 
 
-def _asked(then: Then, kind: Kind, left: Any, right: Any) -> Iterator[Compared]:
+def _asked(then: Then, kind: Kind, left: object, right: object) -> Iterator[Compared]:
     """Plugins tier by tier, then what decides without them."""
     yield from _plugins(then, HOOKS[kind], left, right)
     yield from map(Compared, TIES[kind](then, left, right))
 
 
-def _plugins(then: Then, hook: str, left: Any, right: Any) -> Iterator[Compared]:
+def _plugins(then: Then, hook: str, left: object, right: object) -> Iterator[Compared]:
     tiers = then.recording.session.ballots.get(hook, Tiers())
     for tier, ballots in enumerate(tiers, start=1):
         for ballot in ballots:

@@ -63,7 +63,7 @@ class PluginWords:
 
     equations: Mapping[str, Arithmetic] = field(default_factory=dict)
     """Hook by upstream's name → its arithmetic."""
-    comparators: Mapping[str, Comparator[Any]] = field(default_factory=dict)
+    comparators: Mapping[str, Comparator[Any]] = field(default_factory=dict)  # Any: the hook decides what is compared
     """Order hook by method → what it compares."""
     victim_queues: VictimQueues | None = None
     """VictimQueueOrder: what two victims' queues are compared by for a third that asks."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from vcdebug.framework import combine
-from vcdebug.framework.combine import Ballot, Tiers
-from vcdebug.framework.hooks import HOOKS, PREDICATE, Hook
+from vcdebug.framework.combine import Answer, Args, Ballot, Call, Tiers
+from vcdebug.framework.hooks import HOOKS, PREDICATE, AnyHook
 from vcdebug.framework.plugin import ValidateResult
 from vcdebug.framework.record import HookEvent
-from vcdebug.framework.subject import TASK, VOTE, Subject, candidates_in, name_in
+from vcdebug.framework.subject import TASK, VOTE, Result, Subject, candidates_in, name_in
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
 
-Rule = Callable[[Tiers, tuple[Any, ...]], Any]
+Rule = Callable[[Tiers, Args], Answer]
 SeatState = Literal["answered", "abstained", "not asked", "switched off"]
 
-HOOK_AT: Final[dict[str, Hook[Any, Any]]] = {hook.upstream: hook for hook in HOOKS}
+HOOK_AT: Final[dict[str, AnyHook]] = {hook.upstream: hook for hook in HOOKS}
 """The hook of a point's name in a trace."""
 
 
@@ -32,7 +32,7 @@ class Seat:
     state: SeatState
     seq: Seq | None
     """The event with its answer."""
-    result: Any
+    result: Result
     why: str
     """Why it was not asked."""
 
@@ -46,7 +46,7 @@ class Question:
     first: Seq
     last: Seq
     seats: tuple[Seat, ...]
-    outcome: Any
+    outcome: Answer
     """The combined answer as the action got it, tasks as names; None also where a panic cut the question short."""
     deciding_tier: int | None
     """The tier after which nobody else needed to be asked; None where the outcome is what silence means."""
@@ -92,7 +92,7 @@ class _Call:
     place: int
     plugin: str
     seq: Seq
-    result: Any
+    result: Result
     vote: int | None
 
 
@@ -174,10 +174,10 @@ class _Replay:
             for tier, seats in enumerate(ballots, start=1)
         )
 
-    def _asker(self, tier: int, place: int, plugin: str) -> Callable[..., Any]:
+    def _asker(self, tier: int, place: int, plugin: str) -> Call:
         return lambda *_: self._call(tier, place, plugin)
 
-    def _call(self, tier: int, place: int, plugin: str) -> Any:
+    def _call(self, tier: int, place: int, plugin: str) -> Answer:
         event = self.recording.event(self.next) if self.next <= len(self.recording) else None
         if not isinstance(event, HookEvent) or event.plugin != plugin or not _same(event, self.event):
             raise _CutShortError
@@ -185,7 +185,7 @@ class _Replay:
         self.next += 1
         return self._native(event.result, event.vote)
 
-    def _native(self, result: Any, vote: int | None) -> Any:
+    def _native(self, result: Result, vote: int | None) -> Answer:
         """The answer in the form in which the rule takes it."""
         if self.hook.rule is combine.tier_intersection:
             return [self._task(key) for key in result], vote
@@ -199,19 +199,19 @@ class _Replay:
         return self.tasks.setdefault(key, NamedTask(key))
 
 
-def _named(outcome: Any) -> Any:
+def _named(outcome: Answer) -> Answer:
     """Tasks as their names."""
     if isinstance(outcome, list) and all(isinstance(task, NamedTask) for task in outcome):
         return tuple(task.uid for task in outcome)
     return outcome
 
 
-def rule_of(hook: Hook[Any, Any]) -> Rule:
+def rule_of(hook: AnyHook) -> Rule:
     """How answers combine; Predicate is recorded only where one node is asked about, and stops at the first error."""
     return combine.first_text if hook is PREDICATE else hook.rule
 
 
-def _is_last_word(hook: Hook[Any, Any], call: _Call, outcome: Any) -> bool:
+def _is_last_word(hook: AnyHook, call: _Call, outcome: Answer) -> bool:
     """Whether this answer alone made the rest of the question needless."""
     rule = rule_of(hook)
     if rule in (combine.all_true, combine.first_tier_all):
@@ -227,7 +227,7 @@ def _is_last_word(hook: Hook[Any, Any], call: _Call, outcome: Any) -> bool:
     return rule is combine.first_answer
 
 
-def _decided(hook: Hook[Any, Any], calls: Sequence[_Call], outcome: Any) -> tuple[int | None, str | None]:
+def _decided(hook: AnyHook, calls: Sequence[_Call], outcome: Answer) -> tuple[int | None, str | None]:
     """(tier, plugin) that decided."""
     last = calls[-1]
     if _is_last_word(hook, last, outcome):
@@ -245,7 +245,7 @@ def _decided(hook: Hook[Any, Any], calls: Sequence[_Call], outcome: Any) -> tupl
     return None, None
 
 
-def _seats(recording: Recording, hook: Hook[Any, Any], calls: Sequence[_Call]) -> Iterator[Seat]:
+def _seats(recording: Recording, hook: AnyHook, calls: Sequence[_Call]) -> Iterator[Seat]:
     """Every plugin that has this hook, in configuration order."""
     functions = recording.session.functions
     for tier, options in enumerate(recording.conf.tiers, start=1):
@@ -265,7 +265,7 @@ def _seats(recording: Recording, hook: Hook[Any, Any], calls: Sequence[_Call]) -
                 yield Seat(tier, option.name, _state(hook, call), call.seq, call.result, "")
 
 
-def _state(hook: Hook[Any, Any], call: _Call) -> SeatState:
+def _state(hook: AnyHook, call: _Call) -> SeatState:
     if hook.rule is combine.tier_intersection:
         return "abstained" if call.vote == 0 else "answered"
     if hook.rule is combine.vote:
@@ -273,7 +273,7 @@ def _state(hook: Hook[Any, Any], call: _Call) -> SeatState:
     return "answered"
 
 
-def _why_not(hook: Hook[Any, Any], tier: int, calls: Sequence[_Call]) -> str:
+def _why_not(hook: AnyHook, tier: int, calls: Sequence[_Call]) -> str:
     """Why a plugin of this tier had no say."""
     here = [call for call in calls if call.tier == tier]
     last = here[-1] if here else calls[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -13,6 +13,7 @@ from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text import check_target, read_text, split_force, write_text
 from vcdebug.snapshot.bundled import is_bundled
+from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.snapshot import Snapshot
 
 ENDING: Final = ".vcdebug.json"
@@ -26,7 +27,7 @@ def beside(snapshot: Snapshot) -> Path | None:
     return origin.with_name(origin.name + ENDING)
 
 
-def read_notes(word: str) -> Any:
+def read_notes(word: str) -> Json:
     """The data of a file for a Notebook to load; JSON is YAML too."""
     try:
         data = yaml.safe_load(read_text(word))

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, Final, Literal, Protocol
+from typing import ClassVar, Final, Literal, Protocol
 
-from vcdebug.framework.figures import Books, Ripples
+from vcdebug.framework.figures import Books, Figures, Ripples, Value
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
-Figures = Mapping[str, Any]
-"""Figure → its value: an amount, a number, or a text."""
 Owner = Literal["queue", "job", ""]
 QUEUE: Final = "queue"
 JOB: Final = "job"
@@ -62,7 +60,7 @@ class Ledger:
         self.accounts = accounts
         self._plugin = plugin
         self._jobs = jobs
-        self._all: Mapping[str, Any] = getattr(plugin, accounts.kept_in) if accounts.kept_in else {"": plugin}
+        self._all: Figures = getattr(plugin, accounts.kept_in) if accounts.kept_in else {"": plugin}
         self._read = _reader(accounts, tuple(accounts.figures))
         self._operation = _reader(accounts, accounts.operation)
         self._admission = _reader(accounts, accounts.admission)
@@ -149,13 +147,13 @@ class OpenAccounts:
 
     def books(self) -> Books:
         """All figures of all plugins."""
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, dict[str, Value]] = {}
         for name, ledger in self._all:
             found.setdefault(name, {}).update(ledger.books())
         return tuple(found.items())
 
 
-def _reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], dict[str, Any]]:
+def _reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], dict[str, Value]]:
     """account → the named figures as they are."""
     if not names:
         return lambda _account: {}
@@ -165,6 +163,6 @@ def _reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], di
     return lambda account: dict(zip(names, get(account), strict=True))
 
 
-def _copied(values: dict[str, Any]) -> Figures:
+def _copied(values: dict[str, Value]) -> Figures:
     """What stays the same when the plugin goes on."""
     return {name: value.clone() if isinstance(value, Resource) else value for name, value in values.items()}

@@ -5,18 +5,17 @@ Upstream: framework/session_plugins (registration).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from vcdebug.framework.combine import Ballot, Tiers
+from vcdebug.framework.combine import Answer, Ballot, Call, Tiers
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.hooks import HOOKS, Hook
+from vcdebug.framework.hooks import HOOKS, AnyHook
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import HookEvent, Record, made
 from vcdebug.framework.shown import Show
 from vcdebug.releases.release import NEWEST, Release
 
-Functions = dict[tuple[str, str], Callable[..., Any]]
+Functions = dict[tuple[str, str], Call]
 """(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
 
 
@@ -25,14 +24,14 @@ class RecordedCall:
 
     __slots__ = ("_function", "_plugin", "_point", "_record", "_show")
 
-    def __init__(self, function: Callable[..., Any], plugin: str, point: str, show: Show, record: Record) -> None:
+    def __init__(self, function: Call, plugin: str, point: str, show: Show, record: Record) -> None:
         self._function = function
         self._plugin = plugin
         self._point = point
         self._show = show
         self._record = record
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Answer:
         record = self._record
         if record.silent:
             return self._function(*args)
@@ -60,7 +59,7 @@ def build_ballots(
     return {hook.method: _tiers(hook, conf, functions, record, release) for hook in HOOKS}
 
 
-def _tiers(hook: Hook[Any, Any], conf: SchedulerConf, functions: Functions, record: Record, release: Release) -> Tiers:
+def _tiers(hook: AnyHook, conf: SchedulerConf, functions: Functions, record: Record, release: Release) -> Tiers:
     tiers = Tiers(note=record.note_last)
     show = hook.shown_by(release)
     for options in conf.tiers:

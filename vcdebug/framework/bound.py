@@ -6,9 +6,9 @@ Upstream: none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
+from vcdebug.model.names import Codes, FloatArray, IntArray
 
 MAX_EVENTS = 5_000_000
 MAX_MEGABYTES = 8_000
@@ -36,7 +36,7 @@ class Bound:
         self.next_look = min(events, LOOK_EVERY)
         """The number of events at which to look again."""
 
-    def look(self, events: Sequence[Any]) -> None:
+    def look(self, events: Sequence[object]) -> None:
         """Weigh what was recorded since the last look; raises RecordFullError beyond the bound."""
         count = len(events)
         sizes = {id(array): array.nbytes for event in events[self._weighed :] for array in _arrays(event)}
@@ -49,9 +49,10 @@ class Bound:
         self.next_look = min(self._events, count + LOOK_EVERY)
 
 
-def _arrays(event: object) -> Iterator[Any]:
+def _arrays(event: object) -> Iterator[IntArray | FloatArray | Codes]:
     """What an event keeps for each node."""
     if isinstance(event, PredicateEvent):
         yield from (event.feasible, event.failed, event.codes)
     elif isinstance(event, ScoreEvent):
-        yield from (event.rows, event.total, *(scores for _, scores in event.parts))
+        yield event.rows
+        yield from (event.total, *(scores for _, scores in event.parts))

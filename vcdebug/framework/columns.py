@@ -9,8 +9,9 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Generic, NamedTuple, TypeVar, overload
 
+from vcdebug.framework.figures import Value
 from vcdebug.model.names import Seq
 
 T = TypeVar("T")
@@ -50,8 +51,8 @@ class Change(NamedTuple):
 
     seq: Seq
     kind: str
-    key: Any
-    value: Any
+    key: Value
+    value: Value
 
 
 OPERATION = "op"
@@ -96,8 +97,8 @@ class ChangeLog(Column[Change]):
     def __init__(self) -> None:
         self.seqs = array("I")
         self.kinds: list[str] = []
-        self._keys: list[Any] = []
-        self._values: list[Any] = []
+        self._keys: list[Value] = []
+        self._values: list[Value] = []
 
     def append(self, seq: Seq, kind: str, key: object, value: object) -> None:
         """One more figure that holds from event `seq` on."""
@@ -148,7 +149,7 @@ class Line(NamedTuple):
     seq: Seq
     """The last event before it."""
     key: str
-    values: tuple[Any, ...]
+    values: tuple[Value, ...]
 
 
 class LineLog(Column[Line]):
@@ -160,9 +161,9 @@ class LineLog(Column[Line]):
         self._seqs = array("I")
         self._keys: list[str] = []
         self._ends = array("I", [0])
-        self._values: list[Any] = []
+        self._values: list[Value] = []
 
-    def append(self, seq: Seq, key: str, values: tuple[Any, ...]) -> None:
+    def append(self, seq: Seq, key: str, values: tuple[Value, ...]) -> None:
         """One more line behind event `seq`."""
         self._seqs.append(seq)
         self._keys.append(key)

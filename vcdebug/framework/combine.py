@@ -12,12 +12,17 @@ from vcdebug.framework.plugin import PluginError, ValidateResult, Victims
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.task import TaskInfo
 
+Args = tuple[Any, ...]  # Any: each extension point has its own
+Answer = Any  # Any: each extension point has its own
+Call = Callable[..., Answer]
+"""A plugin's method, or a rule."""
+
 
 class Ballot(NamedTuple):
     """One plugin's function at its place in the configuration."""
 
     plugin: str
-    call: Callable[..., Any]
+    call: Call
 
 
 NoteHere = Callable[..., None]
@@ -32,9 +37,6 @@ class Tiers(list[list[Ballot]]):
     def __init__(self, tiers: Iterable[list[Ballot]] = (), note: NoteHere = lambda *_: None) -> None:
         super().__init__(tiers)
         self.note = note
-
-
-Args = tuple[Any, ...]
 
 
 def first_difference(tiers: Tiers, args: Args) -> int:
@@ -120,7 +122,7 @@ def first_text(tiers: Tiers, args: Args) -> str | None:
     return None
 
 
-def first_answer(tiers: Tiers, args: Args) -> Any:
+def first_answer(tiers: Tiers, args: Args) -> Answer:
     """The first participant decides alone, even with an empty answer; nobody means None."""
     for tier in tiers:
         for ballot in tier:
@@ -128,7 +130,7 @@ def first_answer(tiers: Tiers, args: Args) -> Any:
     return None
 
 
-def first_not_none(tiers: Tiers, args: Args) -> Any:
+def first_not_none(tiers: Tiers, args: Args) -> Answer:
     """The first answer that is one."""
     for tier in tiers:
         for ballot in tier:
@@ -138,7 +140,7 @@ def first_not_none(tiers: Tiers, args: Args) -> Any:
     return None
 
 
-def each_answer(tiers: Tiers, args: Args) -> dict[str, Any]:
+def each_answer(tiers: Tiers, args: Args) -> dict[str, Answer]:
     """plugin → answer."""
     return {ballot.plugin: ballot.call(*args) for tier in tiers for ballot in tier}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import yaml
 
@@ -18,6 +17,7 @@ from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.releases.scheduling import GANG_EVICTION
+from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.problem import Problem
 
 CONF_FILE = "volcano-scheduler.conf"
@@ -182,7 +182,7 @@ def _action_arguments(raw: object) -> dict[str, Mapping[object, object]]:
     return result
 
 
-def _mapping(raw: object, where: str) -> dict[Any, Any]:
+def _mapping(raw: object, where: str) -> dict[Json, Json]:
     if not isinstance(raw, dict):
         raise ConfigError("must be a map", where=where)
     return raw

@@ -19,9 +19,13 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
-Books = tuple[tuple[str, Mapping[str, Any]], ...]
+Value = Any  # Any: each figure has its own type, which only its reader knows
+"""An amount, a number, a text, or a list."""
+Figures = Mapping[str, Value]
+"""Figure → its value."""
+Books = tuple[tuple[str, Figures], ...]
 """(plugin, its figures) in plugin name order."""
-Ripples = Sequence[tuple[str, str, Mapping[str, Any]]]
+Ripples = Sequence[tuple[str, str, Figures]]
 """(plugin, job or queue, its figures): what changed beside the ledgers."""
 Place = int
 """Where a row begins."""
@@ -75,7 +79,7 @@ class FigureLog:
         self._numbers = array("d")
         self._layouts: list[Layout] = []
         self._layout_of: dict[tuple[object, ...], int] = {}
-        self._others: list[Any] = []
+        self._others: list[Value] = []
         """Figures that are neither amounts nor floats; equal texts once."""
         self._other_of: dict[str, int] = {}
 
@@ -101,7 +105,7 @@ class FigureLog:
         self._numbers.extend(cells)
         return place
 
-    def _figures(self, figures: Mapping[str, Any], cells: list[float], shape: list[object]) -> None:
+    def _figures(self, figures: Figures, cells: list[float], shape: list[object]) -> None:
         for name, value in figures.items():
             kind = type(value)
             if kind is float:
@@ -123,7 +127,7 @@ class FigureLog:
             self._others.append(value)
         return number
 
-    def _new_layout(self, shape: tuple[Any, ...]) -> int:
+    def _new_layout(self, shape: tuple[Value, ...]) -> int:
         number = self._layout_of[shape] = len(self._layouts)
         self._layouts.append(_layout(shape))
         return number
@@ -177,7 +181,7 @@ class FigureLog:
             found = [str(name) if name else other for name, other in zip(named, found, strict=True)]
         return found
 
-    def figure(self, place: Place, plugin: str, owner: str, figure: str) -> Any:
+    def figure(self, place: Place, plugin: str, owner: str, figure: str) -> Value:
         """One figure; of a ledger and a ripple about the same the ripple's, which holds last."""
         for entry in reversed(self._row(place).entries):
             if entry.plugin == plugin and figure in entry.cells and self._owner(place, entry) == owner:
@@ -188,7 +192,7 @@ class FigureLog:
         stated = (self._value(place, cell) for cell in entry.owner_cells())
         return next((str(name) for name in stated if name), "")
 
-    def _value(self, place: Place, cell: Cell) -> Any:
+    def _value(self, place: Place, cell: Cell) -> Value:
         at, numbers = place + cell.at, self._numbers
         if cell.kind is float:
             return numbers[at]
@@ -208,7 +212,7 @@ def _add(cells: list[float], amount: Resource) -> Shape:
     return amount.max_task_num, None if scalars is None else ()
 
 
-def _layout(shape: tuple[Any, ...]) -> Layout:
+def _layout(shape: tuple[Value, ...]) -> Layout:
     """From its flat form: the node's shapes, then whether it is a ripple, plugin, and each figure's name and kind."""
     node = 0
     while node < len(shape) and isinstance(shape[node], tuple):

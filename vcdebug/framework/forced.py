@@ -6,15 +6,15 @@ Upstream: none; without forced answers nothing here takes part in a cycle.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from vcdebug.framework import combine, shown
 from vcdebug.framework.ballots import RecordedCall
-from vcdebug.framework.combine import Ballot, Tiers
+from vcdebug.framework.combine import Answer, Ballot, Tiers
 from vcdebug.framework.forced_values import forced_value
-from vcdebug.framework.hooks import HOOKS, PREDICATE, Hook
+from vcdebug.framework.hooks import HOOKS, PREDICATE, AnyHook
 from vcdebug.framework.record import HookEvent, Record
 from vcdebug.model.names import Codes, Seq
 from vcdebug.model.nodetable import NodeRows
@@ -66,12 +66,12 @@ class ForcedCall(RecordedCall):
 
     __slots__ = ("_answers", "_rule")
 
-    def __init__(self, call: RecordedCall, hook: Hook[Any, Any], answers: ForcedAnswers) -> None:
+    def __init__(self, call: RecordedCall, hook: AnyHook, answers: ForcedAnswers) -> None:
         super().__init__(call._function, call._plugin, call._point, call._show, call._record)
         self._rule = hook.rule
         self._answers = answers
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Answer:
         record = self._record
         forced = None if record.silent else self._answers.take(self._point, self._plugin)
         if forced is None:
@@ -117,11 +117,11 @@ def with_forced(ballots: dict[str, Tiers], answers: ForcedAnswers, record: Recor
     return {hook.method: _tiers(hook, ballots[hook.method], answers, record) for hook in HOOKS}
 
 
-def _tiers(hook: Hook[Any, Any], tiers: Tiers, answers: ForcedAnswers, record: Record) -> Tiers:
+def _tiers(hook: AnyHook, tiers: Tiers, answers: ForcedAnswers, record: Record) -> Tiers:
     return Tiers([[_forced(hook, ballot, answers, record) for ballot in tier] for tier in tiers], tiers.note)
 
 
-def _forced(hook: Hook[Any, Any], ballot: Ballot, answers: ForcedAnswers, record: Record) -> Ballot:
+def _forced(hook: AnyHook, ballot: Ballot, answers: ForcedAnswers, record: Record) -> Ballot:
     if isinstance(ballot.call, RecordedCall):
         return ballot._replace(call=ForcedCall(ballot.call, hook, answers))
     if hook is PREDICATE:

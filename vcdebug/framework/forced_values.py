@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 from vcdebug.framework import combine
+from vcdebug.framework.combine import Answer, Args, Call
 from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, PluginError, ValidateResult, Victims
 from vcdebug.model.fiterror import UNSCHEDULABLE, Status
 from vcdebug.model.nodetable import NodeRows
@@ -23,11 +24,10 @@ OFFER, ORDER = "offer", "order"
 REASON: Final = "forced"
 """What a refusal says where nobody gave a reason."""
 
-Args = tuple[Any, ...]
-Read = Callable[[ForcedAnswer, Args], Any]
+Read = Callable[[ForcedAnswer, Args], Answer]
 
 
-def forced_value(rule: Callable[..., Any], answer: ForcedAnswer, args: Args) -> Any:
+def forced_value(rule: Call, answer: ForcedAnswer, args: Args) -> Answer:
     """The answer in the form in which the rule combines it; raises EditError for one that the hook cannot give."""
     read = READERS.get(rule)
     if read is None:
@@ -35,7 +35,7 @@ def forced_value(rule: Callable[..., Any], answer: ForcedAnswer, args: Args) -> 
     return read(answer, args)
 
 
-def choices(rule: Callable[..., Any]) -> str:
+def choices(rule: Call) -> str:
     """What can be forced, in words; empty where nothing can."""
     return CHOICES.get(rule, "")
 
@@ -109,7 +109,7 @@ def _text(answer: ForcedAnswer, _: Args) -> str | None:
     return _refusal(answer)
 
 
-def _node(answer: ForcedAnswer, args: Args) -> Any:
+def _node(answer: ForcedAnswer, args: Args) -> Answer:
     """BestNode: one of the nodes asked about, or no opinion."""
     if answer.value.lower() == NONE:
         return None
@@ -126,7 +126,7 @@ def _rows(answer: ForcedAnswer, args: Args) -> list[list[str]]:
     return [] if words == NONE else [row.split() for row in words.split(",") if row.strip()]
 
 
-def _verdict_or_scores(answer: ForcedAnswer, args: Args) -> Any:
+def _verdict_or_scores(answer: ForcedAnswer, args: Args) -> Answer:
     """A predicate's statuses for one node, or scores of hypernodes."""
     if len(args) == 2 and isinstance(args[1], NodeRows):
         reason = _refusal(answer)
@@ -143,7 +143,7 @@ def _score(answer: ForcedAnswer, number: str) -> float:
         raise answer.error(f"{number!r} is no score", "write HYPERNODE=SCORE") from None
 
 
-READERS: Final[Mapping[Callable[..., Any], Read]] = {
+READERS: Final[Mapping[Call, Read]] = {
     combine.all_true: _truth,
     combine.any_true: _truth,
     combine.first_tier_all: _truth,
@@ -160,7 +160,7 @@ READERS: Final[Mapping[Callable[..., Any], Read]] = {
 """How the answer to a hook is read, by the rule that combines it; a hook that only tells has no answer."""
 
 _REASONED: Final = "yes, or no and a reason"
-CHOICES: Final[Mapping[Callable[..., Any], str]] = {
+CHOICES: Final[Mapping[Call, str]] = {
     combine.all_true: "yes or no",
     combine.any_true: "yes or no",
     combine.first_tier_all: "yes or no",

@@ -55,6 +55,8 @@ class Hook(Generic[P, R]):
         return self.earlier[1] if self.earlier is not None and release.has(self.earlier[0]) else self.show
 
 
+AnyHook = Hook[Any, Any]  # Any: the table has hooks of each form
+"""A hook, where its arguments and answer are only passed on."""
 Hypers = list[list[str]]
 
 JOB_ORDER: Hook[[JobInfo, JobInfo], int] = Hook("job_order", "JobOrder", ("enableJobOrder",), combine.first_difference)
@@ -174,7 +176,7 @@ SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | Non
     shown.state_task_other_node,
 )
 
-HOOKS: tuple[Hook[Any, Any], ...] = tuple(value for value in globals().values() if isinstance(value, Hook))
+HOOKS: tuple[AnyHook, ...] = tuple(value for value in globals().values() if isinstance(value, Hook))
 """Every extension point, in the order above."""
 
 HIERARCHY_SWITCH = "enableHierarchy"

@@ -6,7 +6,7 @@ Upstream: none; the recorder wraps every call that the framework makes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from vcdebug.framework import subject
 from vcdebug.framework.columns import OPERATION, ChangeLog, LineLog, NoteLog, SpanLog
@@ -16,7 +16,7 @@ from vcdebug.framework.columns import Note as Note
 from vcdebug.framework.columns import Span as Span
 from vcdebug.framework.figures import Books as Books
 from vcdebug.framework.figures import FigureLog, Place
-from vcdebug.framework.subject import Subject, candidates_in, name_in, vote_in
+from vcdebug.framework.subject import Result, Subject, candidates_in, name_in, vote_in
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import Codes, FloatArray, IntArray, JobId, NodeName, QueueName, Seq, SubJobId, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
@@ -32,7 +32,7 @@ class Bound(Protocol):
 
     next_look: int
 
-    def look(self, events: Sequence[Any]) -> None:
+    def look(self, events: Sequence[object]) -> None:
         """Called once there are `next_look` events: stops the cycle by raising, or sets when to look again."""
         ...
 
@@ -44,7 +44,7 @@ class HookEvent(NamedTuple):
     plugin: str
     subject: Subject
     """What the call is about; the properties below give it by name, empty where the call names none."""
-    result: Any
+    result: Result
 
     @property
     def task(self) -> TaskKey:

@@ -18,7 +18,7 @@ OtherForms = Mapping[str, tuple[tuple[Change, str], ...]]
 """Name → what stands behind it while the older form of a change is in force; the first one in force decides."""
 
 
-def resolve(reference: str) -> Any:
+def resolve(reference: str) -> Any:  # Any: who asks knows what stands there
     """The object behind `module:Name`."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)

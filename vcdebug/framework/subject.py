@@ -9,8 +9,11 @@ from typing import Any, Final
 
 from vcdebug.model.names import TaskKey
 
-Subject = tuple[tuple[str, Any], ...]
-"""Names, the tasks that are offered, or a vote: Any, as the field decides which."""
+Subject = tuple[tuple[str, Any], ...]  # Any: the field decides which
+"""Names, the tasks that are offered, or a vote."""
+Result = Any  # Any: each extension point has its own form
+"""What was answered, as plain data."""
+Shown = tuple[Subject, Result]
 
 TASK: Final = "task"
 OTHER: Final = "other"

@@ -6,9 +6,10 @@ Upstream: gopkg.in/yaml.v2 (resolve).
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import yaml
+
+from vcdebug.snapshot.json_values import Json
 
 _BOOL = re.compile(r"^(?:y|Y|yes|Yes|YES|on|On|ON|true|True|TRUE|n|N|no|No|NO|off|Off|OFF|false|False|FALSE)$")
 _NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
@@ -67,6 +68,6 @@ YamlV2Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
 YamlV2Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
 
 
-def load_yaml(text: str) -> Any:
+def load_yaml(text: str) -> Json:
     """The document as plain data; raises yaml.YAMLError."""
     return yaml.load(text, Loader=YamlV2Loader)  # a SafeLoader

@@ -5,11 +5,11 @@ Upstream: k8s framework PodInfo (GetAffinityTerms).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from vcdebug.kube.selector import Labels, Selector, SelectorError, label_selector
+from vcdebug.snapshot.json_values import JsonObject
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -67,12 +67,12 @@ class PodAffinityTerms:
 NO_TERMS = PodAffinityTerms(False, (), (), (), ())
 
 
-def pod_affinity_terms(affinity: Mapping[str, Any], namespace: str) -> PodAffinityTerms:
+def pod_affinity_terms(affinity: JsonObject, namespace: str) -> PodAffinityTerms:
     """Parse spec.affinity of a pod in this namespace; a list with an unparsable term is dropped and reported."""
     errors: list[str] = []
     together, apart = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
 
-    def parsed(owner: Mapping[str, Any] | None, field: str, label: str) -> Terms:
+    def parsed(owner: JsonObject | None, field: str, label: str) -> Terms:
         return _parse_list((owner or {}).get(field) or (), namespace, label, errors)
 
     return PodAffinityTerms(
@@ -85,7 +85,7 @@ def pod_affinity_terms(affinity: Mapping[str, Any], namespace: str) -> PodAffini
     )
 
 
-def _parse_list(raw: Sequence[Mapping[str, Any]], namespace: str, label: str, errors: list[str]) -> Terms:
+def _parse_list(raw: Sequence[JsonObject], namespace: str, label: str, errors: list[str]) -> Terms:
     try:
         return tuple(_parse(entry, namespace) for entry in raw)
     except SelectorError as error:
@@ -93,7 +93,7 @@ def _parse_list(raw: Sequence[Mapping[str, Any]], namespace: str, label: str, er
         return ()
 
 
-def _parse(raw: Mapping[str, Any], namespace: str) -> AffinityTerm:
+def _parse(raw: JsonObject, namespace: str) -> AffinityTerm:
     weight = raw.get("weight") or 0
     term = raw.get("podAffinityTerm") or {} if "podAffinityTerm" in raw or "weight" in raw else raw
     listed, over = tuple(term.get("namespaces") or ()), term.get("namespaceSelector")

@@ -6,8 +6,9 @@ Upstream: k8s component-helpers resource (PodRequests, determineContainerReqs).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value, value
 
 Amounts = dict[str, int]
@@ -17,7 +18,7 @@ _LARGE = 2**43
 class Resized(NamedTuple):
     """What the kubelet reports of a pod's containers, by container name."""
 
-    statuses: Mapping[str, Mapping[str, Any]]
+    statuses: Mapping[str, JsonObject]
     infeasible: bool
 
 
@@ -32,21 +33,21 @@ def list_amounts(resource_list: Mapping[str, object]) -> Amounts:
     return {name: amount(quantity) for name, quantity in resource_list.items()}
 
 
-def resized_containers(status: Mapping[str, Any]) -> Resized | None:
+def resized_containers(status: JsonObject) -> Resized | None:
     """Statuses of containers that report resources; None when no container does."""
     reported = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
     statuses = {s.get("name", ""): s for s in reported if s.get("resources") is not None}
     return Resized(statuses, _infeasible(status)) if statuses else None
 
 
-def _infeasible(status: Mapping[str, Any]) -> bool:
+def _infeasible(status: JsonObject) -> bool:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodResizePending":
             return bool(condition.get("reason") == "Infeasible")
     return False
 
 
-def container_amounts(container: Mapping[str, Any], resized: Resized | None, defaults: Mapping[str, int]) -> Amounts:
+def container_amounts(container: JsonObject, resized: Resized | None, defaults: Mapping[str, int]) -> Amounts:
     """The container's requests; `defaults` fill in resources that it does not name."""
     amounts = list_amounts((container.get("resources") or {}).get("requests") or {})
     status = resized.statuses.get(container.get("name", "")) if resized else None
@@ -57,7 +58,7 @@ def container_amounts(container: Mapping[str, Any], resized: Resized | None, def
     return amounts
 
 
-def _largest(spec: Amounts, status: Mapping[str, Any]) -> Amounts:
+def _largest(spec: Amounts, status: JsonObject) -> Amounts:
     largest = dict(spec)
     reported = (status.get("resources") or {}).get("requests") or {}
     for source in (reported, status.get("allocatedResources") or {}):

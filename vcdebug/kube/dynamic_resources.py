@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vcdebug.kube.claims import owned_by
 from vcdebug.kube.listers import Listers, Manifest, key_of, metadata_of, name_of, spec_of
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
 from vcdebug.model.names import NodeName
+from vcdebug.snapshot.json_values import Json, JsonObject
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
@@ -74,9 +75,7 @@ class DynamicResources:
                     raise DynamicResourcesError(f"request {request.get('name')}: device class {name} does not exist")
 
 
-def _claim_name(
-    pod: Pod, entry: Mapping[str, Any], statuses: Mapping[Any, Mapping[str, Any]]
-) -> tuple[str | None, bool]:
+def _claim_name(pod: Pod, entry: JsonObject, statuses: Mapping[Json, JsonObject]) -> tuple[str | None, bool]:
     """(claim name or None for none, whether it comes from a template)."""
     if entry.get("resourceClaimName") is not None:
         return entry["resourceClaimName"], False

@@ -6,10 +6,11 @@ Upstream: k8s plugin imagelocality, scheduler cache image states.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.gomath import div, trunc
 from vcdebug.model.names import NodeName
+from vcdebug.snapshot.json_values import JsonObject
 
 MIN_THRESHOLD = 23 * 1024 * 1024
 MAX_CONTAINER_THRESHOLD = 1000 * 1024 * 1024
@@ -25,7 +26,7 @@ class ImageState(NamedTuple):
 ImageStates = Mapping[str, ImageState]
 
 
-def image_states(manifests: Mapping[NodeName, Mapping[str, Any]]) -> dict[NodeName, dict[str, ImageState]]:
+def image_states(manifests: Mapping[NodeName, JsonObject]) -> dict[NodeName, dict[str, ImageState]]:
     """Image states per node of a steady cluster: the size that the first node reported, the final number of nodes."""
     sizes: dict[str, int] = {}
     holders: dict[str, dict[NodeName, None]] = {}
@@ -41,7 +42,7 @@ def image_states(manifests: Mapping[NodeName, Mapping[str, Any]]) -> dict[NodeNa
     }
 
 
-def _reported(manifest: Mapping[str, Any]) -> Iterable[tuple[str, int]]:
+def _reported(manifest: JsonObject) -> Iterable[tuple[str, int]]:
     for image in (manifest.get("status") or {}).get("images") or ():
         for name in image.get("names") or ():
             yield name, image.get("sizeBytes") or 0
@@ -54,7 +55,7 @@ class PodImages(NamedTuple):
     containers: int
 
 
-def pod_images(spec: Mapping[str, Any], *, with_volumes: bool = True) -> PodImages:
+def pod_images(spec: JsonObject, *, with_volumes: bool = True) -> PodImages:
     """Images of init containers, containers and, since a release, image volumes."""
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
     names = [c.get("image") or "" for c in containers]

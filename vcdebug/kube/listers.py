@@ -5,13 +5,11 @@ Upstream: the informer listers that predicates and nodeorder use.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from vcdebug.kube.selector import Labels, Selector, SelectorError, equality_selector, label_selector
+from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
 
-Manifest = Mapping[str, Any]
+Manifest = JsonObject
 _CONTROLLERS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
 
 
@@ -66,7 +64,7 @@ class Listers:
         self._services = self._sorted("Service")
         self._controllers = self._index_controllers()
 
-    def _sorted(self, kind: str) -> list[dict[str, Any]]:
+    def _sorted(self, kind: str) -> list[JsonDict]:
         return sorted(self._snapshot.of(kind), key=key_of)
 
     def _index_controllers(self) -> dict[tuple[str, str], Manifest]:
@@ -95,7 +93,7 @@ class Listers:
         return self._controllers.get((kind, f"{namespace}/{owner.get('name')}"))
 
 
-def _merged(pairs: dict[str, str], kind: str, selector: Any) -> Selector:
+def _merged(pairs: dict[str, str], kind: str, selector: Json) -> Selector:
     if kind == "ReplicationController":
         return equality_selector({**pairs, **(selector or {})})
     try:

@@ -5,11 +5,11 @@ Upstream: k8s component-helpers nodeaffinity, plugin nodeaffinity.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from vcdebug.kube.selector import EVERYTHING, Labels, Selector, SelectorError, equality_selector, node_requirements
+from vcdebug.snapshot.json_values import JsonObject
 
 NAME_FIELD = "metadata.name"
 TERMS_CONFLICT = "pod affinity terms conflict"
@@ -52,7 +52,7 @@ class NodeTerm:
 NEVER = NodeTerm(never=True)
 
 
-def node_term(raw: Mapping[str, Any]) -> NodeTerm:
+def node_term(raw: JsonObject) -> NodeTerm:
     """Parse a term; raises SelectorError."""
     expressions, fields = raw.get("matchExpressions") or (), raw.get("matchFields") or ()
     if not expressions and not fields:
@@ -60,7 +60,7 @@ def node_term(raw: Mapping[str, Any]) -> NodeTerm:
     return NodeTerm(node_requirements(expressions), tuple(_field_requirement(field) for field in fields))
 
 
-def _field_requirement(raw: Mapping[str, Any]) -> FieldRequirement:
+def _field_requirement(raw: JsonObject) -> FieldRequirement:
     operator: str = raw.get("operator", "")
     values: list[str] = raw.get("values") or []
     if operator not in ("In", "NotIn"):
@@ -70,7 +70,7 @@ def _field_requirement(raw: Mapping[str, Any]) -> FieldRequirement:
     return FieldRequirement(raw.get("key", ""), operator == "NotIn", values[0])
 
 
-def lenient_terms(raw: Sequence[Mapping[str, Any]]) -> tuple[NodeTerm, ...]:
+def lenient_terms(raw: Sequence[JsonObject]) -> tuple[NodeTerm, ...]:
     """Terms of a required selector: one that does not parse just never matches."""
     terms = []
     for term in raw:
@@ -100,29 +100,29 @@ class RequiredNodeAffinity:
         return self.terms is None or any(term.matches(labels, node_name) for term in self.terms)
 
 
-def required_node_affinity(spec: Mapping[str, Any]) -> RequiredNodeAffinity:
+def required_node_affinity(spec: JsonObject) -> RequiredNodeAffinity:
     """What a pod's spec requires of its node."""
     required = _required(spec)
     terms = None if required is None else lenient_terms(required.get("nodeSelectorTerms") or ())
     return RequiredNodeAffinity(equality_selector(spec.get("nodeSelector") or {}), terms)
 
 
-def _node_affinity(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    affinity: Mapping[str, Any] = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+def _node_affinity(spec: JsonObject) -> JsonObject:
+    affinity: JsonObject = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     return affinity
 
 
-def _required(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    required: Mapping[str, Any] | None = _node_affinity(spec).get("requiredDuringSchedulingIgnoredDuringExecution")
+def _required(spec: JsonObject) -> JsonObject | None:
+    required: JsonObject | None = _node_affinity(spec).get("requiredDuringSchedulingIgnoredDuringExecution")
     return required
 
 
-def asks_nothing(spec: Mapping[str, Any]) -> bool:
+def asks_nothing(spec: JsonObject) -> bool:
     """Whether PreFilter skips NodeAffinity: no required affinity and no nodeSelector (an empty map is not skipped)."""
     return _required(spec) is None and spec.get("nodeSelector") is None
 
 
-def names_conflict(spec: Mapping[str, Any]) -> bool:
+def names_conflict(spec: JsonObject) -> bool:
     """Whether every term restricts metadata.name and no name can satisfy one of them."""
     required = _required(spec)
     terms = (required or {}).get("nodeSelectorTerms") or ()
@@ -135,7 +135,7 @@ def names_conflict(spec: Mapping[str, Any]) -> bool:
     return True
 
 
-def _term_names(term: Mapping[str, Any]) -> list[str] | None:
+def _term_names(term: JsonObject) -> list[str] | None:
     """Names that a term's `metadata.name In` conditions have in common; None when it has none."""
     names: list[str] | None = None
     for field in term.get("matchFields") or ():
@@ -153,7 +153,7 @@ class PreferredNodeTerm:
     weight: int
 
 
-def preferred_node_terms(spec: Mapping[str, Any]) -> tuple[PreferredNodeTerm, ...] | None:
+def preferred_node_terms(spec: JsonObject) -> tuple[PreferredNodeTerm, ...] | None:
     """Preferences that count; None when the pod states none; raises SelectorError."""
     raw = _node_affinity(spec).get("preferredDuringSchedulingIgnoredDuringExecution")
     if raw is None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,12 +15,13 @@ from vcdebug.kube.taints import (
     untolerated,
 )
 from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.snapshot.json_values import JsonObject
 
 
 class NodeTaints:
     """Every node's taints as an id of a distinct list of taints."""
 
-    def __init__(self, specs: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, specs: Sequence[JsonObject]) -> None:
         self.cordoned: BoolArray = np.array([bool(spec.get("unschedulable")) for spec in specs], dtype=np.bool_)
         id_of: dict[tuple[Taint, ...], int] = {}
         ids = [id_of.setdefault(parse_taints(spec.get("taints")), len(id_of)) for spec in specs]

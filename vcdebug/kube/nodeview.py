@@ -9,7 +9,7 @@ Upstream: framework session (NodeMap), k8s framework NodeInfo.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from vcdebug.kube.ports import UsedPorts
 from vcdebug.kube.requests import GPU, Gate, Scored
 from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
 from vcdebug.model.status import TaskStatus
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value, value
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class NodeView:
         size = len(names)
         self.names = list(names)
         self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
-        self.manifests: list[Mapping[str, Any]] = [nodes[name].manifest for name in self.names]
+        self.manifests: list[JsonObject] = [nodes[name].manifest for name in self.names]
         self.labels = NodeLabels(self.names, [nodes[name].labels for name in self.names])
         self.taints = NodeTaints([manifest.get("spec") or {} for manifest in self.manifests])
         self.images: list[ImageStates] = [{} for _ in self.names]

@@ -5,9 +5,7 @@ Upstream: k8s plugins nodeaffinity, tainttoleration, nodeunschedulable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from vcdebug.kube.node_affinity import (
     PreferredNodeTerm,
@@ -19,6 +17,7 @@ from vcdebug.kube.node_affinity import (
 )
 from vcdebug.kube.selector import SelectorError
 from vcdebug.kube.taints import Tolerations, parse_tolerations
+from vcdebug.snapshot.json_values import JsonObject
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +35,7 @@ class Placement:
     tolerations: Tolerations
 
 
-def placement(spec: Mapping[str, Any]) -> Placement:
+def placement(spec: JsonObject) -> Placement:
     """Parse the parts of a pod's spec that are about nodes."""
     preferred, error = _preferred(spec)
     return Placement(
@@ -49,7 +48,7 @@ def placement(spec: Mapping[str, Any]) -> Placement:
     )
 
 
-def _preferred(spec: Mapping[str, Any]) -> tuple[tuple[PreferredNodeTerm, ...] | None, str]:
+def _preferred(spec: JsonObject) -> tuple[tuple[PreferredNodeTerm, ...] | None, str]:
     try:
         return preferred_node_terms(spec), ""
     except SelectorError as error:

@@ -5,19 +5,20 @@ Pods made from one template share the parsed parts; a part is known by the text 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from vcdebug.kube.affinity_terms import NO_TERMS, LabelGroup, PodAffinityTerms, pod_affinity_terms
 from vcdebug.kube.placement import Placement, placement
 from vcdebug.kube.ports import HostPorts, host_ports
 from vcdebug.kube.requests import Gate, PodRequests, pod_requests
+from vcdebug.snapshot.json_values import JsonObject
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
 
 Part = TypeVar("Part")
-_NO_PARTS: Mapping[str, Any] = {}
+_NO_PARTS: JsonObject = {}
 
 
 class PodShape:
@@ -105,7 +106,7 @@ class PodShapes:
         return known
 
 
-def _resize_text(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+def _resize_text(spec: JsonObject, status: JsonObject) -> str:
     if not (status.get("containerStatuses") or status.get("initContainerStatuses")):
         return ""
     statuses = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]

@@ -5,10 +5,11 @@ Upstream: k8s plugin nodeports, HostPortInfo.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.model.names import Row
+from vcdebug.snapshot.json_values import JsonObject
 
 ANY_IP = "0.0.0.0"
 NO_FREE_PORTS = "node(s) didn't have free ports for the requested pod ports"
@@ -25,12 +26,12 @@ class HostPort(NamedTuple):
 HostPorts = tuple[HostPort, ...]
 
 
-def host_ports(spec: Mapping[str, Any]) -> HostPorts:
+def host_ports(spec: JsonObject) -> HostPorts:
     """Host ports of the sidecars, then of the containers."""
     return tuple(_ports(spec))
 
 
-def _ports(spec: Mapping[str, Any]) -> Iterator[HostPort]:
+def _ports(spec: JsonObject) -> Iterator[HostPort]:
     sidecars = [c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"]
     for container in (*sidecars, *(spec.get("containers") or ())):
         for port in container.get("ports") or ():

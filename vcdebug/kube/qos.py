@@ -6,9 +6,9 @@ Upstream: k8s apis/core/v1/helper/qos.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from vcdebug.model.pod import Pod
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import nano_value
 from vcdebug.snapshot.snapshot import Flags
 
@@ -46,7 +46,7 @@ def _class(requests: Mapping[str, int], limits: Mapping[str, int], *, complete: 
     return GUARANTEED if complete and requests == limits else BURSTABLE
 
 
-def _positive(resources: Mapping[str, Any]) -> dict[str, int]:
+def _positive(resources: JsonObject) -> dict[str, int]:
     amounts = {name: nano_value(resources[name]) for name in COMPUTE if name in resources}
     return {name: amount for name, amount in amounts.items() if amount > 0}
 

@@ -6,10 +6,11 @@ Upstream: k8s component-helpers resource (PodRequests), scheduler util non_zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.gomath import div
 from vcdebug.kube.container_requests import Amounts, Resized, container_amounts, list_amounts, resized_containers
+from vcdebug.snapshot.json_values import JsonObject
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -47,9 +48,7 @@ class _Options(NamedTuple):
     resized: Resized | None
 
 
-def pod_requests(
-    spec: Mapping[str, Any], status: Mapping[str, Any], gate: Gate, *, incoming_pod_level: bool = True
-) -> PodRequests:
+def pod_requests(spec: JsonObject, status: JsonObject, gate: Gate, *, incoming_pod_level: bool = True) -> PodRequests:
     """All four readings of a pod."""
     resized = resized_containers(status) if gate("InPlacePodVerticalScaling") else None
     pod_level = gate("PodLevelResources")
@@ -62,19 +61,19 @@ def pod_requests(
     )
 
 
-def _defaults(spec: Mapping[str, Any], requested: Amounts, pod_level: bool) -> Mapping[str, int]:
+def _defaults(spec: JsonObject, requested: Amounts, pod_level: bool) -> Mapping[str, int]:
     """With pod-level requests only what nothing in the pod names is defaulted."""
     if not (pod_level and _pod_level(spec)):
         return DEFAULT_AMOUNTS
     return {name: amount for name, amount in DEFAULT_AMOUNTS.items() if name not in requested}
 
 
-def _pod_level(spec: Mapping[str, Any]) -> Amounts:
+def _pod_level(spec: JsonObject) -> Amounts:
     raw = (spec.get("resources") or {}).get("requests") or {}
     return list_amounts({n: q for n, q in raw.items() if n in (CPU, MEMORY) or n.startswith("hugepages-")})
 
 
-def _sum(spec: Mapping[str, Any], options: _Options) -> Amounts:
+def _sum(spec: JsonObject, options: _Options) -> Amounts:
     total: Amounts = {}
     for amounts in _regular(spec, options):
         _add(total, amounts)
@@ -97,7 +96,7 @@ def _sum(spec: Mapping[str, Any], options: _Options) -> Amounts:
     return total
 
 
-def _regular(spec: Mapping[str, Any], options: _Options) -> Iterator[Amounts]:
+def _regular(spec: JsonObject, options: _Options) -> Iterator[Amounts]:
     for container in spec.get("containers") or ():
         yield container_amounts(container, options.resized, options.defaults)
 

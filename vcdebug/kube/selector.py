@@ -9,7 +9,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from vcdebug.snapshot.json_values import JsonObject
 
 Labels = Mapping[str, str]
 
@@ -92,7 +93,7 @@ def parse_int64(text: str | None) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
-def label_selector(raw: Mapping[str, Any] | None) -> Selector:
+def label_selector(raw: JsonObject | None) -> Selector:
     """A LabelSelector: matchLabels in key order, then matchExpressions; raises SelectorError."""
     if raw is None:
         return NOTHING
@@ -111,7 +112,7 @@ def equality_selector(raw: Labels) -> Selector:
     return Selector(tuple(Requirement(key, "In", (raw[key],)) for key in sorted(raw)))
 
 
-def node_requirements(expressions: Sequence[Mapping[str, Any]]) -> Selector:
+def node_requirements(expressions: Sequence[JsonObject]) -> Selector:
     """The matchExpressions of a node selector term; raises SelectorError."""
     requirements = []
     for expression in expressions:

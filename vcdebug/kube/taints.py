@@ -5,8 +5,10 @@ Upstream: k8s component-helpers corev1 (tolerations), plugins nodeunschedulable 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vcdebug.snapshot.json_values import JsonObject
 
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
@@ -46,12 +48,12 @@ Tolerations = tuple[Toleration, ...]
 UNSCHEDULABLE_TAINT = Taint(UNSCHEDULABLE_TAINT_KEY, "", NO_SCHEDULE)
 
 
-def parse_taints(raw: Sequence[Mapping[str, Any]] | None) -> tuple[Taint, ...]:
+def parse_taints(raw: Sequence[JsonObject] | None) -> tuple[Taint, ...]:
     """spec.taints of a node."""
     return tuple(Taint(t.get("key") or "", t.get("value") or "", t.get("effect") or "") for t in raw or ())
 
 
-def parse_tolerations(raw: Sequence[Mapping[str, Any]] | None) -> Tolerations:
+def parse_tolerations(raw: Sequence[JsonObject] | None) -> Tolerations:
     """spec.tolerations of a pod."""
     return tuple(
         Toleration(t.get("key") or "", t.get("operator") or "", t.get("value") or "", t.get("effect") or "")

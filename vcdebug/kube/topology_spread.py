@@ -5,9 +5,7 @@ Upstream: k8s plugin podtopologyspread (common, filtering).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +16,7 @@ from vcdebug.kube.placement import Placement
 from vcdebug.kube.requests import Gate
 from vcdebug.kube.selector import Labels, Requirement, Selector, label_selector
 from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.snapshot.json_values import JsonObject
 
 HARD = "DoNotSchedule"
 SOFT = "ScheduleAnyway"
@@ -55,13 +54,13 @@ class SpreadQuestion:
         return self.selector.matches(group.labels)
 
 
-def constraints_of(spec: Mapping[str, Any], labels: Labels, action: str, gate: Gate) -> Constraints:
+def constraints_of(spec: JsonObject, labels: Labels, action: str, gate: Gate) -> Constraints:
     """The pod's own constraints with this whenUnsatisfiable; raises SelectorError."""
     raw = spec.get("topologySpreadConstraints") or ()
     return tuple(_constraint(entry, labels, gate) for entry in raw if entry.get("whenUnsatisfiable") == action)
 
 
-def _constraint(raw: Mapping[str, Any], labels: Labels, gate: Gate) -> SpreadConstraint:
+def _constraint(raw: JsonObject, labels: Labels, gate: Gate) -> SpreadConstraint:
     selector = label_selector(raw.get("labelSelector"))
     if gate("MatchLabelKeysInPodTopologySpread"):
         selector = _with_label_keys(selector, raw.get("matchLabelKeys") or (), labels)

@@ -6,11 +6,12 @@ Upstream: k8s plugin nodevolumelimits (CSILimits).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vcdebug.kube.claims import ClaimName, claim_names, class_name, not_found, not_owner_text, owned_by
 from vcdebug.kube.listers import Listers, Manifest, spec_of
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.snapshot.json_values import JsonDict
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
@@ -125,7 +126,7 @@ def _translated(volume: Manifest) -> tuple[str, str] | None:
 
 
 def _limits(csi_node: Manifest | None) -> dict[str, int]:
-    drivers: list[dict[str, Any]] = spec_of(csi_node or {}).get("drivers") or []
+    drivers: list[JsonDict] = spec_of(csi_node or {}).get("drivers") or []
     counts = {driver.get("name") or "": (driver.get("allocatable") or {}).get("count") for driver in drivers}
     return {name: count for name, count in counts.items() if count is not None}
 

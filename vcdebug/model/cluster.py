@@ -5,9 +5,6 @@ Upstream: cache/event_handlers, cache.Snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from vcdebug.model.csi import CsiVolumes, VolumeLookupError, limit_key_of
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
@@ -22,6 +19,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
 
 
@@ -143,7 +141,7 @@ class _PriorityClasses:
         self.default = 0
         if not (snapshot.flags.priority_class and snapshot.flags.gate("PriorityClass")):
             return
-        manifests: dict[str, Mapping[str, Any]] = {m["metadata"]["name"]: m for m in snapshot.of("PriorityClass")}
+        manifests: dict[str, JsonObject] = {m["metadata"]["name"]: m for m in snapshot.of("PriorityClass")}
         for name in sorted(manifests):
             self.values[name] = manifests[name].get("value") or 0
             if manifests[name].get("globalDefault"):

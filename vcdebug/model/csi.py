@@ -5,15 +5,15 @@ Upstream: cache/event_handlers (CSI volume counting).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from hashlib import sha1
-from typing import Any
 
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import CSI_LIMIT_KEY
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import PVC_MISSING_DROPS_POD
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
 
 LIMIT_PREFIX = "attachable-volumes-csi-"
@@ -73,7 +73,7 @@ class CsiVolumes:
             task.resreq = task.init_resreq = request
             task.best_effort = request.is_empty()
 
-    def _claims_of(self, task: TaskInfo) -> Iterator[Mapping[str, Any] | None]:
+    def _claims_of(self, task: TaskInfo) -> Iterator[JsonObject | None]:
         for volume in task.pod.spec.get("volumes") or ():
             source = volume.get("persistentVolumeClaim")
             if source is not None:
@@ -83,7 +83,7 @@ class CsiVolumes:
             elif volume.get("ephemeral") is not None:
                 yield self._ephemeral(task, volume)
 
-    def _ephemeral(self, task: TaskInfo, volume: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def _ephemeral(self, task: TaskInfo, volume: JsonObject) -> JsonObject | None:
         claim = self._claims.get(f"{task.namespace}/{task.name}-{volume.get('name', '')}")
         if claim is None:
             return None
@@ -92,7 +92,7 @@ class CsiVolumes:
             raise VolumeLookupError(f"{task.key}: claim {claim['metadata']['name']} is not owned by the pod")
         return claim
 
-    def _driver(self, claim: Mapping[str, Any]) -> str | None:
+    def _driver(self, claim: JsonObject) -> str | None:
         spec = claim.get("spec") or {}
         volume = self._volumes.get(spec.get("volumeName") or "")
         if volume is not None:
@@ -109,6 +109,6 @@ class CsiVolumes:
         return storage_class.get("provisioner") or None
 
 
-def _key(manifest: Mapping[str, Any]) -> str:
+def _key(manifest: JsonObject) -> str:
     metadata = manifest["metadata"]
     return f"{metadata.get('namespace', '')}/{metadata['name']}"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from vcdebug.model.names import NodeName
 from vcdebug.model.selector import label_selector_matches
+from vcdebug.snapshot.json_values import JsonObject
 
 TOP_HYPER_NODE = "<cluster-top-hypernode>"
 
@@ -20,9 +20,7 @@ class HyperNodeInfo:
 
     __slots__ = ("children", "manifest", "name", "parent", "tier", "tier_name")
 
-    def __init__(
-        self, name: str, tier: int = 0, tier_name: str = "", manifest: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, name: str, tier: int = 0, tier_name: str = "", manifest: JsonObject | None = None) -> None:
         self.name = name
         self.tier = tier
         self.tier_name = tier_name
@@ -38,9 +36,7 @@ class HyperNodes:
 
     __slots__ = ("_labels", "by_name", "problem", "ready", "real_nodes", "tier_names", "tiers")
 
-    def __init__(
-        self, manifests: Sequence[Mapping[str, Any]], node_labels: Mapping[NodeName, Mapping[str, str]]
-    ) -> None:
+    def __init__(self, manifests: Sequence[JsonObject], node_labels: Mapping[NodeName, Mapping[str, str]]) -> None:
         self._labels = node_labels
         self.by_name: dict[str, HyperNodeInfo] = {}
         self.real_nodes: dict[str, dict[NodeName, None]] = {}
@@ -54,7 +50,7 @@ class HyperNodes:
             if name not in self.real_nodes and self.ready:
                 self._build(name, [])
 
-    def _enter(self, manifest: Mapping[str, Any]) -> None:
+    def _enter(self, manifest: JsonObject) -> None:
         spec = manifest.get("spec") or {}
         name = (manifest.get("metadata") or {}).get("name", "")
         info = HyperNodeInfo(name, spec.get("tier") or 0, spec.get("tierName") or "", manifest)
@@ -98,7 +94,7 @@ class HyperNodes:
         self.ready = False
         self.problem = self.problem or problem
 
-    def _matching(self, selector: Mapping[str, Any]) -> Iterable[NodeName]:
+    def _matching(self, selector: JsonObject) -> Iterable[NodeName]:
         exact = (selector.get("exactMatch") or {}).get("name")
         if exact:
             yield exact

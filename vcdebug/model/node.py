@@ -6,7 +6,6 @@ Upstream: api/node_info.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
@@ -17,6 +16,7 @@ from vcdebug.model.pod import parse_bool
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.json_values import JsonObject
 
 OVERSUBSCRIPTION_LABEL = "volcano.sh/oversubscription"
 OFFLINE_EVICTING_KEY = "volcano.sh/offline-job-evicting"
@@ -55,10 +55,10 @@ class NodeInfo:
         "used",
     )
 
-    def __init__(self, manifest: Mapping[str, Any], ordering: Ordering = ASCENDING) -> None:
+    def __init__(self, manifest: JsonObject, ordering: Ordering = ASCENDING) -> None:
         metadata, status = manifest.get("metadata") or {}, manifest.get("status") or {}
         self.manifest = manifest
-        self.spec: Mapping[str, Any] = manifest.get("spec") or {}
+        self.spec: JsonObject = manifest.get("spec") or {}
         self.name: str = metadata.get("name", "")
         self.subject = (("node", self.name),)
         """How a record names it, the same object each time."""
@@ -92,7 +92,7 @@ class NodeInfo:
         return bool(self.spec.get("unschedulable"))
 
     @property
-    def taints(self) -> list[Mapping[str, Any]]:
+    def taints(self) -> list[JsonObject]:
         """spec.taints as they stand in the manifest."""
         return self.spec.get("taints") or []
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.gomath import div
+from vcdebug.snapshot.json_values import Json, JsonObject
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
 BitSet = int
@@ -125,7 +126,7 @@ class NumaInfo:
         "topology_policy",
     )
 
-    def __init__(self, manifest: Mapping[str, Any], known: dict[tuple[Any, ...], CpuTopology]) -> None:
+    def __init__(self, manifest: JsonObject, known: dict[tuple[Json, ...], CpuTopology]) -> None:
         spec = manifest.get("spec") or {}
         policies = spec.get("policies") or {}
         self.name: str = manifest["metadata"]["name"]
@@ -142,7 +143,7 @@ class NumaInfo:
         self.topology = _topology(spec.get("cpuDetail") or {}, known)
 
 
-def _free_cpus(resources: Mapping[str, Any]) -> BitSet | None:
+def _free_cpus(resources: JsonObject) -> BitSet | None:
     if CPU not in resources:
         return None
     return parse_cpu_list((resources[CPU] or {}).get("allocatable") or "") or 0
@@ -161,7 +162,7 @@ def _reserved(resources: Mapping[str, str]) -> int:
     return div(amounts.get(CPU, 0) + 999, 1000)
 
 
-def _topology(detail: Mapping[str, Any], known: dict[tuple[Any, ...], CpuTopology]) -> CpuTopology:
+def _topology(detail: JsonObject, known: dict[tuple[Json, ...], CpuTopology]) -> CpuTopology:
     """Equal layouts share one object; a key that is no number counts as CPU 0."""
     places: dict[int, CpuPlace] = {}
     for key in sorted(detail):
@@ -174,7 +175,7 @@ def _topology(detail: Mapping[str, Any], known: dict[tuple[Any, ...], CpuTopolog
     return known[content]
 
 
-def read_numa(manifests: Iterable[Mapping[str, Any]]) -> dict[str, NumaInfo]:
+def read_numa(manifests: Iterable[JsonObject]) -> dict[str, NumaInfo]:
     """Node name → its NUMA information."""
-    known: dict[tuple[Any, ...], CpuTopology] = {}
+    known: dict[tuple[Json, ...], CpuTopology] = {}
     return {manifest["metadata"]["name"]: NumaInfo(manifest, known) for manifest in manifests}

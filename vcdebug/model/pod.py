@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+
+from vcdebug.snapshot.json_values import JsonObject
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_SPEC_KEY = "volcano.sh/task-spec"
@@ -19,7 +20,7 @@ VOLCANO_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 _INT32 = re.compile(r"[+-]?[0-9]+")
-_EMPTY: Mapping[str, Any] = {}
+_EMPTY: JsonObject = {}
 
 
 def parse_bool(text: str) -> bool | None:
@@ -50,13 +51,13 @@ class Pod:
         "volcano_gate_known",
     )
 
-    def __init__(self, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, manifest: JsonObject) -> None:
         metadata = manifest.get("metadata") or _EMPTY
         self.manifest = manifest
         self.volcano_gate_known = True
         """False where Volcano's own scheduling gate is one like any other."""
-        self.spec: Mapping[str, Any] = manifest.get("spec") or _EMPTY
-        self.status: Mapping[str, Any] = manifest.get("status") or _EMPTY
+        self.spec: JsonObject = manifest.get("spec") or _EMPTY
+        self.status: JsonObject = manifest.get("status") or _EMPTY
         self.name: str = metadata.get("name", "")
         self.namespace: str = metadata.get("namespace", "")
         self.key = f"{self.namespace}/{self.name}" if self.namespace else self.name
@@ -157,7 +158,7 @@ class Pod:
     @property
     def has_restartable_init_container(self) -> bool:
         """Whether some init container is a sidecar. Upstream: api/job_info.hasRestartableInitContainer."""
-        initial: list[Mapping[str, Any]] = self.spec.get("initContainers") or []
+        initial: list[JsonObject] = self.spec.get("initContainers") or []
         return bool(initial) and any(c.get("restartPolicy") == "Always" for c in initial)
 
 

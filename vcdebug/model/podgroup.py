@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from vcdebug.model.resource import Resource
+from vcdebug.snapshot.json_values import JsonObject
 
 PENDING = "Pending"
 INQUEUE = "Inqueue"
@@ -39,7 +40,7 @@ class NetworkTopology:
     highest_tier_name: str
 
     @classmethod
-    def from_manifest(cls, raw: Mapping[str, Any] | None) -> NetworkTopology | None:
+    def from_manifest(cls, raw: JsonObject | None) -> NetworkTopology | None:
         """From spec.networkTopology; None when absent."""
         if raw is None:
             return None
@@ -70,11 +71,11 @@ class SubGroupPolicy:
     sub_group_size: int | None
     min_sub_groups: int
     match_label_keys: tuple[str, ...]
-    label_selector: Mapping[str, Any] | None
+    label_selector: JsonObject | None
     network_topology: NetworkTopology | None
 
     @classmethod
-    def from_manifest(cls, raw: Mapping[str, Any]) -> SubGroupPolicy:
+    def from_manifest(cls, raw: JsonObject) -> SubGroupPolicy:
         """From one list entry."""
         return cls(
             raw.get("name") or "",
@@ -112,7 +113,7 @@ class PodGroup:
         "uid",
     )
 
-    def __init__(self, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, manifest: JsonObject) -> None:
         metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
         status = manifest.get("status") or {}
         self.manifest = manifest
@@ -145,7 +146,7 @@ class PodGroup:
         self.conditions.append(condition)
 
 
-def _condition(raw: Mapping[str, Any]) -> Condition:
+def _condition(raw: JsonObject) -> Condition:
     return Condition(
         raw.get("type") or "",
         raw.get("status") or "",

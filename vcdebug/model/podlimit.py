@@ -6,14 +6,14 @@ Upstream: api/pod_info (GetPodResourceLimit).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from vcdebug.model.pod import Pod
 from vcdebug.model.podrequest import ResourceList, largest, pod_level_supported, statuses
 from vcdebug.model.resource import Resource
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.snapshot import Flags
 
-Resized = Mapping[str, Mapping[str, Any]]
+Resized = Mapping[str, JsonObject]
 
 
 def pod_limit(pod: Pod, flags: Flags) -> Resource:
@@ -35,7 +35,7 @@ def pod_limit(pod: Pod, flags: Flags) -> Resource:
     return limit
 
 
-def _init_limits(containers: Iterable[Mapping[str, Any]], resized: Resized) -> tuple[Resource, Resource]:
+def _init_limits(containers: Iterable[JsonObject], resized: Resized) -> tuple[Resource, Resource]:
     """(maximum over the steps of initialisation, sum of the sidecars)."""
     highest, sidecars = Resource(), Resource()
     for container in containers:
@@ -47,7 +47,7 @@ def _init_limits(containers: Iterable[Mapping[str, Any]], resized: Resized) -> t
     return highest, sidecars
 
 
-def _container_limit(container: Mapping[str, Any], resized: Resized) -> Resource:
+def _container_limit(container: JsonObject, resized: Resized) -> Resource:
     stated: ResourceList = (container.get("resources") or {}).get("limits") or {}
     actual = resized.get(container.get("name", ""), {}).get("resources")
     if actual is None:

@@ -6,11 +6,11 @@ Upstream: api/pod_info (GetPodResourceRequest).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value
 from vcdebug.snapshot.snapshot import Flags
 
@@ -36,8 +36,8 @@ class PodRequestCache:
         return known
 
 
-def _resized(status: Mapping[str, Any], field: str) -> bool:
-    known: list[Mapping[str, Any]] = status.get(field) or []
+def _resized(status: JsonObject, field: str) -> bool:
+    known: list[JsonObject] = status.get(field) or []
     return bool(known) and any(container.get("resources") is not None for container in known)
 
 
@@ -97,13 +97,11 @@ def pod_level_supported(name: str) -> bool:
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
-def _requests(container: Mapping[str, Any]) -> ResourceList:
+def _requests(container: JsonObject) -> ResourceList:
     return (container.get("resources") or {}).get("requests") or {}
 
 
-def _container_requests(
-    container: Mapping[str, Any], resized: Mapping[str, Mapping[str, Any]], *, infeasible: bool
-) -> ResourceList:
+def _container_requests(container: JsonObject, resized: Mapping[str, JsonObject], *, infeasible: bool) -> ResourceList:
     """Upstream: api/pod_info.determineContainerReqs."""
     status = resized.get(container.get("name", ""))
     if not status or status.get("resources") is None:
@@ -121,7 +119,7 @@ def largest(sources: list[ResourceList]) -> Iterator[tuple[str, object]]:
         yield name, max((source[name] for source in sources if name in source), key=milli_value)
 
 
-def statuses(pod: Pod, field: str) -> dict[str, Mapping[str, Any]]:
+def statuses(pod: Pod, field: str) -> dict[str, JsonObject]:
     """Container statuses by container name."""
     return {status.get("name", ""): status for status in pod.status.get(field) or ()}
 

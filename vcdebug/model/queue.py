@@ -6,7 +6,8 @@ Upstream: api/queue_info.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from vcdebug.snapshot.json_values import JsonObject
 
 ROOT_QUEUE = "root"
 HIERARCHY_KEY = "volcano.sh/hierarchy"
@@ -39,10 +40,10 @@ class QueueInfo:
         "weights",
     )
 
-    def __init__(self, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, manifest: JsonObject) -> None:
         metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
         self.manifest = manifest
-        self.spec: Mapping[str, Any] = spec
+        self.spec: JsonObject = spec
         self.name: str = metadata.get("name", "")
         self.uid: str = self.name
         self.subject = (("queue", self.name),)

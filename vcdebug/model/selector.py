@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from vcdebug.snapshot.json_values import JsonObject
 
 
-def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
+def label_selector_matches(selector: JsonObject | None, labels: Mapping[str, str]) -> bool:
     """Whether the labels match; a nil or invalid selector matches nothing, an empty one everything."""
     if selector is None:
         return False
@@ -15,7 +16,7 @@ def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[s
     return all(_requirement(raw, labels) for raw in selector.get("matchExpressions") or ())
 
 
-def _requirement(raw: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+def _requirement(raw: JsonObject, labels: Mapping[str, str]) -> bool:
     key, operator, values = raw.get("key", ""), raw.get("operator"), raw.get("values") or ()
     if operator == "In":
         return bool(values) and key in labels and labels[key] in values

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import NODEGROUP_PREFERRED_ORDER, NODEGROUP_RESOURCE_LIMITS
+from vcdebug.snapshot.json_values import JsonDict, JsonObject
 from vcdebug.snapshot.quantity import QuantityError, value
 
 GROUP_LABEL = "volcano.sh/nodegroup-name"
@@ -41,7 +42,7 @@ Group = str
 class GroupAffinity:
     """A queue's spec.affinity: four lists of groups. Upstream: plugins/nodegroup.newQueueGroupAffinity."""
 
-    def __init__(self, raw: Mapping[str, Any]) -> None:
+    def __init__(self, raw: JsonObject) -> None:
         self.required, preferred = _terms(raw.get("nodeGroupAffinity"))
         self.anti_required, self.anti_preferred = _terms(raw.get("nodeGroupAntiAffinity"))
         self.preferred = {group: index for index, group in enumerate(preferred)}
@@ -209,7 +210,7 @@ class NodeGroup(Plugin):
         return (None if job is None else self._queues.get(job.queue)), self._group_of.get(task.node_name)
 
 
-def _terms(raw: Mapping[str, Any] | None) -> tuple[list[Group], list[Group]]:
+def _terms(raw: JsonObject | None) -> tuple[list[Group], list[Group]]:
     """(required, preferred) groups."""
     terms = raw or {}
     required = terms.get("requiredDuringSchedulingIgnoredDuringExecution") or []
@@ -234,7 +235,7 @@ def _limits(text: str) -> dict[Group, dict[str, object]] | None:
     return limits
 
 
-def _object(document: object) -> dict[str, Any]:
+def _object(document: object) -> JsonDict:
     if document is None:
         return {}
     if not isinstance(document, dict):

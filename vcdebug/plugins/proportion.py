@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.figures import Figures
 from vcdebug.framework.persistence import counted, removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
@@ -255,7 +256,7 @@ class Proportion(Plugin):
         return held, job.queue, None if job.queue in held else NO_QUEUE.format(queue=job.queue)
 
 
-def recalled(known: Mapping[str, Any]) -> QueueAttr:
+def recalled(known: Figures) -> QueueAttr:
     """A queue with such figures."""
     return QueueAttr(
         known["weight"],

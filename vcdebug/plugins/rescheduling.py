@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.session import Session
@@ -20,6 +20,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.quantity import approximate_float, milli_value, value
 from vcdebug.snapshot.snapshot import Snapshot
@@ -42,7 +43,7 @@ class Settings(NamedTuple):
     interval: int
     period: str
     strategies: tuple[str, ...]
-    params: Mapping[Any, Any]
+    params: Mapping[Json, Json]
     """Of the strategy lowNodeUtilization; the last entry of that name counts."""
 
     @classmethod
@@ -175,12 +176,12 @@ def _go_type(item: object) -> str:
     return "nil" if item is None else names.get(type(item), "map[interface {}]interface {}")
 
 
-def _strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Any, Any]]:
+def _strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Json, Json]]:
     """(names, parameters of the strategy); an empty or missing list stands for the default one."""
     listed = raw if isinstance(raw, list) else []
     if not listed:
         return (STRATEGY,), {}
-    found: list[tuple[str, Mapping[Any, Any]]] = []
+    found: list[tuple[str, Mapping[Json, Json]]] = []
     for item in listed:
         fields = {str(key).lower(): part for key, part in item.items()} if isinstance(item, dict) else None
         if fields is None or not isinstance(fields.get("name") or "", str):
@@ -192,7 +193,7 @@ def _strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Any, Any]]:
     return tuple(name for name, _ in found), own[-1] if own else {}
 
 
-def _thresholds(params: Mapping[Any, Any]) -> tuple[Percents, Percents]:
+def _thresholds(params: Mapping[Json, Json]) -> tuple[Percents, Percents]:
     """(below which a node is idle, above which it is busy); a map of the wrong type ends the reading.
     Upstream: plugins/rescheduling/low_node_utilization.parseThreshold.
     """
@@ -207,7 +208,7 @@ def _thresholds(params: Mapping[Any, Any]) -> tuple[Percents, Percents]:
     return low, target
 
 
-def _percentages(stated: Mapping[Any, Any]) -> Percents:
+def _percentages(stated: Mapping[Json, Json]) -> Percents:
     for key, amount in stated.items():
         if not isinstance(key, str):
             raise AssertPanic(f"interface conversion: interface {{}} is {_go_type(key)}, not string")

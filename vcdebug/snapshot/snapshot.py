@@ -15,11 +15,12 @@ from vcdebug.releases.release import NEWEST, Release
 from vcdebug.releases.scheduling import QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.answers import ForcedAnswer
 from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Persistence, Process
 from vcdebug.snapshot.provenance import Provenance
 
-Manifest = dict[str, Any]
+Manifest = JsonDict
 
 DEFAULT_NOW = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatchmethod
 from hashlib import sha256
-from typing import Any, TextIO
+from typing import TextIO
 
 from vcdebug.framework.record import (
     ActionEvent,
@@ -28,11 +28,11 @@ from vcdebug.framework.record import (
     TaskClose,
 )
 from vcdebug.framework.shown import statuses
+from vcdebug.framework.subject import Result
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import MAX_FLOAT64, Resource
+from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.trace.recording import Recording
-
-Json = dict[str, Any]
 
 UNWRITTEN = (("drf", "allocated"),)
 """(plugin, figure) of operations that time travel needs and the schema does not have."""
@@ -74,12 +74,12 @@ def _write_events(recording: Recording, file: TextIO, written: int) -> int:
     return written
 
 
-def _write_line(body: Json, file: TextIO) -> None:
+def _write_line(body: JsonDict, file: TextIO) -> None:
     file.write(_encode(body))
     file.write("\n")
 
 
-def event_json(recording: Recording, seq: Seq) -> Json:
+def event_json(recording: Recording, seq: Seq) -> JsonDict:
     """One event as the trace writes it."""
     body = EventEncoder(recording).encode(recording.event(seq))
     body["seq"] = seq
@@ -95,12 +95,12 @@ def number(amount: float) -> int | float | str:
     return int(amount) if float(amount).is_integer() else amount
 
 
-def resource_json(resource: Resource) -> Json:
+def resource_json(resource: Resource) -> JsonDict:
     """cpu and memory always, scalars only where the resource has them."""
     return {name: number(amount) for name, amount in resource.items()}
 
 
-def plain(value: Any) -> Any:
+def plain(value: Result) -> Result:
     """Figures of a plugin as JSON data."""
     if isinstance(value, Resource):
         return resource_json(value)
@@ -111,31 +111,31 @@ def plain(value: Any) -> Any:
     return number(value) if isinstance(value, float) else value
 
 
-def _amounts(amounts: NodeAmounts) -> Json:
+def _amounts(amounts: NodeAmounts) -> JsonDict:
     return {field: resource_json(getattr(amounts, field)) for field in NodeAmounts._fields}
 
 
-def _nodes(names: Sequence[NodeName], amounts: Iterable[NodeAmounts]) -> Json:
+def _nodes(names: Sequence[NodeName], amounts: Iterable[NodeAmounts]) -> JsonDict:
     return {name: _amounts(one) for name, one in zip(names, amounts, strict=True)}
 
 
-def _books(books: Books) -> Json:
+def _books(books: Books) -> JsonDict:
     return {plugin: plain(figures) for plugin, figures in books}
 
 
-def _ledgers(books: Books) -> Json:
+def _ledgers(books: Books) -> JsonDict:
     return {
         plugin: {name: plain(value) for name, value in figures.items() if (plugin, name) not in UNWRITTEN}
         for plugin, figures in books
     }
 
 
-def _scores(names: list[NodeName], scores: list[float]) -> Json:
+def _scores(names: list[NodeName], scores: list[float]) -> JsonDict:
     """A NaN marks a node without an entry."""
     return {name: number(score) for name, score in zip(names, scores, strict=True) if score == score}
 
 
-def _job_close(job: JobClose) -> Json:
+def _job_close(job: JobClose) -> JsonDict:
     conditions = [
         {"type": c.type, "status": c.status, "reason": c.reason, "message": c.message} for c in job.conditions
     ]
@@ -148,8 +148,8 @@ def _job_close(job: JobClose) -> Json:
     }
 
 
-def _task_close(task: TaskClose) -> Json:
-    body: Json = {"status": task.status.label, "node": task.node}
+def _task_close(task: TaskClose) -> JsonDict:
+    body: JsonDict = {"status": task.status.label, "node": task.node}
     optional = {"reason": task.reason, "message": task.message, "nominated": task.nominated}
     body.update((field, value) for field, value in optional.items() if value is not None)
     return body
@@ -164,22 +164,22 @@ class EventEncoder:
         self._statuses: dict[int, list[dict[str, object]]] = {}
 
     @singledispatchmethod
-    def encode(self, event: object) -> Json:
+    def encode(self, event: object) -> JsonDict:
         """One event without its number."""
         raise TypeError(f"no schema for {type(event).__name__}")
 
     @encode.register
-    def _hook(self, event: HookEvent) -> Json:
-        body: Json = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain(event.result)}
+    def _hook(self, event: HookEvent) -> JsonDict:
+        body: JsonDict = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain(event.result)}
         body.update((field, plain(value)) for field, value in event.subject)
         return body
 
     @encode.register
-    def _pop(self, event: PopEvent) -> Json:
+    def _pop(self, event: PopEvent) -> JsonDict:
         return {"ev": "pop", event.kind: event.name, "left": event.left}
 
     @encode.register
-    def _predicate(self, event: PredicateEvent) -> Json:
+    def _predicate(self, event: PredicateEvent) -> JsonDict:
         names = self._names
         return {
             "ev": "predicate",
@@ -199,7 +199,7 @@ class EventEncoder:
         return self._statuses[code]
 
     @encode.register
-    def _score(self, event: ScoreEvent) -> Json:
+    def _score(self, event: ScoreEvent) -> JsonDict:
         names = [self._names[row] for row in event.rows.tolist()]
         return {
             "ev": "score",
@@ -210,16 +210,16 @@ class EventEncoder:
         }
 
     @encode.register
-    def _best(self, event: BestEvent) -> Json:
+    def _best(self, event: BestEvent) -> JsonDict:
         return {"ev": "best", event.kind: event.name, "score": number(event.score), "tied": list(event.tied)}
 
     @encode.register
-    def _random(self, event: RandomEvent) -> Json:
+    def _random(self, event: RandomEvent) -> JsonDict:
         return {"ev": "random", "n": event.n}
 
     @encode.register
-    def _op(self, event: OpEvent) -> Json:
-        body: Json = {
+    def _op(self, event: OpEvent) -> JsonDict:
+        body: JsonDict = {
             "ev": "op",
             "op": event.op,
             "task": event.task,
@@ -233,15 +233,15 @@ class EventEncoder:
         return body
 
     @encode.register
-    def _statement(self, event: StatementEvent) -> Json:
+    def _statement(self, event: StatementEvent) -> JsonDict:
         return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
 
     @encode.register
-    def _action(self, event: ActionEvent) -> Json:
+    def _action(self, event: ActionEvent) -> JsonDict:
         return {"ev": "action", "what": event.what, "action": event.action}
 
     @encode.register
-    def _state(self, event: StateEvent) -> Json:
+    def _state(self, event: StateEvent) -> JsonDict:
         jobs = {
             uid: {
                 "queue": job.queue,
@@ -256,7 +256,7 @@ class EventEncoder:
         return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": _books(event.books)}
 
     @encode.register
-    def _close(self, event: CloseEvent) -> Json:
+    def _close(self, event: CloseEvent) -> JsonDict:
         return {
             "ev": "close",
             "jobs": {uid: _job_close(job) for uid, job in event.jobs.items()},
@@ -265,9 +265,9 @@ class EventEncoder:
         }
 
     @encode.register
-    def _panic(self, event: PanicEvent) -> Json:
+    def _panic(self, event: PanicEvent) -> JsonDict:
         return {"ev": "panic", "message": event.message}
 
     @encode.register
-    def _cut(self, event: CutEvent) -> Json:
+    def _cut(self, event: CutEvent) -> JsonDict:
         return {"ev": "cut", "bound": event.bound}

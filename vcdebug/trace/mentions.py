@@ -21,8 +21,8 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.framework.session import Session
-from vcdebug.framework.subject import CANDIDATES, JOB, NODE, OTHER, QUEUE, SUB_JOB, TASK
-from vcdebug.model.names import IntArray, JobId, QueueName, SubJobId, TaskKey
+from vcdebug.framework.subject import CANDIDATES, JOB, NODE, OTHER, QUEUE, SUB_JOB, TASK, Result
+from vcdebug.model.names import BoolArray, IntArray, JobId, QueueName, SubJobId, TaskKey
 from vcdebug.trace.postings import Mentions, Numbers
 
 PLUGIN, POINT = "plugin", "point"
@@ -53,14 +53,14 @@ class EventColumns:
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
-        numbers = Numbers()
+        numbers = Numbers[type[Event]]()
         types = numbers.of(map(type, events), len(events))
         self.seqs: dict[type[Event], IntArray] = {
             kind: np.flatnonzero(types == number) + 1 for kind, number in numbers.items()
         }
         """Event numbers by type."""
 
-    def of(self, *kinds: type[Any]) -> Iterator[tuple[IntArray, list[Any]]]:
+    def of(self, *kinds: type[Event]) -> Iterator[tuple[IntArray, list[Any]]]:  # Any: of these types
         """Numbers and events of each of these types that occurs."""
         for kind in kinds:
             if kind in self.seqs:
@@ -111,7 +111,7 @@ def _add_hooks(found: _Kinds, seqs: IntArray, hooks: Sequence[HookEvent]) -> Non
     found[TASK].add_lists(seqs[victims], [hooks[place].result for place in victims.tolist()])
 
 
-def _add_subjects(found: _Kinds, seqs: IntArray, pairs: Sequence[tuple[str, Any]]) -> None:
+def _add_subjects(found: _Kinds, seqs: IntArray, pairs: Sequence[tuple[str, Result]]) -> None:
     """(field, value) pairs with the event of each."""
     for field, chosen in _groups(map(itemgetter(0), pairs), len(pairs)):
         values = map(itemgetter(1), compress(pairs, chosen.tolist()))
@@ -126,8 +126,8 @@ def _add_by_kind(found: _Kinds, seqs: IntArray, events: Sequence[PopEvent | Best
         found[kind].add(seqs[chosen], map(attrgetter("name"), compress(events, chosen.tolist())))
 
 
-def _groups(words: Iterator[str], count: int) -> list[tuple[str, Any]]:
+def _groups(words: Iterator[str], count: int) -> list[tuple[str, BoolArray]]:
     """(word, a mask of where it stands) for each word of a column."""
-    numbers = Numbers()
+    numbers = Numbers[str]()
     column = numbers.of(words, count)
     return [(word, column == number) for word, number in numbers.items()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -22,14 +22,17 @@ _SEQ_MASK = (1 << _SEQ_BITS) - 1
 _NONE: IntArray = np.empty(0, dtype=np.int64)
 
 
-class Numbers(dict[Any, int]):
+Thing = TypeVar("Thing")
+
+
+class Numbers(dict[Thing, int], Generic[Thing]):
     """Things numbered in order of appearance: looking up a new one adds it."""
 
-    def __missing__(self, thing: object) -> int:
+    def __missing__(self, thing: Thing) -> int:
         number = self[thing] = len(self)
         return number
 
-    def of(self, things: Iterable[object], count: int) -> IntArray:
+    def of(self, things: Iterable[Thing], count: int) -> IntArray:
         """The numbers of a whole column."""
         return np.fromiter(map(self.__getitem__, things), dtype=np.int64, count=count)
 
@@ -38,7 +41,7 @@ class Mentions:
     """(event, name) pairs about one kind of thing, gathered column by column."""
 
     def __init__(self) -> None:
-        self._numbers = Numbers()
+        self._numbers = Numbers[str]()
         self._seqs: list[IntArray] = []
         self._names: list[IntArray] = []
 

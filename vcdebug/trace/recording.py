@@ -33,7 +33,7 @@ class Recording:
         self.record: Record = session.record
         self.seconds: Mapping[str, float] = seconds or {}
         """Duration of each stage in seconds, where a clock was given."""
-        self.memo: dict[Callable[..., Any], Callable[..., Any]] = {}
+        self.memo: dict[Callable[..., Any], Callable[..., Any]] = {}  # Any: each question has its own form
         """Answers that have been given about this recording, by question: see trace/memo.py."""
 
     def __len__(self) -> int:

@@ -9,9 +9,9 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 from vcdebug.framework.columns import OPERATION
+from vcdebug.framework.figures import Figures, Value
 from vcdebug.framework.record import Event, NodeAmounts, OpEvent, Record, StateEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
@@ -56,7 +56,7 @@ class Timeline:
         position = bisect_left(places, bisect_right(self._record.changes.seqs, seq))
         return places[position - 1] if position else None
 
-    def lookup(self, kind: str, key: str | FigureKey, seq: Seq, opening: Any) -> Any:
+    def lookup(self, kind: str, key: str | FigureKey, seq: Seq, opening: Value) -> Value:
         """A figure after event `seq`."""
         place = self._place(kind, key, seq)
         if place is None:
@@ -125,9 +125,9 @@ class Timeline:
         return {uid: (manifest.get("status") or {}).get("phase") or "" for uid, manifest in groups}
 
     @cached_property
-    def opening_books(self) -> Mapping[FigureKey, Any]:
+    def opening_books(self) -> Mapping[FigureKey, Value]:
         """Every figure of every plugin when the session opened."""
-        figures: dict[FigureKey, Any] = {}
+        figures: dict[FigureKey, Value] = {}
         for plugin, books in self._opening.books if self._opening is not None else ():
             for figure, value in books.items():
                 if figure not in GROUPS:
@@ -203,11 +203,11 @@ class ClusterState:
         return LazyMap(self._timeline.opening_phases, self._phase)
 
     @property
-    def books(self) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    def books(self) -> Mapping[str, Mapping[str, Figures]]:
         """plugin → job or queue (empty for the plugin as a whole) → figure → value."""
         return LazyMap(self._timeline.figures, self._book)
 
-    def figure(self, plugin: str, name: str, figure: str) -> Any:
+    def figure(self, plugin: str, name: str, figure: str) -> Value:
         """One figure of a plugin about a job or queue; None where it keeps none."""
         opening = self._timeline.opening_books.get((plugin, name, figure))
         return self._timeline.lookup(BOOK, (plugin, name, figure), self.seq, opening)
@@ -247,16 +247,16 @@ class ClusterState:
     def _phase(self, job: JobId) -> str:
         return str(self._timeline.lookup(PHASE, job, self.seq, self._timeline.opening_phases[job]))
 
-    def _book(self, plugin: str) -> Mapping[str, Mapping[str, Any]]:
+    def _book(self, plugin: str) -> Mapping[str, Figures]:
         names = self._timeline.figures[plugin]
 
-        def entry(name: str) -> Mapping[str, Any]:
+        def entry(name: str) -> Figures:
             return {figure: self.figure(plugin, name, figure) for figure in names[name]}
 
         return LazyMap(names, entry)
 
 
-def _left_by(event: Event, kind: str, key: str | FigureKey) -> Any:
+def _left_by(event: Event, kind: str, key: str | FigureKey) -> Value:
     """A figure as an operation left it."""
     assert isinstance(event, OpEvent)
     if isinstance(key, str):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ class Writings:
     """Places by figure: kind is task, node, phase or book."""
 
     def __init__(self, record: Record, nodes: Collection[NodeName]) -> None:
-        self._numbers = Numbers()
+        self._numbers = Numbers[str]()
         self._columns: dict[Group, list[tuple[IntArray, IntArray]]] = {}
         self._postings: dict[tuple[str, str, str], Postings] = {}
         kinds = record.changes.kinds
@@ -56,8 +55,8 @@ class Writings:
     def _add_operations(self, record: Record, places: IntArray, nodes: Collection[NodeName]) -> None:
         """An operation wrote its task, its node and the figures that it has a place for."""
         events, seqs = record.events, record.changes.seqs
-        done: list[Any] = [events[seqs[place] - 1] for place in places.tolist()]
-        assert all(type(event) is OpEvent for event in done)
+        done = [one for place in places.tolist() if isinstance(one := events[seqs[place] - 1], OpEvent)]
+        assert len(done) == len(places)
         self._add((TASK, "", ("",)), places, map(attrgetter("task"), done))
         known = np.fromiter((event.node in nodes for event in done), dtype=np.bool_, count=len(done))
         self._add((NODE, "", ("",)), places[known], (event.node for event in done if event.node in nodes))

@@ -21,7 +21,7 @@ FILE = "copied.txt"
 THROUGH_TERMINAL = "through the terminal (OSC 52)"
 
 
-def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:
+def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:  # Any: what the program answers
     """Copy, and say how. Not every terminal listens to OSC 52, so `auto` tries a native tool as well."""
     if how == "file":
         return f"to {short(_write(text))}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import yaml
 
 from vcdebug.errors import ConfigError
+from vcdebug.snapshot.json_values import Json
 from vcdebug.tui.clipboard import CLIPBOARDS, Clipboard
 from vcdebug.tui.folders import config_file, short
 from vcdebug.tui.keymap import Line, checked, scopes
@@ -55,7 +56,7 @@ def read_settings(path: Path | None = None) -> Settings:
     return replace(settings, problems=tuple(f"{short(wanted)}: {line}" for line in lines))
 
 
-def settings_of(content: Any) -> tuple[Settings, list[Line]]:
+def settings_of(content: Json) -> tuple[Settings, list[Line]]:
     """The settings that a file's content makes, and what is wrong with it."""
     if not isinstance(content, dict):
         return Settings(), [Line("the file", "is no mapping of settings", "the usual ones hold")]

@@ -22,7 +22,7 @@ from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 
 MAIN, TABLE = "main screen", "any table"
-OVERLAYS: Final[tuple[tuple[str, type[Screen[Any]]], ...]] = (
+OVERLAYS: Final[tuple[tuple[str, type[Screen[Any]]], ...]] = (  # Any: what a screen answers
     ("a page", DetailScreen),
     ("breakpoint dialog", BreakpointScreen),
     ("copy menu", CopyScreen),

@@ -12,9 +12,10 @@ from datetime import datetime
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 from vcdebug.tui.folders import short
 
 VERSION: Final = 1
@@ -60,12 +61,12 @@ class Session:
 
     store: Store
     file: Path | None
-    data: dict[str, Any] = field(default_factory=dict)
+    data: JsonDict = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     """What there is to say about the file, in the order of importance."""
     writable: bool = True
 
-    def save(self, data: Mapping[str, Any]) -> str:
+    def save(self, data: JsonObject) -> str:
         """Keep it; answers with one line if that is impossible."""
         if self.file is None or not self.writable or data == self.data:
             return ""
@@ -108,7 +109,7 @@ class Store:
                 session.data["notebook"] = {k: v for k, v in notebook.items() if k not in _OF_A_MOMENT}
             session.lines.append("the snapshot has changed: breakpoints and watches are as before, bookmarks are not")
 
-    def _read(self, session: Session, path: Path) -> dict[str, Any]:
+    def _read(self, session: Session, path: Path) -> JsonDict:
         """What a file holds; a damaged one is put aside, one of a newer version is left alone."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
@@ -156,7 +157,7 @@ class Store:
         self._keep("told", True)
         return True
 
-    def _list(self, name: str) -> list[Any]:
+    def _list(self, name: str) -> list[Json]:
         found = self._load(name)
         return found if isinstance(found, list) else []
 

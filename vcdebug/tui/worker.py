@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from textual.message import Message
 
@@ -45,7 +45,7 @@ class StoppableBound(Bound):
         super().__init__(*limits)
         self._stop = stop
 
-    def look(self, events: Sequence[Any]) -> None:
+    def look(self, events: Sequence[object]) -> None:
         if self._stop.asked:
             raise ReplayStoppedError("the replay was stopped")
         super().look(events)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.driver import Here
 from vcdebug.explain.votes import HOOK_AT, rule_of
@@ -12,6 +12,7 @@ from vcdebug.framework.forced_values import choices
 from vcdebug.framework.record import HookEvent
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.gather import object_name
+from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 
 MOST: Final = 500
@@ -87,7 +88,7 @@ def _other_answer(event: HookEvent) -> str:
 
 def _present(snapshot: Snapshot, field: _Field, name: str) -> str:
     """What the manifest says."""
-    manifest: Any = next((one for one in snapshot.of(field.kind) if object_name(one) == name), None)
+    manifest: Json = next((one for one in snapshot.of(field.kind) if object_name(one) == name), None)
     for step in field.path.replace("[0]", ".0").split("."):
         if isinstance(manifest, list):
             manifest = manifest[0] if manifest else None

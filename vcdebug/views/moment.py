@@ -38,7 +38,7 @@ def _hook(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     return victims(recording, seq, event) if is_victims(event) else votes(recording, seq, event)
 
 
-VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {
+VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {  # Any: an event of the type before it
     HookEvent: _hook,
     PopEvent: order,
     PredicateEvent: predicate_grid,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
+from vcdebug.framework.figures import Figures
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -97,7 +97,7 @@ def _book_rows(event: OpEvent, before: ClusterState) -> Iterator[Row]:
         yield from _figure_rows(plugin, name, figures, before)
 
 
-def _figure_rows(plugin: str, name: str, figures: Mapping[str, Any], before: ClusterState) -> Iterator[Row]:
+def _figure_rows(plugin: str, name: str, figures: Figures, before: ClusterState) -> Iterator[Row]:
     for key, value in figures.items():
         if key in ("job", "queue"):
             continue

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 from vcdebug.explain.borrowing import pairs
 from vcdebug.explain.ledger import OVERCOMMIT, Entry, ledger, total
@@ -20,6 +19,7 @@ from vcdebug.explain.queues import (
     stated_deserved,
 )
 from vcdebug.explain.refusals import Refusal, queue_refusals
+from vcdebug.framework.figures import Figures
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, resource_text, short_name
@@ -132,7 +132,7 @@ def _parts(recording: Recording, seq: Seq, name: QueueName, plugin: str) -> Iter
     yield from _pair_lines(recording, seq, name)
 
 
-def _amounts(figures: Mapping[str, Any]) -> Table:
+def _amounts(figures: Figures) -> Table:
     amounts = amounts_of(figures)
     told = [key for key in AMOUNTS if key in amounts]
     columns = (Column(""), *(Column(SHORT.get(key, key), right=True) for key in told))

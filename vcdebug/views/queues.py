@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from vcdebug.explain.borrowing import Pair, pairs, surplus
 from vcdebug.explain.ledger import OVERCOMMIT
 from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, spoilt
+from vcdebug.framework.figures import Figures
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.trace.recording import Recording
@@ -82,11 +83,11 @@ def _listed(amounts: Sequence[tuple[str, float]]) -> str:
     return ", ".join(f"{short_name(name)} {amount(name, value)}" for name, value in amounts)
 
 
-def _figures(state: ClusterState, plugin: str, place: Place) -> Mapping[str, Any]:
+def _figures(state: ClusterState, plugin: str, place: Place) -> Figures:
     return state.books[plugin].get(place.name, {}) if plugin else {}
 
 
-def _rows(recording: Recording, seq: Seq, place: Place, figures: Mapping[str, Any]) -> Iterator[Row]:
+def _rows(recording: Recording, seq: Seq, place: Place, figures: Figures) -> Iterator[Row]:
     name = place.name
     amounts = amounts_of(figures)
     state = Piece(state_words(recording, name), "warn")
@@ -106,12 +107,12 @@ def _rows(recording: Recording, seq: Seq, place: Place, figures: Mapping[str, An
         yield Row(f"{name} {dim}", cells, subject=("queue", name))
 
 
-def amounts_of(figures: Mapping[str, Any]) -> dict[str, Resource]:
+def amounts_of(figures: Figures) -> dict[str, Resource]:
     """The figures that are amounts."""
     return {key: figures[key] for key in FIGURES if isinstance(figures.get(key), Resource)}
 
 
-def _share(recording: Recording, seq: Seq, name: str, figures: Mapping[str, Any]) -> str:
+def _share(recording: Recording, seq: Seq, name: str, figures: Figures) -> str:
     """The share, and the dimension that it comes from."""
     if figures.get("share") is None:
         return "–"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vcdebug.cli.commands.base import (
     SNAPSHOT_HELP,
@@ -18,6 +18,7 @@ from vcdebug.cli.commands.base import (
 )
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, VcdebugError
+from vcdebug.snapshot.json_values import JsonDict
 
 if TYPE_CHECKING:
     from vcdebug.framework.webhook import AskExtender
@@ -64,11 +65,11 @@ class Open(Command):
         ask_extender = _client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import run_tui
 
-        place: dict[str, Any] = {
+        place: JsonDict = {
             name: getattr(args, name, None)
             for name in ("goto", "job", "breaks", "complete", "release", "panel", "filter")
         }
-        looks: dict[str, Any] = {
+        looks: JsonDict = {
             "config": getattr(args, "config", None),
             "theme": _theme(getattr(args, "theme", None)),
             "mouse": False if getattr(args, "no_mouse", False) else None,

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from vcdebug import __version__
 from vcdebug.cli.executors.base import LOST, Answer, Item, Result
@@ -160,14 +160,14 @@ def work(function: bytes, item: bytes) -> bytes:
         return pickle.dumps(attempt(partial(_call, function, item)))
 
 
-def _call(function: bytes, item: bytes) -> Any:
+def _call(function: bytes, item: bytes) -> object:
     return _unpacked(function)(pickle.loads(item))
 
 
 @lru_cache(maxsize=1)
-def _unpacked(function: bytes) -> Callable[[Any], Any]:
+def _unpacked(function: bytes) -> Callable[[object], object]:
     """The same object for every run, so that it may keep what it found."""
-    unpacked: Callable[[Any], Any] = pickle.loads(function)
+    unpacked: Callable[[object], object] = pickle.loads(function)
     return unpacked
 
 

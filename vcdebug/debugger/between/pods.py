@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from vcdebug.debugger.between.actors import RUNNING, Between
 from vcdebug.explain.effects import effects
@@ -13,6 +13,7 @@ from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.persistence import ANNOTATIONS as OF_TASKS
 from vcdebug.model.pod import Pod
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 
@@ -99,9 +100,9 @@ def _waiting(manifest: Manifest, said: PodStatus, now: datetime) -> Manifest:
     return {**manifest, "status": status}
 
 
-def with_condition(status: Mapping[str, Any], condition: Mapping[str, Any], now: datetime) -> list[Mapping[str, Any]]:
+def with_condition(status: JsonObject, condition: JsonObject, now: datetime) -> list[JsonObject]:
     """The conditions with this one in its type's place, or at the end; a time stays while the status does."""
-    present: list[Mapping[str, Any]] = list(status.get("conditions") or ())
+    present: list[JsonObject] = list(status.get("conditions") or ())
     types = [one.get("type") for one in present]
     if condition["type"] not in types:
         return [*present, {**condition, "lastTransitionTime": time_text(now)}]

@@ -1,4 +1,4 @@
-"""Any plugin answers any hook."""
+"""A plugin answers a hook."""
 
 from __future__ import annotations
 

@@ -26,6 +26,6 @@ EVICTING = ("vcdebug.explain.gates.eviction:gates_of_tasks", "vcdebug.explain.ga
 """Task by task, and for the whole gang."""
 
 
-def gates(references: tuple[str, ...]) -> Iterator[Callable[..., Any]]:
+def gates(references: tuple[str, ...]) -> Iterator[Callable[..., Any]]:  # Any: each kind of gate has its own form
     """The gates of a list, imported when they are asked."""
     return (resolve(reference) for reference in references)

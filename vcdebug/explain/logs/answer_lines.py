@@ -6,17 +6,18 @@ Upstream: plugins gang, priority, drf, proportion; api/job_info (CheckTaskValid)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from vcdebug.explain.equation import Term
 from vcdebug.explain.equations import equation
 from vcdebug.explain.logs.context import Context, Said
 from vcdebug.explain.state_before import job_before
 from vcdebug.framework.record import HookEvent
+from vcdebug.framework.subject import Result
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import Resource
+from vcdebug.snapshot.json_values import JsonObject
 
-Subject = Mapping[str, Any]
+Subject = JsonObject
 
 
 def answer(at: Context, event: HookEvent) -> Iterator[Said]:
@@ -32,7 +33,7 @@ def _kept(at: Context) -> list[Term]:
     return [term for term in terms if term.holds is False and term.figures[0] is not None]
 
 
-def gang_valid(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+def gang_valid(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """Roles are counted unless their minima exceed the job's."""
     if subject["job"] not in at.recording.session.jobs:
         return
@@ -41,7 +42,7 @@ def gang_valid(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
         yield "job.valid", job.name, job.namespace, job.usable_by_role(), job.task_min_available
 
 
-def gang_victims(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+def gang_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """Who would break its gang, then the others."""
     for term in _kept(at):
         job = at.recording.session.jobs[at.task(term.name).job]
@@ -49,7 +50,7 @@ def gang_victims(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
     yield "gang.victims", at.tasks_text(result), at.task_text(subject["task"])
 
 
-def priority_victims(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+def priority_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """Who is not lower, then the others."""
     preemptor = at.task(subject["task"])
     if preemptor.job not in at.recording.session.jobs:
@@ -60,20 +61,20 @@ def priority_victims(at: Context, subject: Subject, result: Any) -> Iterator[Sai
     yield "priority.victims", at.tasks_text(result)
 
 
-def drf_victims(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+def drf_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """Nothing where the preemptor's job is gone."""
     if at.task(subject["task"]).job in at.recording.session.jobs:
         yield "drf.victims", at.tasks_text(result)
 
 
-def proportion_overused(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+def proportion_overused(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """The queue's figures where it is overused."""
     if result:
         figures = (at.state.figure("proportion", subject["queue"], name) for name in ("deserved", "allocated", "share"))
         yield "proportion.overused", subject["queue"], *figures
 
 
-def proportion_refused(at: Context, subject: Subject, result: Any) -> Iterator[Said]:
+def proportion_refused(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """The queue's figures and all that is asked for, where an open queue refuses it."""
     queue = subject["queue"]
     if result or at.recording.session.queues[queue].state != OPEN:
@@ -86,7 +87,7 @@ def proportion_refused(at: Context, subject: Subject, result: Any) -> Iterator[S
     yield "proportion.refused", queue, *figures, request, candidates[0].name
 
 
-ANSWERS: Mapping[tuple[str, str], Callable[[Context, Subject, Any], Iterator[Said]]] = {
+ANSWERS: Mapping[tuple[str, str], Callable[[Context, Subject, Result], Iterator[Said]]] = {
     ("gang", "JobValid"): gang_valid,
     ("gang", "Preemptable"): gang_victims,
     ("gang", "Reclaimable"): gang_victims,

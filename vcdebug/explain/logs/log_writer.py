@@ -32,7 +32,7 @@ from vcdebug.trace.recording import Recording
 LOUDEST = 10
 TOTALS = ("drf", "proportion", "capacity")
 
-OF_EVENT: Mapping[type, Callable[[Context, Any], Iterator[Said]]] = {
+OF_EVENT: Mapping[type, Callable[[Context, Any], Iterator[Said]]] = {  # Any: an event of the type before it
     ActionEvent: event_lines.action,
     StatementEvent: event_lines.statement,
     OpEvent: event_lines.operation,

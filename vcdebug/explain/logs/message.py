@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from string import Formatter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.explain.logs.gotext import text_of
 
@@ -44,7 +44,7 @@ class Message(NamedTuple):
         parts = re.split(f"{_BLANK.pattern}|{UNKNOWN}", self.text)
         return re.compile("(.*)".join(map(re.escape, parts)), re.DOTALL)
 
-    def write(self, values: Iterable[object], tasks_text: Callable[[list[Any]], str] = str) -> str:
+    def write(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
         """The line; a list is one of tasks by name."""
         shown = [tasks_text(value) if isinstance(value, list) else value for value in values]
         return _GO.vformat(self.text, (), dict(zip(self.blanks, shown, strict=False)))
@@ -53,7 +53,7 @@ class Message(NamedTuple):
 class _GoFormatter(Formatter):
     """Blanks are filled as Go's %v does, or by a width and precision of their own."""
 
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: object, format_spec: str) -> str:
         return format(value, format_spec) if format_spec else text_of(value)
 
 

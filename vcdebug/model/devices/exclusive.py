@@ -6,10 +6,10 @@ Upstream: plugins/deviceshare (gpuexclusive).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from vcdebug.model.devices.vgpu import VgpuLedger, held_cards
 from vcdebug.model.pod import Pod
+from vcdebug.snapshot.json_values import JsonObject
 
 Rule = Mapping[str, str]
 Indexes = dict[int, None]
@@ -29,7 +29,7 @@ def parse_rules(raw: object) -> list[Rule]:
 
 def matching(pod: Pod, rules: Iterable[Rule]) -> Indexes:
     """Rules whose labels the pod carries, all of them. Upstream: plugins/deviceshare/gpuexclusive.matchingRules."""
-    labels: Mapping[str, Any] = pod.labels
+    labels: JsonObject = pod.labels
     return {
         number: None for number, rule in enumerate(rules) if all(labels.get(key) == text for key, text in rule.items())
     }

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from vcdebug.gomath import div
 from vcdebug.model.devices.ledger import whole_limit
 from vcdebug.model.pod import Pod
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value
 
 DEVICE_NAME = "GpuShare"
@@ -38,7 +38,7 @@ class GpuShareLedger:
         self._cards: dict[int, dict[str, Pod]] = {index: {} for index in indexes}
 
     @classmethod
-    def of_node(cls, manifest: Mapping[str, Any], *, sharing_on: bool, number_on: bool) -> GpuShareLedger | None:
+    def of_node(cls, manifest: JsonObject, *, sharing_on: bool, number_on: bool) -> GpuShareLedger | None:
         """None for a node without both capacities. Upstream: api/devices/nvidia/gpushare/device_info.NewGPUDevices."""
         capacity = (manifest.get("status") or {}).get("capacity") or {}
         if GPU_MEMORY not in capacity or GPU_NUMBER not in capacity:

@@ -6,9 +6,10 @@ Upstream: api/shared_device_pool (Devices).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from vcdebug.model.pod import Pod
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import nano_value, value
 
 NANO = 1_000_000_000
@@ -48,12 +49,12 @@ class DeviceLedger(Protocol):
         """An independent copy."""
 
 
-def limit(container: Mapping[str, Any], name: str) -> object | None:
+def limit(container: JsonObject, name: str) -> object | None:
     """A container's limit of a resource."""
     return ((container.get("resources") or {}).get("limits") or {}).get(name)
 
 
-def whole_limit(container: Mapping[str, Any], name: str) -> int:
+def whole_limit(container: JsonObject, name: str) -> int:
     """The limit in whole units, rounded up; 0 when it is not there."""
     amount = limit(container, name)
     return 0 if amount is None else value(amount)

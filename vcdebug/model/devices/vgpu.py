@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.model.devices.ledger import limit
 from vcdebug.model.devices.vgpu_request import (
@@ -27,6 +27,7 @@ from vcdebug.model.devices.vgpu_request import (
 )
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import AssertPanic
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value
 
 DEVICE_NAME = "hamivgpu"
@@ -129,7 +130,7 @@ class VgpuLedger:
         """Left by the last pod that passed the filter here, whichever it was."""
 
     @classmethod
-    def of_node(cls, manifest: Mapping[str, Any], policy: str, rules: CardRules = NEWEST_RULES) -> VgpuLedger | None:
+    def of_node(cls, manifest: JsonObject, policy: str, rules: CardRules = NEWEST_RULES) -> VgpuLedger | None:
         """None for a node that registers no cards, or has no allocatable virtual GPUs.
         Upstream: api/devices/nvidia/vgpu/device_info.NewGPUDevices.
         """
@@ -308,7 +309,7 @@ def _card_score(card: Card, way: Way) -> float:
     return 100 * (float(card.used_memory) / float(card.memory))
 
 
-def _registered(manifest: Mapping[str, Any]) -> Cards:
+def _registered(manifest: JsonObject) -> Cards:
     """Cards of the register annotation; one short entry voids them all.
     Upstream: api/devices/nvidia/vgpu/utils.decodeNodeDevices.
     """
@@ -332,7 +333,7 @@ def asks_vgpu(pod: Pod) -> bool:
     return any(limit(c, VGPU_MEMORY) is not None or limit(c, VGPU_NUMBER) is not None for c in containers)
 
 
-def registers_mig(manifest: Mapping[str, Any]) -> bool:
+def registers_mig(manifest: JsonObject) -> bool:
     """Whether the node's last card says that it is in MIG mode."""
     text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER, "")
     modes = [fields[5] for entry in text.split(":") if len(fields := entry.split(",")) >= FIELDS]

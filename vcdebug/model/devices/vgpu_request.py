@@ -6,12 +6,13 @@ Upstream: api/devices (ExtractResourceRequest), api/devices/nvidia/vgpu (checkTy
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.model.devices.ledger import exact_integer, limit
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.releases.devices import VGPU_DEVICE_ORDER, VGPU_PODGROUP_SPREAD, VGPU_SPREAD_SCORE, VGPU_UUID_LISTS
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.json_values import JsonObject
 
 if TYPE_CHECKING:
     from vcdebug.model.devices.vgpu import Card
@@ -58,7 +59,7 @@ def requests_of(pod: Pod) -> list[ContainerRequest]:
     return found
 
 
-def _limit_or_request(container: Mapping[str, Any], name: str) -> object | None:
+def _limit_or_request(container: JsonObject, name: str) -> object | None:
     stated = limit(container, name)
     return ((container.get("resources") or {}).get("requests") or {}).get(name) if stated is None else stated
 

@@ -5,11 +5,11 @@ Upstream: plugins/capacity (queueAttr).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from vcdebug.framework.accounts import figures
+from vcdebug.framework.figures import Figures
 from vcdebug.model.inqueue import Reserving, add_allocated, add_requested, reserved_resource
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, beside
@@ -134,7 +134,7 @@ FIGURES = {
 Attrs = dict[QueueName, QueueAttr]
 
 
-def recalled(attr: QueueAttr, known: Mapping[str, Any]) -> QueueAttr:
+def recalled(attr: QueueAttr, known: Figures) -> QueueAttr:
     """The queue with such known, at its place in the tree; its devices are not among them."""
     names = ("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability", "guarantee")
     limit = known["realCapability"]

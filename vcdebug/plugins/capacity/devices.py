@@ -6,7 +6,6 @@ Upstream: plugins/capacity (draQuotaAttr), cache (buildTaskDRAInfo), api (DRARes
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64
 from vcdebug.kube.claims import claim_names
@@ -17,6 +16,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.queue import QueueInfo, ResourceList
 from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import nano_value, value
 
 COUNT_PREFIX = "deviceclass/"
@@ -238,7 +238,7 @@ class ClaimDemands:
                 by_claim[key] = demand
         return TaskDemand(by_claim) if by_claim else None
 
-    def _requested(self, claim: Mapping[str, Any], with_capacity: dict[DeviceClass, bool]) -> Demand:
+    def _requested(self, claim: JsonObject, with_capacity: dict[DeviceClass, bool]) -> Demand:
         """A class whose first request, in the claim or the pod, names no capacity panics at one that does."""
         result: Demand = {}
         here: dict[DeviceClass, bool] = {}
@@ -253,7 +253,7 @@ class ClaimDemands:
         return result
 
 
-def _exact_requests(claim: Mapping[str, Any]) -> Iterator[tuple[DeviceClass, Mapping[str, Any]]]:
+def _exact_requests(claim: JsonObject) -> Iterator[tuple[DeviceClass, JsonObject]]:
     """Requests of a stated number of one class; alternatives and `All` are not tracked."""
     for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
         exactly = request.get("exactly")

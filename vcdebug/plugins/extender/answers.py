@@ -6,7 +6,7 @@ Upstream: plugins/extender (send, argument).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.framework.quirks import EXTENDER_UNKNOWN
 from vcdebug.framework.session import Session
@@ -14,21 +14,22 @@ from vcdebug.framework.unknown import note_unknown
 from vcdebug.gomath import MAX_INT64
 from vcdebug.plugins.extender.bodies import Body
 from vcdebug.plugins.extender.responses import ERROR, HTTP_STATUS, OK, Answer, answer_of
+from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 
 ANY_KEY = "*"
 BAD_ANSWER = "json: cannot unmarshal {} of the answer"
 
-Answered = dict[str, dict[str, Any]]
+Answered = dict[str, JsonDict]
 """As extender.json: verb → key → an answer, or a list of answers in the order of asking."""
 
 
 class Reply(NamedTuple):
     """A body, or the error text of a call that failed."""
 
-    body: Mapping[str, Any]
+    body: JsonObject
     error: str | None = None
 
-    def field(self, name: str, kind: type | tuple[type, ...], default: Any) -> tuple[Any, str | None]:
+    def field(self, name: str, kind: type | tuple[type, ...], default: Json) -> tuple[Json, str | None]:
         """(the field or its zero value, the decoder's error)."""
         found = self.body.get(name)
         if found is None:
@@ -55,7 +56,7 @@ class Answers:
         self._ssn = ssn
         self._url = url.rstrip("/")
         self._timeout = timeout
-        self._recorded: Mapping[str, Mapping[str, Any]] = ssn.snapshot.extender
+        self._recorded: Mapping[str, JsonObject] = ssn.snapshot.extender
         self._uses: dict[tuple[str, str], int] = {}
         self._live: dict[str, dict[str, list[Answer]]] = {}
 

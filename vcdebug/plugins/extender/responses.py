@@ -6,12 +6,12 @@ Upstream: plugins/extender (send, argument).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from vcdebug.framework.webhook import Response
+from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 
-Answer = Mapping[str, Any]
+Answer = JsonObject
 
 ERROR = "error"
 HTTP_STATUS = "httpStatus"
@@ -64,7 +64,7 @@ def task_key(item: object) -> str:
     return str(item)
 
 
-def _decoded(body: bytes) -> Any:
+def _decoded(body: bytes) -> Json:
     """The first JSON value; what follows it is not looked at."""
     text = body.decode("utf-8", errors="replace").lstrip(" \t\r\n")
     return json.JSONDecoder(parse_constant=_refuse).raw_decode(text)[0]
@@ -74,14 +74,14 @@ def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is no number")
 
 
-def _read(decoded: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def _read(decoded: JsonObject, names: Iterable[str]) -> JsonDict:
     """Fields by their names in any case, as Go's decoder finds them; null leaves a field as it is."""
     spelt = {name.lower(): name for name in names}
     stated = {spelt.get(key.lower(), ""): value for key, value in decoded.items() if value is not None}
     return {name: _sound(value) for name, value in stated.items() if name}
 
 
-def _sound(value: Any) -> Any:
+def _sound(value: Json) -> Json:
     """Text without halves of surrogate pairs, which no file could hold."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -90,7 +90,7 @@ def _sound(value: Any) -> Any:
     return [_sound(item) for item in value] if isinstance(value, list) else value
 
 
-def _with_names(answer: dict[str, Any]) -> Answer:
+def _with_names(answer: JsonDict) -> Answer:
     """Victims as `namespace/name`."""
     victims = answer.get("victims")
     if not isinstance(victims, list):

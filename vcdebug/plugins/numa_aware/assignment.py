@@ -5,13 +5,14 @@ Upstream: plugins/numaaware/policy, plugins/numaaware/provider/cpumanager (cpu_m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.gomath import div
 from vcdebug.model.numa import CPU, BitSet, CpuTopology, NumaInfo, bit_set, members
 from vcdebug.plugins.numa_aware.accumulator import take
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value, value
 
 NONE = "none"
@@ -35,7 +36,7 @@ class Assignment(NamedTuple):
     refused: str | None
 
 
-def cpu_request(container: Mapping[str, Any]) -> int:
+def cpu_request(container: JsonObject) -> int:
     """Whole CPUs that the container requests; 0 when it requests none or a fraction.
     Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.guaranteedCPUs.
     """
@@ -46,7 +47,7 @@ def cpu_request(container: Mapping[str, Any]) -> int:
     return whole if whole * 1000 == milli_value(requests[CPU]) else 0
 
 
-def assign(info: NumaInfo, free: BitSet | None, containers: Sequence[Mapping[str, Any]]) -> Assignment:
+def assign(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]) -> Assignment:
     """What the containers take from `free` one after the other; None means that the node names no CPUs.
     Upstream: plugins/numaaware/policy/factory.AccumulateProvidersHints, plugins/numaaware/policy/factory.Allocate.
     """

@@ -6,7 +6,7 @@ Upstream: plugins/usage (ShadowLoadCache, estimator).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from vcdebug.gotime import MINUTE, moment
 from vcdebug.model.names import BoolArray, FloatArray, IntArray, Row, TaskId
 from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.resource import CPU, MEMORY
+from vcdebug.snapshot.json_values import JsonObject
 
 PERIOD = "10m"
 """The only period that upstream looks at."""
@@ -31,7 +32,7 @@ class Estimate(NamedTuple):
 class Measured:
     """The snapshot's measurements as columns over the node table; an unmeasured node has 0 and is stale."""
 
-    def __init__(self, usage: Mapping[str, Any], table: NodeTable, now: int) -> None:
+    def __init__(self, usage: JsonObject, table: NodeTable, now: int) -> None:
         self.cpu: FloatArray = np.array([_percent(usage, name, "cpu") for name in table.names], dtype=np.float64)
         self.memory: FloatArray = np.array([_percent(usage, name, "mem") for name in table.names], dtype=np.float64)
         self.fresh: BoolArray = np.array([_fresh(usage, name, now) for name in table.names], dtype=np.bool_)
@@ -90,17 +91,17 @@ def _fraction(percent: FloatArray, estimated: FloatArray, capacity: FloatArray) 
     return np.where(capacity > 0, np.clip(fraction, 0.0, 1.0), 0.0)
 
 
-def _entry(usage: Mapping[str, Any], node: str) -> Mapping[str, Any]:
-    entry: Mapping[str, Any] = usage.get(node) or {}
+def _entry(usage: JsonObject, node: str) -> JsonObject:
+    entry: JsonObject = usage.get(node) or {}
     return entry
 
 
-def _percent(usage: Mapping[str, Any], node: str, kind: str) -> float:
+def _percent(usage: JsonObject, node: str, kind: str) -> float:
     by_period = _entry(usage, node).get(kind)
     return float(by_period.get(PERIOD, 0.0)) if isinstance(by_period, Mapping) else 0.0
 
 
-def _fresh(usage: Mapping[str, Any], node: str, now: int) -> bool:
+def _fresh(usage: JsonObject, node: str, now: int) -> bool:
     """Measured at most five minutes ago; a missing or unreadable time is long past."""
     time = _entry(usage, node).get("time")
     if not isinstance(time, str) or not time:

@@ -154,7 +154,7 @@ class MainScreen(Screen[Next]):
         self.store.keep_history({str(mode): lines for mode, lines in self._prompt.history.items()})
 
     def on_key(self) -> None:
-        """Any key takes the first hint away."""
+        """Whatever key takes the first hint away."""
         self.query_one(FirstKeys).display = False
 
     # The recording

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
 
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.files.notes import beside, load_notes
+from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.trace.cut import cut_off
 from vcdebug.tui import session_state
 from vcdebug.tui.moment import Moment
@@ -120,7 +120,7 @@ class SessionKeeper:
         """Keep where one stands and what is set; answers with one line if that is impossible."""
         return self._session.save(self._state(self._driver)) if self._driver is not None else ""
 
-    def _state(self, driver: Driver) -> dict[str, Any]:
+    def _state(self, driver: Driver) -> JsonDict:
         there = driver.where() == (1, False)
         seq = driver.debugger.seq if there else self._session.data.get("event", 1)
         return {
@@ -142,5 +142,5 @@ def _from_beside(driver: Driver) -> list[str]:
         return [error.line()]
 
 
-def _set(driver: Driver) -> dict[str, Any]:
+def _set(driver: Driver) -> JsonDict:
     return driver.notebook.to_data()

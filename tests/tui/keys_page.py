@@ -7,7 +7,8 @@ from vcdebug.debugger.breakpoint import OPTIONS
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
 from vcdebug.debugger.commands import VERBS
-from vcdebug.debugger.fields import FIELD_NAMES
+from vcdebug.debugger.field_types import typed
+from vcdebug.debugger.fields import FIELD_TYPES
 from vcdebug.framework.registry import resolve
 from vcdebug.tui.clipboard import CLIPBOARDS
 from vcdebug.tui.keymap import keys_of, scopes
@@ -156,7 +157,7 @@ def _breakpoints() -> Iterator[str]:
         words = ", ".join(f"`{_cell(word)}`" for word in kind.WORDS)
         yield f"| `{name}` | {_cell(kind.HELP)} | {words} |"
     yield ""
-    yield f"Conditions and log texts know: {', '.join(f'`{name}`' for name in FIELD_NAMES)}.\n"
+    yield f"Conditions and log texts know: {typed(FIELD_TYPES)}.\n"
 
 
 def _cell(text: str) -> str:

@@ -14,7 +14,8 @@ from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.debugger.expression import Expression, Fields, Value, parse_expression, read_expression, required
-from vcdebug.debugger.fields import FIELD_NAMES, fields_of
+from vcdebug.debugger.field_types import Known
+from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
 from vcdebug.debugger.tokens import Reader
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve
@@ -224,7 +225,7 @@ def _option(reader: Reader, point: Breakpoint) -> None:
     token = reader.take()
     if token.text == "if":
         start = reader.token.position
-        point.condition = read_expression(reader, (*FIELD_NAMES, *point.kind.FIELDS))
+        point.condition = read_expression(reader, _known(point.kind))
         point.condition_text = reader.line[start : reader.token.position].strip()
     elif token.text == "hits":
         point.hit_count = _hit_count(reader)
@@ -269,4 +270,9 @@ def _log(reader: Reader, known: Sequence[str]) -> str:
 
 def parse_condition(text: str, kind: Kind) -> Expression:
     """A condition alone."""
-    return parse_expression(text, (*FIELD_NAMES, *kind.FIELDS))
+    return parse_expression(text, _known(kind))
+
+
+def _known(kind: Kind) -> Known:
+    """The fields of every event, and those of the kind, which hold what the figure does."""
+    return {**FIELD_TYPES, **dict.fromkeys(kind.FIELDS, "any")}

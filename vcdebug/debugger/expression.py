@@ -6,10 +6,11 @@ plugin == "gang" and job matches "^ml/" and not ("ml/a-0" in victims or count(ca
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from vcdebug.debugger.field_types import FieldType, Known, clash, type_of_value
 from vcdebug.debugger.tokens import Reader, Token
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
@@ -173,7 +174,7 @@ def _contained(left: Value, right: Value) -> bool:
     return left in right
 
 
-def parse_expression(line: str, known: Sequence[str]) -> Expression:
+def parse_expression(line: str, known: Known) -> Expression:
     """Read a whole line as one condition over the known fields."""
     reader = Reader(line)
     expression = read_expression(reader, known)
@@ -182,7 +183,7 @@ def parse_expression(line: str, known: Sequence[str]) -> Expression:
     return expression
 
 
-def read_expression(reader: Reader, known: Sequence[str]) -> Expression:
+def read_expression(reader: Reader, known: Known) -> Expression:
     """Read a condition from where the reader stands; what follows it is left."""
     return _Parser(reader, known).either()
 
@@ -190,7 +191,7 @@ def read_expression(reader: Reader, known: Sequence[str]) -> Expression:
 class _Parser:
     """One method per level of binding, loosest first."""
 
-    def __init__(self, reader: Reader, known: Sequence[str]) -> None:
+    def __init__(self, reader: Reader, known: Known) -> None:
         self.reader = reader
         self.known = known
         self.depth = 0
@@ -221,11 +222,30 @@ class _Parser:
         if sign is None:
             return left
         if sign.text == "matches":
+            self.fit(left, "matches", Constant(""), sign)
             return self.pattern(left)
         if sign.text == "not":
             self.reader.expect("in")
-            return Not(Comparison(left, "in", self.operand()))
-        return Comparison(left, sign.text, self.operand())
+            return Not(self.comparison(left, "in", sign))
+        return self.comparison(left, sign.text, sign)
+
+    def comparison(self, left: Expression, word: str, sign: Token) -> Comparison:
+        right = self.operand()
+        self.fit(left, word, right, sign)
+        return Comparison(left, word, right)
+
+    def fit(self, left: Expression, word: str, right: Expression, sign: Token) -> None:
+        """Refuse what could never hold."""
+        why = clash(self.type_of(left), word, self.type_of(right))
+        if why:
+            raise self.reader.error(f"this can never hold: {why}", sign)
+
+    def type_of(self, operand: Expression) -> FieldType:
+        if isinstance(operand, Field):
+            return self.known[operand.name]
+        if isinstance(operand, Constant):
+            return type_of_value(operand.constant)
+        return "number" if isinstance(operand, Count) else "yes or no"
 
     def pattern(self, left: Expression) -> Expression:
         token = self.reader.take()
@@ -258,6 +278,8 @@ class _Parser:
         if token.text == "count":
             self.reader.expect("(")
             counted = self.operand()
+            if self.type_of(counted) not in ("list", "any"):
+                raise self.reader.error(f"count needs a list, not {self.type_of(counted)}", token)
             self.reader.expect(")")
             return Count(counted)
         if token.text[0].isdigit():

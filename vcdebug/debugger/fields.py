@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from vcdebug.debugger.expression import AnyOf, Fields, Value
+from vcdebug.debugger.field_types import Known, type_of
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
@@ -266,3 +267,5 @@ FIELDS: Final[Mapping[str, Reader]] = {
 """Field → how it is read; an event without the field gives None."""
 
 FIELD_NAMES: Final = tuple(FIELDS)
+FIELD_TYPES: Final[Known] = {name: type_of(name) for name in FIELDS}
+"""Field → what it holds where an event has it."""

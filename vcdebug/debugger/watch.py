@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vcdebug.debugger import figures
 from vcdebug.debugger.expression import Value, parse_expression
-from vcdebug.debugger.fields import FIELD_NAMES, fields_of
+from vcdebug.debugger.fields import FIELD_TYPES, fields_of
 from vcdebug.debugger.figure_history import Written, history
 from vcdebug.debugger.figure_words import FigureError, figure
 from vcdebug.debugger.tokens import tokens_of
@@ -60,7 +60,7 @@ def read(recording: Recording, text: str) -> str:
         )
     if names_figure(text):
         return str(figure(recording, _words(text)))
-    parse_expression(text, FIELD_NAMES)
+    parse_expression(text, FIELD_TYPES)
     return text.strip()
 
 
@@ -86,7 +86,7 @@ def _words(text: str) -> tuple[str, ...]:
 def _evaluated(recording: Recording, seq: Seq, text: str) -> str:
     if seq < 1:
         return "-"
-    return _shown(parse_expression(text, FIELD_NAMES).value(fields_of(recording, seq)))
+    return _shown(parse_expression(text, FIELD_TYPES).value(fields_of(recording, seq)))
 
 
 def _shown(value: Value) -> str:

@@ -80,7 +80,7 @@ def search(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName
     title = f"room for {event.task} on {len(names)} nodes"
     formula = "request ≤ future idle = idle + releasing − pipelined, per node"
     columns = ("request", "most on a node", "node", "nodes with room")
-    deciding = scarce.name if len(with_room) < len(names) else None
+    deciding = scarce.name if not scarce.holds else None
     note = f"{len(with_room)} of {len(names)} nodes have room in every dimension, {len(event.feasible)} are feasible"
     return Equation(title, formula, columns, "dimension", terms, with_room, deciding, note)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
 from vcdebug.explain.evictions import fate_of
 from vcdebug.explain.state_before import before, job_of, task_of
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
@@ -55,6 +56,11 @@ class NodeFunnel:
     fate: str
     """What became of a placement: commit, discard, or nothing."""
     end: Seq
+
+    @property
+    def candidate(self) -> bool:
+        """Whether it is a dry run that found victims."""
+        return self.outcome.startswith(CANDIDATE)
 
     @property
     def stopped_at(self) -> str:
@@ -209,7 +215,8 @@ def _node(recording: Recording, turn: Span, action: str, reach: Reach) -> NodeFu
     choice = _choice(recording, turn)
     stages = [*(Stage(name, len(left)) for name, left in counts), *_tiers(recording, choice)]
     fate, end = _fate(recording, turn)
-    outcome = _outcome(recording, turn, choice)
+    run = dry_run_at(recording, turn.first)
+    outcome = run.words if run is not None else _outcome(recording, turn, choice)
     return NodeFunnel(turn.name, turn.first, _until_none(stages), outcome, _emptied_by(choice), fate, end)
 
 

@@ -5,7 +5,7 @@ Upstream: framework/arguments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from vcdebug.model.pod import parse_bool
 from vcdebug.releases.change import Change
@@ -13,14 +13,46 @@ from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GETBOOL_STRINGS
 
 
+class Consulted(Mapping[object, object]):
+    """A map that knows which of its keys were looked at."""
+
+    __slots__ = ("_asked", "_values")
+
+    def __init__(self, values: Mapping[object, object]) -> None:
+        self._values = values
+        self._asked: dict[object, None] = {}
+
+    def __getitem__(self, key: object) -> object:
+        self._asked[key] = None
+        return self._values[key]
+
+    def __contains__(self, key: object) -> bool:
+        self._asked[key] = None
+        return key in self._values
+
+    def __iter__(self) -> Iterator[object]:
+        self._asked.update(dict.fromkeys(self._values))
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def unread(self) -> list[object]:
+        """Keys that nobody looked at."""
+        return [key for key in self._values if key not in self._asked]
+
+
 class Arguments:
     """A YAML map; a value of the wrong type keeps the default and leaves a warning."""
 
     __slots__ = ("_quoted", "raw", "warnings")
 
+    raw: Consulted
+
     def __init__(self, raw: Mapping[object, object] | None = None, *, quoted: bool = True) -> None:
         """`quoted`: whether a boolean may be written as text."""
-        self.raw: Mapping[object, object] = raw or {}
+        self.raw = Consulted(raw or {})
         self.warnings: list[str] = []
         self._quoted = quoted
 

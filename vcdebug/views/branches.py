@@ -25,6 +25,7 @@ from vcdebug.views.comparison import (
     summary,
     task_cell,
 )
+from vcdebug.views.headline import placing_words
 from vcdebug.views.names import bare
 
 COLUMNS = (Column("", flexible=True), Column("original", flexible=True), Column("branch", flexible=True))
@@ -105,7 +106,7 @@ def _parting(sides: Sides, parting: Parting, title: str) -> Iterator[Row]:
         yield _row(seqs, f"{title} →", (muted("  →"), outcome_cell(questions[0]), outcome_cell(questions[1])))
         return
     for one in parting.differences:
-        cells = muted(f"  {one.field}"), Piece(str(one.before)), Piece(str(one.after))
+        cells = muted(f"  {one.field}"), Piece(placing_words(one.before)), Piece(placing_words(one.after))
         yield _row(seqs, f"{title} {one.field}", cells)
 
 

@@ -13,10 +13,10 @@ from vcdebug.framework.forced import FORCED
 from vcdebug.framework.record import HookEvent
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, count, line, muted
-from vcdebug.views.headline import answer, headline
+from vcdebug.views.headline import answer, headline, placing_words
 from vcdebug.views.names import list_or
 from vcdebug.views.path import path_words
-from vcdebug.views.votes import asked_about
+from vcdebug.views.votes import asked_about, outcome_words
 
 ABSENT = "not there"
 JOB_COLUMNS = (Column("job", flexible=True), Column("queue"), Column("before"), Column("after"))
@@ -107,7 +107,7 @@ def parting(found: Parting, title: str, before: Recording, after: Recording) -> 
         yield _votes(questions, before, after)
     elif found.differences:
         rows = [
-            Row(one.field, (Piece(one.field), Piece(str(one.before)), Piece(str(one.after))))
+            Row(one.field, (Piece(one.field), Piece(placing_words(one.before)), Piece(placing_words(one.after))))
             for one in found.differences
         ]
         yield Table("what differs", DIFFERENCE_COLUMNS, rows)
@@ -187,4 +187,4 @@ def outcome_cell(asked: Question | None) -> Piece:
         return Piece("–", "strong")
     if isinstance(asked.outcome, tuple):
         return Piece(list_or([str(name) for name in asked.outcome], "nobody"), "strong")
-    return Piece(str(asked.outcome), "strong")
+    return Piece(outcome_words(asked)[1], "strong")

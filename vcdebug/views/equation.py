@@ -8,6 +8,7 @@ from functools import partial
 
 from vcdebug.explain.equation import Equation, Figure, Ratio, Term
 from vcdebug.explain.equations import equation as explain
+from vcdebug.explain.room_now import RoomNow, room_now
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE, Resource
@@ -15,8 +16,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, dimensions, number, resource_text, short_name
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.cell_figures import equation_figure, room_figure
-from vcdebug.views.names import bare
-from vcdebug.views.nodes import future_idle
+from vcdebug.views.names import bare, task_list
 from vcdebug.views.scores import short_part
 
 TITLE = "Equation"
@@ -129,28 +129,39 @@ def _foot(found: Equation) -> Iterator[Line]:
 
 
 def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table:
-    """Whether a node will have room for a task once everything that leaves it has left."""
-    now = recording.timeline.state_at(seq).nodes[node]
-    wanted = recording.timeline.tasks[task].init_resreq
-    future = future_idle(now)
-    columns = (
-        Column(""),
-        Column(""),
-        *(
-            Column(name, right=True)
-            for name in ("future idle", "= idle", "+ releasing", "− pipelined", "need", "short")
-        ),
+    """Whether a node will have room for a task once everything that leaves it, or is taken away in a dry run, has left;
+    a task that is placed there already does not count against itself.
+    """
+    found = room_now(recording, seq, task, node)
+    wanted, now = found.request, found.amounts
+    heads = (
+        "future idle",
+        "= idle",
+        "+ releasing",
+        "− pipelined",
+        *(("+ away",) if found.away else ()),
+        "need",
+        "short",
     )
+    columns = (Column(""), Column(""), *(Column(name, right=True) for name in heads))
     rows = []
-    for dim in dimensions((wanted, now.idle, now.releasing, now.pipelined)):
-        need, has = wanted.get(dim), future.get(dim)
-        parts = (has, now.idle.get(dim), now.releasing.get(dim), now.pipelined.get(dim), need)
+    for dim in dimensions((wanted, now.idle, now.releasing, now.pipelined, found.freed)):
+        need, has = wanted.get(dim), found.future.get(dim)
+        away = (found.freed.get(dim),) if found.away else ()
+        parts = (has, now.idle.get(dim), now.releasing.get(dim), now.pipelined.get(dim), *away, need)
         enough = need <= has or need - has < MIN_RESOURCE
         mark = muted("–") if not need else Piece(YES, "good") if enough else Piece(NO, "bad")
         short = Piece("" if enough or not need else amount(dim, need - has), "accent")
         rows.append(Row(dim, (mark, Piece(short_name(dim)), *(Piece(amount(dim, part)) for part in parts), short)))
     title = f"{TITLE}  room for {bare(task)} on {node}"
-    return Table(title, columns, rows, figures=partial(room_figure, node, columns))
+    return Table(title, columns, rows, foot=tuple(_room_foot(found)), figures=partial(room_figure, node, columns))
+
+
+def _room_foot(found: RoomNow) -> Iterator[Line]:
+    if found.away:
+        yield line(muted(f"away in the dry run: {task_list(found.away)}"))
+    if found.placed:
+        yield line(muted(f"as it was before event {found.placed}, which placed it here"))
 
 
 def objections(recording: Recording, seq: Seq) -> dict[str, str]:

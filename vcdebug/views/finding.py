@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.debugger.commands.finding import found
+from vcdebug.debugger.fields import fields_of
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import HERE, YES, Column, Line, OnDemand, Piece, Row, Table, count, line, muted
 from vcdebug.views.headline import VICTIM_POINTS, headline
+from vcdebug.views.names import bare
 from vcdebug.views.path import path_words
 
 COLUMNS = (
@@ -37,18 +39,22 @@ def finding(recording: Recording, seq: Seq, words: str) -> Table:
 
 def _row(recording: Recording, seq: Seq, here: Seq) -> Row:
     what = headline(recording.event(seq))
-    path = recording.tree.path(seq)[1:]
-    subject = next(
-        ((span.level.name.lower(), span.name) for span in reversed(path) if span.level.name == "JOB"), ("", "")
-    )
+    job = fields_of(recording, seq)("job")
+    subject = ("job", job) if isinstance(job, str) else ("", "")
     cells = (
         Piece(str(seq)),
         Piece(HERE if seq == here else "", "here"),
-        Piece(" ▸ ".join(path_words(recording, seq)) or "between actions"),
+        Piece(_where(recording, seq, bare(subject[1]))),
         Piece(what.what, "strong"),
         _told(recording, seq, what.outcome),
     )
     return Row(f"event {seq}", cells, seq, subject)
+
+
+def _where(recording: Recording, seq: Seq, job: str) -> str:
+    """The spans around the event, and the job that it is about where none of them is it."""
+    words = path_words(recording, seq)
+    return " ▸ ".join([*words, job] if job and job not in words else words) or "between actions"
 
 
 def _told(recording: Recording, seq: Seq, outcome: Piece) -> Piece:
@@ -75,7 +81,7 @@ def _outcome_words(event: Event) -> str:
         return f"{event.point} {event.plugin} {YES} offers {count(len(event.victims), 'victim')}"
     if isinstance(event, HookEvent):
         return f"{event.point} {told.outcome.text}"
-    return f"{told.what} {told.outcome.text}" if isinstance(event, StatementEvent) else told.outcome.text
+    return f"{told.what} {told.outcome.text}" if isinstance(event, StatementEvent) else told.outcome.text or told.what
 
 
 def _outcomes(recording: Recording, seqs: Sequence[Seq]) -> Iterator[Line]:

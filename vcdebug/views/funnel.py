@@ -64,11 +64,12 @@ def _head(found: Funnel) -> Iterator[Line]:
     if found.stopped:
         yield line(Piece(f"{NO} {found.stopped}", "bad"))
         return
-    feasible = len(found.tried) + len(found.never)
+    tried = dict.fromkeys(each.node for each in found.tried)
+    feasible = len(tried) + len(found.never)
     yield line(
         f"{count(found.considered, 'node')} → ",
         Piece(f"{feasible} pass the predicates", "bad" if not feasible else ""),
-        f" → {len(dict.fromkeys(each.node for each in found.tried))} tried",
+        f" → {len(tried)} tried",
         muted(f", {len(found.never)} never tried" if found.never else ""),
     )
     yield line(muted(f"in reach: {found.reach}"))
@@ -83,7 +84,7 @@ def _key(each: NodeFunnel) -> str:
 
 
 def _node_row(each: NodeFunnel) -> Row:
-    kept = each.outcome == PLACED and each.fate != "discard"
+    kept = (each.outcome == PLACED and each.fate != "discard") or each.candidate
     words = f"{YES if kept else NO} {each.words}"
     cells = (
         Piece(each.node, "strong"),

@@ -43,6 +43,8 @@ def answer(event: HookEvent) -> Piece:
     """A plugin's answer in words."""
     if event.point in VICTIM_POINTS:
         return _victims(event)
+    if isinstance(event.result, tuple):
+        return Piece(list_or(event.result, "– nobody"), "good" if event.result else "muted")
     if event.point in _VOTING:
         return _VOTES.get(event.result, Piece(str(event.result)))
     if isinstance(event.result, bool):
@@ -59,7 +61,11 @@ def answer(event: HookEvent) -> Piece:
 
 
 def placing_words(result: object) -> str:
-    """Scores of hypernodes as `s0 16.667, s1 15`, rows of them as `s0 s1, then p0`; anything else as it is."""
+    """Scores of hypernodes as `s0 16.667, s1 15`, rows of them as `s0 s1, then p0`; yes, no, `–` for nothing."""
+    if result is None:
+        return "–"
+    if isinstance(result, bool):
+        return "yes" if result else "no"
     if isinstance(result, Mapping):
         return ", ".join(f"{name} {_scored(score)}" for name, score in result.items()) or "no scores"
     if isinstance(result, list) and all(isinstance(row, list) for row in result):

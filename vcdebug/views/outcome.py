@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vcdebug.explain.dry_run import DryRun, dry_run_at
 from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span, StatementEvent
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -30,7 +31,8 @@ def outcome(recording: Recording, index: int) -> Piece:
         case Level.TASK:
             return _task(events)
         case Level.NODE:
-            return _node(events)
+            run = dry_run_at(recording, span.first)
+            return _node(events) if run is None else _dry(run)
     return Piece("")
 
 
@@ -103,6 +105,10 @@ def _obstacle(events: Sequence[Event]) -> str:
         if isinstance(event, PredicateEvent) and not len(event.feasible):
             return f"0/{event.processed} nodes"
     return "no place"
+
+
+def _dry(run: DryRun) -> Piece:
+    return Piece(f"{YES} {run.words}", "good") if run.victims else Piece(f"{NO} {run.words}", "bad")
 
 
 def _node(events: Sequence[Event]) -> Piece:

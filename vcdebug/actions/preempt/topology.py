@@ -32,6 +32,8 @@ from vcdebug.releases.scheduling import REPRIEVE_ORDER
 
 REASON = "preempt"
 PRIORITY_OFFSET = 2147483648
+TIE_RULES = ("the lowest top priority", "the lowest sum of priorities", "the fewest victims", "the latest start")
+"""What `rank` compares, in this order; after them the smallest name."""
 
 
 class Candidate(NamedTuple):
@@ -217,7 +219,7 @@ def pick_one(candidates: list[Candidate]) -> Candidate:
     ordered = sorted(candidates, key=lambda candidate: candidate.node.name)
     best = ordered[0]
     for candidate in ordered[1:]:
-        if _rank(candidate) < _rank(best):
+        if rank(candidate) < rank(best):
             best = candidate
     return best
 
@@ -227,8 +229,8 @@ def _priority(task: TaskInfo) -> int:
     return task.pod.priority or 0
 
 
-def _rank(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
-    """Upstream: actions/preempt.OrderedScoreFuncs."""
+def rank(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
+    """What TIE_RULES name; smaller is better. Upstream: actions/preempt.OrderedScoreFuncs."""
     victims = candidate.victims
     total = 0
     for victim in victims:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
 from vcdebug.debugger.commands import VERBS, Verb
-from vcdebug.debugger.fields import FIELD_NAMES
+from vcdebug.debugger.field_types import typed
+from vcdebug.debugger.fields import FIELD_TYPES
 from vcdebug.framework.registry import resolve
 from vcdebug.tui.keymap import MAIN, Scope, by_id, keys_of, scopes
 from vcdebug.tui.keynames import key_names
@@ -46,7 +47,7 @@ def help_table(chosen: Mapping[str, str], lines: Iterable[str] = ()) -> Table:
         ),
         line(muted("Some desktops keep F10 and F11 for themselves: the letters always work.")),
         line(muted("With the mouse on, hold Shift (Option on macOS) to select text as usual.")),
-        line(muted(f"conditions know: {', '.join(FIELD_NAMES)}")),
+        line(muted(f"conditions know: {typed(FIELD_TYPES)}")),
     )
     return Table("Help", COLUMNS, rows, head=head, foot=foot)
 

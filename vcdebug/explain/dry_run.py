@@ -1,0 +1,233 @@
+"""The dry runs of topology-aware preemption: whom each node's simulation takes away and spares, and which node wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank
+from vcdebug.explain.equations_nodes import room_on
+from vcdebug.explain.state_before import tasks_of
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.record import HookEvent, Level, Line, PopEvent, Span
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.trace.memo import per_recording
+from vcdebug.trace.recording import Recording
+
+PREEMPT: Final = "preempt"
+TAKE, PUT_BACK = "take away", "put back"
+ALONE: Final = "the only candidate"
+CANDIDATE: Final = "candidate"
+BY_NAME: Final = "the first name"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One task leaves or comes back, and whether the preemptor fits then."""
+
+    verb: str
+    task: TaskKey
+    seq: Seq
+    last: Seq
+    fits: bool
+    away: tuple[TaskKey, ...]
+    """Who is gone while the test runs."""
+    why: str
+    """What refuses the preemptor; empty where it fits."""
+    left: Seq = 0
+    """The event with which a task that may not stay leaves again."""
+
+    @property
+    def verdict(self) -> str:
+        """What becomes of the task."""
+        if self.verb == TAKE:
+            return "it fits now" if self.fits else "not enough yet"
+        return "spared: it still fits" if self.fits else "a victim: it would not fit"
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """One node's simulation."""
+
+    node: NodeName
+    first: Seq
+    last: Seq
+    candidates: tuple[TaskKey, ...]
+    offered: tuple[TaskKey, ...]
+    """What the plugins let go, where the node would then have room."""
+    trials: tuple[Trial, ...]
+    victims: tuple[TaskKey, ...]
+    """Who would go; empty where the node is no candidate."""
+
+    @property
+    def words(self) -> str:
+        """How it ended."""
+        if self.victims:
+            return f"{CANDIDATE}, {len(self.victims)} to go"
+        if not self.candidates:
+            return "none in reach"
+        if not self.offered:
+            return "the victims are too few, or there are none"
+        refused = next((trial.why for trial in reversed(self.trials) if not trial.fits), "")
+        return f"no candidate: {refused}" if refused else "no candidate"
+
+    def away(self, seq: Seq) -> tuple[TaskKey, ...]:
+        """Who is gone in the simulation at an event."""
+        trial = next((trial for trial in reversed(self.trials) if trial.seq <= seq), None)
+        if trial is None:
+            return ()
+        return (*trial.away, trial.task) if trial.left and seq >= trial.left else trial.away
+
+
+@dataclass(frozen=True, slots=True)
+class DryRuns:
+    """One task's search: a dry run per node until there are enough candidates."""
+
+    task: TaskKey
+    nodes: int
+    wanted: int
+    """How many candidates end the search."""
+    runs: tuple[DryRun, ...]
+    winner: NodeName
+    """Empty where there is no candidate."""
+    rule: str
+    """The rule after which only the winner was left."""
+
+
+def dry_runs_at(recording: Recording, seq: Seq) -> DryRuns | None:
+    """The search that an event belongs to; None where nothing is simulated."""
+    task, action = (recording.tree.around(seq, level) for level in (Level.TASK, Level.ACTION))
+    if task is None or action is None or action.name != PREEMPT:
+        return None
+    return _dry_runs(recording, task.index)
+
+
+def dry_run_at(recording: Recording, seq: Seq) -> DryRun | None:
+    """The simulation that an event belongs to."""
+    found = dry_runs_at(recording, seq)
+    runs = found.runs if found is not None else ()
+    return next((run for run in runs if run.first <= seq <= run.last), None)
+
+
+@per_recording(most=256)
+def _dry_runs(recording: Recording, index: int) -> DryRuns | None:
+    span = recording.spans[index]
+    lines = [line for line in recording.record.lines if span.first - 1 <= line.seq <= span.last]
+    counted = next((line for line in lines if line.key == "count"), None)
+    if counted is None:
+        return None
+    nodes = [inner for inner in recording.tree.children(span) if inner.level is Level.NODE]
+    groups = list(_groups(lines[lines.index(counted) + 1 :]))
+    runs = tuple(_run(recording, span.name, node, group) for node, group in zip(nodes, groups, strict=False))
+    mode = TopologyAwarePreemption(Arguments(recording.conf.action_arguments.get(PREEMPT)))
+    wanted = mode.wanted(counted.values[0])
+    winner, rule = _winner(recording, runs) if wanted else ("", "")
+    return DryRuns(span.name, counted.values[0], wanted, runs, winner, rule)
+
+
+def _groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """The lines of one node's simulation after the other."""
+    group: list[Line] = []
+    for line in lines:
+        if line.key in ("candidates", "victim"):
+            if group:
+                yield group
+            group = []
+        if line.key == "victim":
+            return
+        group.append(line)
+    if group:
+        yield group
+
+
+def _run(recording: Recording, task: TaskKey, span: Span, lines: Sequence[Line]) -> DryRun:
+    said = {line.key: line.values for line in lines}
+    taken = list(_taken(recording, task, span, "enough" in said))
+    gone = tuple(trial.task for trial in taken)
+    order = tuple(said["potential"][0]) if "potential" in said else ()
+    verdicts = [(line, line.values) for line in lines if line.key == "reprieve"]
+    returning = [next(key for key in order if key.endswith(f"/{values[0]}")) for _, values in verdicts]
+    trials = [*taken, *_put_back(recording, task, span, gone, [*zip(returning, verdicts, strict=True)])]
+    victims = tuple(said["chosen"][0]) if "chosen" in said else ()
+    offered = tuple(said["victims"][0]) if "victims" in said else ()
+    return DryRun(span.name, span.first, span.last, tuple(said["candidates"][0]), offered, tuple(trials), victims)
+
+
+def _taken(recording: Recording, task: TaskKey, span: Span, enough: bool) -> Iterator[Trial]:
+    """Each pop takes one more away; the last one ends it where the preemptor fits."""
+    pops = [(seq, event.name) for seq, event in _events(recording, span) if isinstance(event, PopEvent)]
+    back = next((seq for seq, event in _events(recording, span) if _point(event) == "SimulateAddTask"), span.last + 1)
+    ends = [*(seq for seq, _ in pops[1:]), back]
+    away: tuple[TaskKey, ...] = ()
+    for place, ((seq, victim), end) in enumerate(zip(pops, ends, strict=False)):
+        away = (*away, victim)
+        fits = enough and place == len(pops) - 1
+        why = "" if fits else _refusal(recording, range(seq, end), task, span.name, away)
+        yield Trial(TAKE, victim, seq, end - 1, fits, away, why)
+
+
+def _put_back(
+    recording: Recording,
+    task: TaskKey,
+    span: Span,
+    gone: tuple[TaskKey, ...],
+    verdicts: Sequence[tuple[TaskKey, tuple[Line, tuple[object, ...]]]],
+) -> Iterator[Trial]:
+    """Each that may come back, and those who went again before."""
+    away, first = gone, span.first
+    for victim, (line, (_, fits)) in verdicts:
+        seqs = range(first, line.seq + 1)
+        entering = [seq for seq in seqs if _exchanged(recording, seq) == ("SimulateAddTask", victim)]
+        start = entering[0] if entering else line.seq
+        without = tuple(each for each in away if each != victim)
+        why = "" if fits else _refusal(recording, range(start, line.seq + 1), task, span.name, without)
+        removal = ("SimulateRemoveTask", victim)
+        left = next((seq for seq in seqs if seq > start and _exchanged(recording, seq) == removal), 0)
+        yield Trial(PUT_BACK, victim, start, line.seq, bool(fits), without, why, left)
+        away = without if fits else away
+        first = line.seq + 1
+
+
+def _refusal(recording: Recording, seqs: range, task: TaskKey, node: NodeName, away: Sequence[TaskKey]) -> str:
+    """Queue, room and predicates are asked in this order; the first no is the answer."""
+    for seq in seqs:
+        event = recording.event(seq)
+        if isinstance(event, HookEvent) and event.point == "SimulateAllocatable" and not event.result:
+            return f"{event.plugin}: beyond what the queue may have"
+    room = room_on(recording, seqs.start, task, node, away)
+    if not room.verdict:
+        return f"{room.deciding} is short"
+    for seq in seqs:
+        event = recording.event(seq)
+        if isinstance(event, HookEvent) and event.point == "SimulatePredicate" and event.result is not None:
+            return f"{event.plugin}: its simulated predicate refuses"
+    return ""
+
+
+def _winner(recording: Recording, runs: Sequence[DryRun]) -> tuple[NodeName, str]:
+    found = [
+        Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)) for run in runs if run.victims
+    ]
+    if not found:
+        return "", ""
+    ranks = sorted((rank(each), each.node.name) for each in found)
+    if len(ranks) == 1:
+        return ranks[0][1], ALONE
+    best, second = ranks[0][0], ranks[1][0]
+    rule = next((words for words, one, other in zip(TIE_RULES, best, second, strict=True) if one != other), BY_NAME)
+    return ranks[0][1], rule
+
+
+def _events(recording: Recording, span: Span) -> Iterator[tuple[Seq, object]]:
+    for seq in range(span.first, span.last + 1):
+        yield seq, recording.event(seq)
+
+
+def _point(event: object) -> str:
+    return event.point if isinstance(event, HookEvent) else ""
+
+
+def _exchanged(recording: Recording, seq: Seq) -> tuple[str, TaskKey]:
+    event = recording.event(seq)
+    return (event.point, event.other) if isinstance(event, HookEvent) else ("", "")

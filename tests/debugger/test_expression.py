@@ -1,6 +1,7 @@
 import pytest
 
 from vcdebug.debugger.expression import AnyOf, Value, parse_expression, required
+from vcdebug.debugger.field_types import Known
 from vcdebug.debugger.tokens import ExpressionError
 
 FIELDS: dict[str, Value] = {
@@ -13,10 +14,11 @@ FIELDS: dict[str, Value] = {
     "op": None,
     "eviction": True,
 }
+KNOWN: Known = dict.fromkeys(FIELDS, "any")
 
 
 def value(text: str) -> Value:
-    return parse_expression(text, tuple(FIELDS)).value(FIELDS.__getitem__)
+    return parse_expression(text, KNOWN).value(FIELDS.__getitem__)
 
 
 @pytest.mark.parametrize(
@@ -102,13 +104,13 @@ def test_a_side_that_does_not_matter_is_not_looked_at() -> None:
         asked.append(name)
         return FIELDS[name]
 
-    parse_expression('plugin == "drf" and job == "x"', tuple(FIELDS)).value(fields)
-    parse_expression('plugin == "gang" or job == "x"', tuple(FIELDS)).value(fields)
+    parse_expression('plugin == "drf" and job == "x"', KNOWN).value(fields)
+    parse_expression('plugin == "gang" or job == "x"', KNOWN).value(fields)
     assert ["plugin", "plugin"] == asked
 
 
 def test_texts_that_a_condition_needs_are_known_to_an_index() -> None:
-    known = tuple(FIELDS)
+    known = KNOWN
     assert {"plugin": "gang", "job": "a"} == required(parse_expression('plugin == "gang" and "a" == job', known))
     assert {"job": "a"} == required(parse_expression('job == "a" and (plugin == "x" or op == null)', known))
     assert {} == required(parse_expression('plugin == "gang" or job == "a"', known))

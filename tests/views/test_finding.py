@@ -53,3 +53,35 @@ def test_the_command_refuses_what_no_breakpoint_would_take() -> None:
     with pytest.raises(ExpressionError):
         verb.run(driver, "victim if plugin ==")
     assert ("find", LINE) == (verb.run(driver, LINE).opens, verb.run(driver, LINE).argument)
+
+
+def test_starts_of_actions_are_counted_by_their_names() -> None:
+    heads = [text_of(entry).strip() for entry in finding(bundled("preempt-works"), 1, "action start").head]
+    assert ["1 × enqueue starts", "1 × allocate starts", "1 × preempt starts", "1 × backfill starts"] == heads
+
+
+def test_a_question_about_a_job_names_it_where_no_span_does() -> None:
+    rows = finding(bundled("preempt-works"), 1, "starving").rows
+    assert ("preempt ▸ chat-api", ("job", "assistants/chat-api")) == (rows[0].cells[2].text, rows[0].subject)
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ('vote == "x"', "number is compared with text"),
+        ("plugin == 3", "text is compared with number"),
+        ("3 in candidates", "number is never in list"),
+        ('victims == "ml/a-0"', "list is compared with text"),
+        ('tier matches "1"', "a pattern is looked for in text, not in number"),
+        ("victims < candidates", "list has no order"),
+        ("count(plugin) > 1", "count needs a list, not text"),
+    ],
+)
+def test_a_condition_that_can_never_hold_is_refused(condition: str, why: str) -> None:
+    with pytest.raises(ExpressionError, match=why):
+        found(bundled(), f"victim if {condition}")
+
+
+def test_conditions_that_can_hold_are_taken() -> None:
+    for condition in ('"ml/a-0" in victims', 'result == "x"', "vote == reject", "count(victims) > 1", 'job in ["a/b"]'):
+        assert found(bundled(), f"victim if {condition}") is not None

@@ -12,7 +12,6 @@ from vcdebug.cli.output import Output
 from vcdebug.cli.sources import one_source
 from vcdebug.debugger.what_if import edited
 from vcdebug.errors import ConfigError
-from vcdebug.explain.coverage import uncovered
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.webhook import AskExtender
@@ -20,7 +19,6 @@ from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_file import expanded
 from vcdebug.snapshot.load import load
-from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
 from vcdebug.trace.cut import whole
@@ -121,8 +119,3 @@ def extender_client(url: str | None) -> AskExtender | None:
     from vcdebug.cli.extender_client import ExtenderClient
 
     return ExtenderClient(url)
-
-
-def input_problems(recording: Recording) -> list[Problem]:
-    """What is wrong with the manifests, and with the scheduler's configuration."""
-    return [*recording.problems, *uncovered(recording.conf)]

@@ -1,13 +1,28 @@
-"""What of a configuration the replay does not execute."""
+"""Everything that is wrong with the input of a recording, and what of its configuration is not executed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from vcdebug.actions import ACTIONS
+from vcdebug.explain.unwell import unwell
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
 from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.problem import Problem
+from vcdebug.trace.recording import Recording
+
+
+def input_problems(recording: Recording) -> tuple[Problem, ...]:
+    """Of the manifests and nodes, of the configuration and its plugins."""
+    return (*recording.problems, *uncovered(recording.conf), *_unread(recording), *unwell(recording))
+
+
+def _unread(recording: Recording) -> Iterator[Problem]:
+    """Arguments that no plugin looked at: misspelt ones, and those that belong to other releases."""
+    effect = "misspelt, or an argument of another release: nothing follows from it here"
+    for name, plugin in recording.session.plugins.items():
+        for key in plugin.arguments.raw.unread:
+            yield Problem(CONF_FILE, f"plugin {name}", f"arguments.{key}", "the plugin does not read it", effect)
 
 
 def uncovered(conf: SchedulerConf) -> list[Problem]:

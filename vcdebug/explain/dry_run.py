@@ -9,7 +9,6 @@ from typing import Final
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank
 from vcdebug.explain.equations_nodes import room_on
 from vcdebug.explain.state_before import tasks_of
-from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.record import HookEvent, Level, Line, PopEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.trace.memo import per_recording
@@ -120,7 +119,7 @@ def _dry_runs(recording: Recording, index: int) -> DryRuns | None:
     nodes = [inner for inner in recording.tree.children(span) if inner.level is Level.NODE]
     groups = list(_groups(lines[lines.index(counted) + 1 :]))
     runs = tuple(_run(recording, span.name, node, group) for node, group in zip(nodes, groups, strict=False))
-    mode = TopologyAwarePreemption(Arguments(recording.conf.action_arguments.get(PREEMPT)))
+    mode = TopologyAwarePreemption(recording.conf.arguments_of(PREEMPT))
     wanted = mode.wanted(counted.values[0])
     winner, rule = _winner(recording, runs) if wanted else ("", "")
     return DryRuns(span.name, counted.values[0], wanted, runs, winner, rule)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from vcdebug.explain.unwell import not_ready, overfull
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
@@ -59,7 +60,7 @@ def _row(recording: Recording, name: NodeName, changed: Seq) -> Row:
         _fullest(node, amounts, dims),
         _some(amounts.releasing),
         _some(amounts.pipelined),
-        Piece(remarks(node), "warn"),
+        Piece(", ".join(filter(None, (_overfull(amounts), remarks(node)))), "warn"),
     )
     return Row(name, cells, subject=("node", name))
 
@@ -83,12 +84,19 @@ def _some(resource: Resource) -> Piece:
 
 
 def remarks(node: NodeInfo) -> str:
-    """What keeps pods away: cordon and taints."""
+    """What keeps pods away: cordon and taints; and what does not: that it is not ready, or promised away."""
     parts = ["cordoned"] if node.unschedulable else []
+    parts += [f"Ready is {ready}: only a taint keeps pods away"] if (ready := not_ready(node)) else []
     for taint in node.taints:
         value = f"={taint['value']}" if taint.get("value") else ""
         parts.append(f"{taint.get('key', '')}{value}:{taint.get('effect', '')}")
     return ", ".join(parts)
+
+
+def _overfull(amounts: NodeAmounts) -> str:
+    """Dimensions of which more is used than there is: every task that asks for one of them is refused."""
+    below = [short_name(name) for name in overfull(amounts.idle)]
+    return f"idle below 0: {' '.join(below)}" if below else ""
 
 
 def future_idle(amounts: NodeAmounts) -> Resource:

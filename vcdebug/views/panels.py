@@ -10,6 +10,7 @@ from vcdebug.debugger.driver import Here
 from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line
 from vcdebug.views.bookmarks import bookmarks
 from vcdebug.views.conf import conf
+from vcdebug.views.dry_run import dry_run
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.evictions import evictions_table
@@ -176,6 +177,13 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "V",
         "the search for victims: how many tasks each filter leaves on each node, and which leaves nobody",
         lambda here: funnel(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "DryRun",
+        "D",
+        "topology-aware preemption: whom each node's dry run takes away and spares, and the rule that chose the node",
+        lambda here: dry_run(here.recording, here.seq),
         leads=True,
     ),
     PanelView(

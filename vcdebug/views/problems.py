@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from vcdebug.explain.coverage import uncovered
+from vcdebug.explain.coverage import input_problems
 from vcdebug.explain.invariants import violations
 from vcdebug.framework.forced import FORCED
-from vcdebug.snapshot.problem import Problem
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import YES, Column, Line, Piece, Row, Table, line, muted
 
@@ -17,15 +16,10 @@ UNCHECKED: Final = "sums were not checked in a recording of this size: break inv
 COLUMNS = (Column("kind"), Column("where", flexible=True), Column("what", flexible=True))
 
 
-def all_problems(recording: Recording) -> tuple[Problem, ...]:
-    """Of the snapshot, its configuration and its plugins."""
-    return (*recording.problems, *uncovered(recording.conf))
-
-
 def problems(recording: Recording) -> Table:
     """Problems of the snapshot and the configuration, quirks with their events, then rules that do not hold."""
     rows: list[Row] = []
-    for number, problem in enumerate(all_problems(recording)):
+    for number, problem in enumerate(input_problems(recording)):
         where = ": ".join(part for part in (problem.file, problem.object, problem.field) if part)
         what = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
         rows.append(Row(f"problem {number}", (Piece("! problem", "warn"), Piece(where), Piece(what))))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from vcdebug.cli.reports.releases import release_document, release_line
-from vcdebug.explain.coverage import uncovered
+from vcdebug.explain.coverage import input_problems
 from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
 from vcdebug.snapshot import provenance
 from vcdebug.snapshot.kinds import KINDS
@@ -33,8 +33,8 @@ def inspect(snapshot: Snapshot) -> Inspection:
     """Look at the objects, the configuration, and what its plugins miss, without running the cycle."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     session = opened(snapshot, conf)
-    found = Recording(snapshot, conf, session).problems
-    return Inspection(snapshot, conf, (*found, *uncovered(conf)), session.persistence.text)
+    found = input_problems(Recording(snapshot, conf, session))
+    return Inspection(snapshot, conf, found, session.persistence.text)
 
 
 def document(inspection: Inspection) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from vcdebug.cli.reports.releases import release_document, release_line
-from vcdebug.cli.snapshots import input_problems
+from vcdebug.explain.coverage import input_problems
 from vcdebug.explain.effects import Effect, Effects, effects
 from vcdebug.explain.writes import writes
 from vcdebug.framework.forced import FORCED

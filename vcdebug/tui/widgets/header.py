@@ -8,12 +8,12 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from vcdebug.debugger.recordings import BRANCH
+from vcdebug.explain.coverage import input_problems
 from vcdebug.framework.forced import FORCED
 from vcdebug.tui.moment import Moment
 from vcdebug.views.base import count as counted
 from vcdebug.views.base import grouped
 from vcdebug.views.path import path_words
-from vcdebug.views.problems import all_problems
 
 ONE_LINE = 150
 """Screens at least this wide show all of it in one line."""
@@ -70,7 +70,7 @@ class Header(Widget):
             parts.insert(0, f"forced {forced}")
         if len(moment.recording.notes) > forced:
             parts.append(f"quirk {len(moment.recording.notes) - forced}")
-        problems = all_problems(moment.recording)
+        problems = input_problems(moment.recording)
         if problems:
             parts.append(f"problem {len(problems)}")
         return Text("  ".join(parts))

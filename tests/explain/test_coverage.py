@@ -1,0 +1,39 @@
+"""What is wrong with an input besides the manifests: arguments that nobody reads, nodes that are unwell."""
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from vcdebug.explain.coverage import input_problems
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.replay import replay
+from vcdebug.views.nodes import nodes
+
+
+def lines(*objects: Manifest, conf: str | None = None) -> list[str]:
+    return [problem.line() for problem in input_problems(replay(cluster(*objects, conf=conf)))]
+
+
+def unready(name: str) -> Manifest:
+    manifest = node(name)
+    manifest["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    return manifest
+
+
+def test_an_argument_that_its_plugin_does_not_read_is_a_problem() -> None:
+    arguments = {"arguments": {"predicate.ProportionalEnable": True, "predicate.CacheEnable": True}}
+    told = lines(node("n1"), conf=conf_of("predicates", arguments={"predicates": arguments}))
+    expected = "volcano-scheduler.conf: plugin predicates: arguments.predicate.ProportionalEnable: "
+    assert [expected] == [line[: len(expected)] for line in told]
+
+
+def test_a_node_that_is_not_ready_is_remarked() -> None:
+    told = lines(unready("n1"), node("n2"), conf=conf_of("predicates"))
+    assert ["Node n1: status.conditions: the condition Ready is Unknown"] == [line.partition(";")[0] for line in told]
+    assert "Ready is Unknown" in nodes(replay(cluster(unready("n1"))), 1).rows[0].cells[-1].text
+
+
+def test_a_node_whose_pods_hold_more_than_it_has_is_remarked() -> None:
+    objects = node("n1", cpu="2"), pod_group("j"), pods("j", 3, cpu="1", on="n1")
+    recording = replay(cluster(*objects, conf=conf_of("predicates")))
+    assert ["Node n1: status.allocatable: pods hold more cpu than the node has"] == [
+        problem.line().partition(";")[0] for problem in input_problems(recording)
+    ]
+    assert "idle below 0: cpu" == nodes(recording, 1).rows[0].cells[-1].text

@@ -1,0 +1,115 @@
+"""Topology-aware preemption: what a dry run takes away and spares, which node wins, and the room in between."""
+
+from functools import cache
+
+from tests.builders import cluster, node, pod_group, pods, priority_class
+from vcdebug.explain.dry_run import ALONE, PUT_BACK, TAKE, DryRuns, dry_run_at, dry_runs_at
+from vcdebug.explain.funnel import funnel_at
+from vcdebug.explain.room_now import room_now
+from vcdebug.framework.record import HookEvent
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+from vcdebug.views.base import text_of
+from vcdebug.views.dry_run import dry_run
+from vcdebug.views.equation import equation
+from vcdebug.views.flow import around, flow
+from vcdebug.views.funnel import funnel
+
+CONF = """\
+actions: "allocate, preempt"
+configurations:
+- name: preempt
+  arguments: {enableTopologyAwarePreemption: true, minCandidateNodesAbsolute: 2, minCandidateNodesPercentage: 100}
+tiers:
+- plugins: [{name: priority}, {name: gang}, {name: predicates}]
+"""
+HIGH, LOW, MIDDLE = 100, 1, 50
+
+
+@cache
+def recording(low: int = LOW) -> Recording:
+    """n1 holds one pod of middle priority, n2 two small ones of low priority; the high one needs most of a node."""
+    return replay(
+        cluster(
+            [node(name, cpu="4") for name in ("n1", "n2")],
+            [priority_class(name, value) for name, value in (("hi", HIGH), ("mid", MIDDLE), ("lo", low))],
+            pod_group("m", priority_class="mid", min_member=0),
+            pods("m", 1, cpu="4", on="n1", priority=MIDDLE),
+            pod_group("s", priority_class="lo", min_member=0),
+            pods("s", 2, cpu="2", on="n2", priority=low),
+            pod_group("h", priority_class="hi"),
+            pods("h", 1, cpu="3", priority=HIGH),
+            conf=CONF,
+        )
+    )
+
+
+def simulated(found: Recording, point: str) -> list[int]:
+    return [seq for seq in found.index.at_point(point) if isinstance(found.event(seq), HookEvent)]
+
+
+def runs(found: Recording) -> DryRuns:
+    search = dry_runs_at(found, simulated(found, "SimulateRemoveTask")[0])
+    assert search is not None
+    return search
+
+
+def test_every_dry_run_names_whom_it_takes_away_and_whom_it_keeps() -> None:
+    first, second = runs(recording()).runs
+    assert [("n1", ("default/m-0",)), ("n2", ("default/s-0", "default/s-1"))] == [
+        (run.node, tuple(sorted(run.victims))) for run in (first, second)
+    ]
+    assert [(TAKE, True), (PUT_BACK, False)] == [(trial.verb, trial.fits) for trial in first.trials]
+    verdicts = [(TAKE, False), (TAKE, True), (PUT_BACK, False), (PUT_BACK, False)]
+    assert verdicts == [(trial.verb, trial.fits) for trial in second.trials]
+    assert ["cpu is short", "", "cpu is short", "cpu is short"] == [trial.why for trial in second.trials]
+
+
+def test_the_rule_that_chose_the_node_is_named() -> None:
+    search = runs(recording())
+    assert (2, 2, "n2", "the lowest top priority") == (search.nodes, search.wanted, search.winner, search.rule)
+    head = [text_of(line) for line in dry_run(recording(), search.runs[0].first).head]
+    assert "★ n2 wins: the lowest top priority" == head[1]
+
+
+def test_an_only_candidate_needs_no_rule() -> None:
+    alone = runs(recording(HIGH))
+    assert ("n1", ALONE) == (alone.winner, alone.rule)
+
+
+def test_the_room_inside_a_dry_run_is_the_simulated_one() -> None:
+    found = recording()
+    seq = simulated(found, "SimulatePredicate")[0]
+    run = dry_run_at(found, seq)
+    assert run is not None
+    room = room_now(found, seq, "default/h-0", run.node)
+    assert (("default/m-0",), 4000.0) == (room.away, room.future.milli_cpu)
+    table = equation(found, seq)
+    assert "✓" == table.rows[0].cells[0].text
+    assert "+ away" in [column.title for column in table.columns]
+
+
+def test_a_task_that_may_not_stay_is_away_again() -> None:
+    found = recording()
+    added, removed = simulated(found, "SimulateAddTask")[0], simulated(found, "SimulateRemoveTask")[1]
+    assert added < removed
+    assert 0.0 == room_now(found, added, "default/h-0", "n1").future.milli_cpu
+    assert 4000.0 == room_now(found, removed, "default/h-0", "n1").future.milli_cpu
+
+
+def test_a_node_that_is_a_candidate_is_not_told_as_short_of_room() -> None:
+    found = recording()
+    seq = runs(found).runs[0].first
+    search = funnel_at(found, seq)
+    assert search is not None
+    assert ["candidate, 1 to go", "candidate, 2 to go"] == [each.words for each in search.tried][:2]
+    assert "2 nodes → 2 pass the predicates → 2 tried" == text_of(funnel(found, seq).head[0])
+    rows = [row.cells for row in flow(found, around(found, seq), seq).rows]
+    assert any("n1" in cells[0].text and "candidate" in cells[1].text for cells in rows)
+
+
+def test_a_placed_task_does_not_count_against_its_own_room() -> None:
+    found = recording()
+    seq = next(seq for seq in range(1, len(found) + 1) if getattr(found.event(seq), "op", "") == "pipeline")
+    room = room_now(found, seq, "default/h-0", "n2")
+    assert (seq, 4000.0) == (room.placed, room.future.milli_cpu)

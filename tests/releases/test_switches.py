@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.releases.shown import BESIDE, SHOWN
+from vcdebug.releases.table import CHANGES
+from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.load import load
+from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import EventEncoder
 from vcdebug.trace.replay import replay
 
@@ -40,12 +44,27 @@ ALTERED = [
 ]
 
 
-def events(case: str, release: str) -> list[str]:
-    recording = replay(load(INPUTS / case, release=release))
+def events(snapshot: Snapshot) -> list[str]:
+    recording = replay(snapshot)
     encoder = EventEncoder(recording)
     return [json.dumps(encoder.encode(event)) for event in recording.events]
 
 
 @pytest.mark.parametrize(("change", "case"), ALTERED, ids=[change for change, _ in ALTERED])
 def test_the_switch_alters_the_recording(change: str, case: str) -> None:
-    assert events(case, "master") != events(case, f"master,+{change}")
+    given = INPUTS / case
+    assert events(load(given, release="master")) != events(load(given, release=f"master,+{change}"))
+
+
+@pytest.mark.parametrize("change", SHOWN)
+def test_the_switch_alters_a_cluster_made_for_it(change: str) -> None:
+    base = ",+".join(["master", *([BESIDE[change]] if change in BESIDE else [])])
+    snapshot = SHOWN[change]()
+    assert events(released(snapshot, base)) != events(released(snapshot, f"{base},+{change}"))
+
+
+def test_every_heavy_change_is_shown_or_says_why_not() -> None:
+    heavy = [change for change in CHANGES.values() if change.weight in "HM" and change.replayed]
+    shown = {change for change, _ in ALTERED} | set(SHOWN)
+    assert [] == [change.id for change in heavy if change.id not in shown and not change.unshown]
+    assert [] == [change.id for change in heavy if change.id in shown and change.unshown]

@@ -51,6 +51,8 @@ class Change(NamedTuple):
     """The first tag with the older form, where still older ones had none of it."""
     replayed: bool = True
     """Whether the replay knows the older form."""
+    unshown: str = ""
+    """Why no recording can show what the older form does."""
 
     def in_force(self, tag: Tag) -> bool:
         """Whether a release has the older form."""

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from vcdebug.releases.change import Change
 
+ASCEND = "Ascend cards are not replayed, in no release."
+MIG = "Cards in MIG mode are not replayed, in no release."
+
 NUMA_POD_LEVEL = Change(
     "numa-pod-level",
     "Free cpusets are remembered per node from cycle to cycle, and spec.podAllocations is not read.",
@@ -87,6 +90,7 @@ HAMI_ASCEND = Change(
     "#5843",
     "M",
     replayed=False,
+    unshown=ASCEND,
 )
 VGPU_MIG_COPY = Change(
     "vgpu-mig-copy",
@@ -96,6 +100,7 @@ VGPU_MIG_COPY = Change(
     "#5550",
     "L",
     replayed=False,
+    unshown=MIG,
 )
 DEVICES_SHARED_WITH_CACHE = Change(
     "devices-shared-with-cache",
@@ -164,6 +169,7 @@ MIG_MEMORY_FACTOR = Change(
     "#5318",
     "L",
     replayed=False,
+    unshown=MIG,
 )
 VGPU_HANDSHAKE = Change(
     "vgpu-handshake",
@@ -182,6 +188,7 @@ HAMI_ASCEND_LEDGER = Change(
     "#5418",
     "L",
     replayed=False,
+    unshown=ASCEND,
 )
 VNPUS_WRAPPER = Change(
     "vnpus-wrapper",
@@ -191,6 +198,7 @@ VNPUS_WRAPPER = Change(
     "#5399",
     "L",
     replayed=False,
+    unshown=ASCEND,
 )
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

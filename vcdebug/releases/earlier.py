@@ -9,7 +9,8 @@ from vcdebug.releases.change import Change
 
 
 def _known(id: str, what: str, fixed_in: tuple[str, ...], pull: str) -> Change:
-    return Change(id, what, "who is placed or evicted", fixed_in, pull, "H", replayed=False)
+    unshown = "No release that has it is replayed."
+    return Change(id, what, "who is placed or evicted", fixed_in, pull, "H", replayed=False, unshown=unshown)
 
 
 CHANGES = (

@@ -97,6 +97,7 @@ FEATURE_GATES_1_34 = Change(
     ("v1.15.0",),
     "k8s 1.34.1",
     "M",
+    unshown="Kubernetes 1.35 switches no gate on that a rule of the scheduler reads.",
 )
 TAINT_TEXT = Change(
     "taint-text",

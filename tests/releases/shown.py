@@ -81,7 +81,7 @@ def topology_conf() -> str:
 
 
 def nominated_elsewhere() -> Snapshot:
-    hard = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
+    hard: dict[str, Any] = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
     members = pods("j", 2)
     members[0]["status"]["nominatedNodeName"] = "b1"
     return cluster(GANGS, pod_group("j", min_member=2, **hard), members, conf=topology_conf())
@@ -252,7 +252,8 @@ def storage_without_room() -> Snapshot:
     snapshot = one_pod("2", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
     for one in snapshot.objects["Node"]:
         one["status"]["allocatable"]["attachable-volumes-csi-csi.x"] = "8"
-    for manifest in (storage, driver, claim):
+    made: list[Manifest] = [storage, driver, claim]
+    for manifest in made:
         snapshot.objects.setdefault(manifest["kind"], []).append(manifest)
     return snapshot
 

@@ -9,28 +9,27 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.framework.persistence import limiting_queues
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import ROOT_QUEUE
-from vcdebug.model.resource import (
-    CPU,
-    INFINITY,
-    MAX_INT64,
-    MEMORY,
-    MIN_RESOURCE,
-    PODS,
-    Resource,
-    exceeded_part,
-    resource_max,
-)
-from vcdebug.model.resource import share as fraction
+from vcdebug.model.queuelimit import QueueLimit
+from vcdebug.model.resource import CPU, MAX_INT64, MEMORY, PODS, Resource
 from vcdebug.plugins.capacity import Capacity
+from vcdebug.plugins.capacity.attr import QueueAttr as CapacityAttr
+from vcdebug.plugins.capacity.attr import recalled as capacity_attr
+from vcdebug.plugins.proportion import Proportion
+from vcdebug.plugins.proportion import QueueAttr as ProportionAttr
+from vcdebug.plugins.proportion import recalled as proportion_attr
 from vcdebug.trace.recording import Recording
 
 PROPORTION, CAPACITY = "proportion", "capacity"
 SHARERS: Final = (PROPORTION, CAPACITY)
 """Plugins that keep figures of queues."""
 ENDLESS: Final = float(MAX_INT64)
+BLANK: Final = CapacityAttr("", Resource(), Resource(), Resource())
+LARGEST = "share = the largest of allocated / deserved"
+STALE = "as it was when the session opened: events of its children do not bring it up to date"
+LIMIT = "limit = the smaller of capability and what the guarantees of all leave, with its own"
+ENDLESS_LIMIT = "limit = capability; endless where none is stated"
 
 
 class Place(NamedTuple):
@@ -71,12 +70,6 @@ def _below(plugin: Capacity, name: QueueName, depth: int) -> Iterator[Place]:
         yield from _below(plugin, child, depth + 1)
 
 
-def parent_of(recording: Recording, queue: QueueName) -> QueueName | None:
-    """The parent in capacity's tree."""
-    ancestors = recording.timeline.state_at(0).figure(CAPACITY, queue, "ancestors")
-    return ancestors[-1] if isinstance(ancestors, list) and ancestors else None
-
-
 def dimensions_of(*resources: Resource) -> list[str]:
     """cpu, memory, and the scalars; without pods, volume counts, and what is 0 or endless everywhere."""
     scalars = dict.fromkeys(name for resource in resources for name in resource.scalars or ())
@@ -84,35 +77,33 @@ def dimensions_of(*resources: Resource) -> list[str]:
     return [CPU, MEMORY, *(name for name in told if any(0 < abs(each.get(name)) < ENDLESS for each in resources))]
 
 
+def attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | CapacityAttr | None:
+    """What the plugin worked out for a queue when the session opened; nothing of a tree that is spoilt."""
+    plugin = recording.session.plugins.get(sharer(recording))
+    if not isinstance(plugin, Proportion | Capacity) or spoilt(recording):
+        return None
+    return plugin.queues.get(queue)
+
+
 # Share
 
 
 def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     """The share after an event, with the dimension that it comes from."""
-    plugin, state = sharer(recording), recording.timeline.state_at(seq)
-    deserved, allocated = (state.amount(plugin, queue, figure) for figure in ("deserved", "allocated"))
-    names = _shared_names(plugin, deserved)
-    parts = [(name, fraction(allocated.get(name), deserved.get(name))) for name in names]
-    terms = tuple(Term(name, (allocated.get(name), deserved.get(name), Ratio(part)), None) for name, part in parts)
-    value, deciding = 0.0, None
-    for name, part in parts:
-        if part > value:
-            value, deciding = part, name
-    if plugin == CAPACITY and deserved.is_empty():
-        return Equation(f"share of queue {queue}", "share = 1, as it deserves nothing", (), "dimension", (), 1.0)
-    recorded = state.figure(plugin, queue, "share")
-    stale = "as it was when the session opened: events of its children do not bring it up to date"
-    note = "" if recorded == value else stale
+    plugin, figures = sharer(recording), recording.timeline.state_at(seq).books[sharer(recording)][queue]
+    attr = proportion_attr(figures) if plugin == PROPORTION else capacity_attr(BLANK, figures)
+    title, recorded = f"share of queue {queue}", attr.share
+    if plugin == CAPACITY and attr.deserved.is_empty():
+        return Equation(title, "share = 1, as it deserves nothing", (), "dimension", (), 1.0)
+    parts = attr.fractions()
+    terms = tuple(
+        Term(name, (attr.allocated.get(name), attr.deserved.get(name), Ratio(part)), None) for name, part in parts
+    )
+    attr.update_share()
+    deciding = next((name for name, part in parts if part == attr.share and part), None)
+    note = "" if recorded == attr.share else STALE
     columns = ("allocated", "deserved", "share")
-    value = recorded if isinstance(recorded, float) else value
-    formula = "share = the largest of allocated / deserved"
-    return Equation(f"share of queue {queue}", formula, columns, "dimension", terms, value, deciding, note)
-
-
-def _shared_names(plugin: str, deserved: Resource) -> list[str]:
-    if plugin == CAPACITY:
-        return deserved.resource_names()
-    return [name for name, amount in deserved.items() if amount >= MIN_RESOURCE]
+    return Equation(title, LARGEST, columns, "dimension", terms, recorded, deciding, note)
 
 
 # Limits
@@ -120,57 +111,29 @@ def _shared_names(plugin: str, deserved: Resource) -> list[str]:
 
 def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
     """The limit that holds: what guarantees leave of the cluster, or of the parent, within the queue's capability."""
-    state, plugin = recording.timeline.state_at(0), sharer(recording)
-    if (plugin, queue, "realCapability") not in recording.timeline.opening_books or spoilt(recording):
-        return None
-    own, capability = (state.amount(plugin, queue, figure) for figure in ("guarantee", "capability"))
-    if capacity_tree(recording) is not None and queue == ROOT_QUEUE:
-        return _root_capability(capability)
-    whole, reserved, source = _above(recording, plugin, queue)
-    limited = bool(recording.session.queues[queue].capability) or source != "total"
-    within = exceeded_part(whole, reserved).add(own)
-    found = within.clone()
-    if limited:
-        found.min_dimension_resource(capability, INFINITY)
-    terms = tuple(
-        _limit(name, (whole, reserved, own, within), capability if limited else None, found)
-        for name in dimensions_of(whole, found)
-    )
-    columns = (source, "− guaranteed", "+ own", "= left", "capability", "limit")
-    formula = "limit = the smaller of capability and what the guarantees of all leave, with its own"
+    attr = attr_of(recording, queue)
+    bound = attr.bound if attr is not None else None
     title = f"limit of queue {queue} (real capability)"
-    return Equation(title, formula, columns, "dimension", terms, found)
+    if attr is not None and queue == ROOT_QUEUE and capacity_tree(recording) is not None:
+        limit = attr.real_capability
+        terms = tuple(Term(name, (limit.get(name),), None) for name in dimensions_of(limit))
+        return Equation(title, ENDLESS_LIMIT, ("limit",), "dimension", terms, limit)
+    if bound is None:
+        return None
+    source = f"{bound.parent}'s" if bound.parent else "total"
+    terms = tuple(_limit(name, bound) for name in dimensions_of(bound.whole, bound.limit))
+    columns = (source, "− guaranteed", "+ own", "= left", "capability", "limit")
+    return Equation(title, LIMIT, columns, "dimension", terms, bound.limit)
 
 
-def _root_capability(capability: Resource) -> Equation:
-    terms = tuple(Term(name, (capability.get(name),), None) for name in dimensions_of(capability))
-    formula = "limit = capability; endless where none is stated"
-    return Equation("limit of queue root (real capability)", formula, ("limit",), "dimension", terms, capability)
-
-
-def _above(recording: Recording, plugin: str, queue: QueueName) -> tuple[Resource, Resource, str]:
-    """(what is shared out, the guarantees in it, what it is called)."""
-    state, tree = recording.timeline.state_at(0), capacity_tree(recording)
-    parent = parent_of(recording, queue) if tree is not None else None
-    reserved = Resource()
-    if tree is None or parent is None:
-        for each in recording.session.queues.values():
-            reserved.add(Resource.from_list(each.guarantee))
-        return state.amount(plugin, "", "total"), reserved, "total"
-    for child in sorted(tree.queues[parent].children):
-        reserved.add(state.amount(plugin, child, "guarantee"))
-    return state.amount(plugin, parent, "realCapability"), reserved, f"{parent}'s"
-
-
-def _limit(
-    name: str, parts: tuple[Resource, Resource, Resource, Resource], capability: Resource | None, found: Resource
-) -> Term:
-    figures = tuple(part.get(name) for part in parts)
+def _limit(name: str, bound: QueueLimit) -> Term:
+    figures = tuple(part.get(name) for part in bound[:4] if part is not None)
+    capability = bound.capability
     stated = capability.get(name) if capability is not None and capability.has(name) else None
-    if not found.has(name):
+    if not bound.limit.has(name):
         return Term(name, (*figures, stated, None), None, "nothing is left of it")
     by = "capability decides" if stated is not None and stated < figures[-1] else "what is left decides"
-    return Term(name, (*figures, stated, found.get(name)), None, by)
+    return Term(name, (*figures, stated, bound.limit.get(name)), None, by)
 
 
 # Deserved, as capacity has it
@@ -178,23 +141,20 @@ def _limit(
 
 def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
     """capacity: what the queue states, within its limit and at least its guarantee."""
-    state = recording.timeline.state_at(0)
-    if (CAPACITY, queue, "deserved") not in recording.timeline.opening_books or spoilt(recording):
+    attr, tree = attr_of(recording, queue), capacity_tree(recording)
+    title = f"what queue {queue} deserves"
+    if not isinstance(attr, CapacityAttr):
         return None
-    tree, title = capacity_tree(recording), f"what queue {queue} deserves"
     if tree is not None and queue == ROOT_QUEUE:
-        return _sum_of_children(recording, tree, title)
-    stated = Resource.from_list(limiting_queues(recording.session)[queue].deserved)
-    limit, guarantee = (state.amount(CAPACITY, queue, figure) for figure in ("realCapability", "guarantee"))
-    bounded = stated.clone()
-    if tree is None:
-        bounded.min_dimension_resource(limit, INFINITY)
-    found = resource_max(bounded, guarantee)
-    parts = (stated, limit, guarantee, found) if tree is None else (stated, guarantee, found)
-    names = dimensions_of(*parts[:1], guarantee, found)
+        return _sum_of_children(attr, title)
+    if attr.entitlement is None:
+        return None
+    stated, limit, guarantee, found = attr.entitlement
+    parts = (stated, guarantee, found) if limit is None else (stated, limit, guarantee, found)
+    names = dimensions_of(stated, guarantee, found)
     terms = tuple(Term(name, tuple(part.get(name) for part in parts), None, _raised(name, parts)) for name in names)
-    capped = "min(stated, limit)" if tree is None else "stated"
-    columns = ("stated", *(("limit",) if tree is None else ()), "guarantee", "deserved")
+    capped, column = ("stated", ()) if limit is None else ("min(stated, limit)", ("limit",))
+    columns = ("stated", *column, "guarantee", "deserved")
     return Equation(title, f"deserved = max({capped}, guarantee)", columns, "dimension", terms, found)
 
 
@@ -205,15 +165,9 @@ def _raised(name: str, parts: tuple[Resource, ...]) -> str:
     return "the guarantee decides" if found == guarantee else "the limit decides"
 
 
-def _sum_of_children(recording: Recording, tree: Capacity, title: str) -> Equation:
-    state, total = recording.timeline.state_at(0), Resource()
-    children = sorted(tree.queues[ROOT_QUEUE].children)
-    for child in children:
-        total.add(state.amount(CAPACITY, child, "deserved"))
-    terms = tuple(
-        Term(
-            name, (*(state.amount(CAPACITY, child, "deserved").get(name) for child in children), total.get(name)), None
-        )
-        for name in dimensions_of(total)
-    )
-    return Equation(title, "deserved = the sum of its children's", (*children, "deserved"), "dimension", terms, total)
+def _sum_of_children(root: CapacityAttr, title: str) -> Equation:
+    children = [root.children[name] for name in sorted(root.children)]
+    amounts = [*(child.deserved for child in children), root.deserved]
+    terms = tuple(Term(name, tuple(each.get(name) for each in amounts), None) for name in dimensions_of(root.deserved))
+    columns = (*(child.name for child in children), "deserved")
+    return Equation(title, "deserved = the sum of its children's", columns, "dimension", terms, root.deserved)

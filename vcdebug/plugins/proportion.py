@@ -23,10 +23,10 @@ from vcdebug.model.limitcheck import LimitCheck, admission, beside
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
+from vcdebug.model.queuelimit import QueueLimit, flat_limit
 from vcdebug.model.resource import (
     CPU,
     INFINITY,
-    MAX_FLOAT64,
     MEMORY,
     MIN_RESOURCE,
     ZERO,
@@ -61,20 +61,26 @@ class QueueAttr:
     request: Resource = field(default_factory=Resource)
     elastic: Resource = field(default_factory=Resource)
     inqueue: Resource = field(default_factory=Resource)
+    bound: QueueLimit | None = None
+    """How the real capability came about."""
     dimensions: tuple[Resource, list[tuple[str, float]]] | None = None
     """What is deserved, replaced and never changed, and its dimensions that hold something."""
 
     def update_share(self) -> None:
         """The largest fraction of a deserved dimension that is allocated. Upstream: plugins/proportion.updateShare."""
-        if self.dimensions is None or self.dimensions[0] is not self.deserved:
-            held = [(name, amount) for name, amount in self.deserved.items() if amount >= MIN_RESOURCE]
-            self.dimensions = (self.deserved, held)
-        largest, allocated = 0.0, self.allocated
-        for name, deserved in self.dimensions[1]:
-            value = allocated.get(name) / deserved
+        largest = 0.0
+        for _, value in self.fractions():
             if value > largest:
                 largest = value
         self.share = largest
+
+    def fractions(self) -> list[tuple[str, float]]:
+        """What is allocated of each dimension in which something is deserved."""
+        if self.dimensions is None or self.dimensions[0] is not self.deserved:
+            held = [(name, amount) for name, amount in self.deserved.items() if amount >= MIN_RESOURCE]
+            self.dimensions = (self.deserved, held)
+        allocated = self.allocated
+        return [(name, allocated.get(name) / deserved) for name, deserved in self.dimensions[1]]
 
     def hold(self, allocated: Resource) -> None:
         """Replace what is allocated."""
@@ -142,14 +148,9 @@ class Proportion(Plugin):
 
     def new_attr(self, queue: QueueInfo) -> QueueAttr:
         """The queue's limits: what others' guarantees leave of the cluster, and its own capability."""
-        guarantee = Resource.from_list(queue.guarantee)
-        real_capability = exceeded_part(self.total, self.guaranteed).add(guarantee)
-        capability = Resource.from_list(queue.capability)
-        if queue.capability:
-            capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else MAX_FLOAT64
-            capability.memory = capability.memory if capability.memory > 0 else MAX_FLOAT64
-            real_capability.min_dimension_resource(capability, INFINITY)
-        return QueueAttr(queue.weight, capability, real_capability, guarantee)
+        bound = flat_limit(queue, self.total, self.guaranteed)
+        capability = Resource() if bound.capability is None else bound.capability
+        return QueueAttr(queue.weight, capability, bound.limit, bound.own, bound=bound)
 
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
         if left.priority != right.priority:

@@ -39,7 +39,6 @@ from vcdebug.plugins.capacity.devices import merge
 from vcdebug.plugins.capacity.flat import build_flat
 from vcdebug.plugins.capacity.limits import Limits
 from vcdebug.plugins.capacity.reclaim import Asker, Reclaim
-from vcdebug.plugins.capacity.reservation import opted_in
 from vcdebug.plugins.capacity.simulation import STATE_KEY, QueueStates, simulated
 from vcdebug.plugins.capacity.tree import build_tree, has_cycle
 from vcdebug.releases.queues import (
@@ -156,7 +155,7 @@ class Capacity(Plugin):
             return False
         if not all(self.limits.hold(each, each.allocated, each.devices, task) for each in self.upward(queue.name)):
             return False
-        if self.limits.reservations is not None and opted_in(task):
+        if self.limits.reservations is not None:
             self.limits.reservations.add(queue.name, task)
         return True
 
@@ -288,7 +287,7 @@ class Capacity(Plugin):
             given_back = removable(self.ssn, self.name, each.name, each.allocated, event.task.resreq)
             each.remove(given_back, self.limits.demand(event.task))
         attr.update_share()
-        if self.limits.reservations is not None and opted_in(event.task):
+        if self.limits.reservations is not None:
             self.limits.reservations.add(attr.name, event.task)
 
     def above(self, attr: QueueAttr) -> list[QueueAttr]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from vcdebug.framework.accounts import figures
 from vcdebug.framework.figures import Figures
@@ -15,7 +16,8 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, beside
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.resource import PODS, Resource, share
+from vcdebug.model.queuelimit import QueueLimit
+from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max, share
 from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, TaskDemand
@@ -59,6 +61,16 @@ class Ancestors:
         return grown
 
 
+class Entitlement(NamedTuple):
+    """What a queue deserves, part by part."""
+
+    stated: Resource
+    limit: Resource | None
+    """None where none is looked at."""
+    guarantee: Resource
+    deserved: Resource
+
+
 @dataclass(slots=True, eq=False)
 class QueueAttr:
     """A queue's figures. `allocated` is replaced, never changed, so that simulations may keep an earlier one.
@@ -71,6 +83,10 @@ class QueueAttr:
     guarantee: Resource
     real_capability: Resource = field(default_factory=Resource)
     """The limit that holds: the capability within what others' guarantees leave."""
+    bound: QueueLimit | None = None
+    """How the limit came about; None for the root and for what does not hang below it."""
+    entitlement: Entitlement | None = None
+    """How what is deserved came about."""
     devices: DeviceQuota | None = None
     share: float = 0.0
     ancestors: Ancestors = field(default_factory=Ancestors)
@@ -99,8 +115,28 @@ class QueueAttr:
             self.share = 1.0
             return
         self.share = 0.0
-        for name in self.deserved.resource_names():
-            self.share = max(self.share, share(self.allocated.get(name), self.deserved.get(name)))
+        for _, fraction in self.fractions():
+            self.share = max(self.share, fraction)
+
+    def fractions(self) -> list[tuple[str, float]]:
+        """What is allocated of each dimension that is deserved."""
+        allocated, deserved = self.allocated, self.deserved
+        return [(name, share(allocated.get(name), deserved.get(name))) for name in deserved.resource_names()]
+
+    def confine(self, bound: QueueLimit) -> None:
+        """Take over a limit."""
+        self.bound, self.real_capability = bound, bound.limit
+        if bound.capability is not None:
+            self.capability = bound.capability
+
+    def entitle(self, within: Resource | None = None) -> None:
+        """What the queue deserves: what it states, within a limit, and at least its guarantee."""
+        stated = self.deserved
+        bounded = stated.clone()
+        if within is not None:
+            bounded.min_dimension_resource(within, INFINITY)
+        self.deserved = resource_max(bounded, self.guarantee)
+        self.entitlement = Entitlement(stated, within, self.guarantee, self.deserved)
 
     def nearest(self, distance: int) -> QueueName | None:
         """The ancestor at a distance from the queue, 1 for its parent."""

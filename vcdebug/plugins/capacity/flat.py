@@ -11,7 +11,8 @@ from vcdebug.model.inqueue import NEWEST_FORM, Reserving
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.resource import INFINITY, MAX_FLOAT64, Resource, exceeded_part, resource_max
+from vcdebug.model.queuelimit import flat_limit
+from vcdebug.model.resource import Resource
 from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, count_in
 from vcdebug.plugins.capacity.devices import ClaimDemands
 
@@ -27,26 +28,19 @@ def build_flat(
     guaranteed = Resource()
     for queue in queues.values():
         guaranteed.add(Resource.from_list(queue.guarantee))
-    unguaranteed = exceeded_part(total, guaranteed)
     attrs: Attrs = {}
     for job in jobs:
         if job.queue not in attrs:
-            attrs[job.queue] = flat_attr(queues[job.queue], unguaranteed)
+            attrs[job.queue] = flat_attr(queues[job.queue], total, guaranteed)
         count_in(attrs[job.queue], job, demands, form)
     for attr in attrs.values():
-        attr.deserved.min_dimension_resource(attr.real_capability, INFINITY)
-        attr.deserved = resource_max(attr.deserved, attr.guarantee)
+        attr.entitle(within=attr.real_capability)
         attr.update_share()
     return attrs
 
 
-def flat_attr(queue: QueueInfo, unguaranteed: Resource) -> QueueAttr:
-    """A queue's limits; a capability of 0 cpu or memory is no limit."""
+def flat_attr(queue: QueueInfo, total: Resource, guaranteed: Resource) -> QueueAttr:
+    """A queue's limits."""
     attr = QueueAttr.of(queue)
-    attr.real_capability = unguaranteed.clone().add(attr.guarantee)
-    if queue.capability:
-        limit = attr.capability
-        limit.milli_cpu = limit.milli_cpu if limit.milli_cpu > 0 else MAX_FLOAT64
-        limit.memory = limit.memory if limit.memory > 0 else MAX_FLOAT64
-        attr.real_capability.min_dimension_resource(limit, INFINITY)
+    attr.confine(flat_limit(queue, total, guaranteed))
     return attr

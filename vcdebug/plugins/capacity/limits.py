@@ -5,13 +5,17 @@ Upstream: plugins/capacity (queueAllocatableWithReserved, jobEnqueueable).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.persistence import counted
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Listers
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, admission, beside
+from vcdebug.model.names import QueueName
 from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity.attr import QueueAttr
 from vcdebug.plugins.capacity.devices import ClaimDemands, Demand, DeviceQuota, TaskDemand
@@ -21,6 +25,11 @@ from vcdebug.releases.queues import DRA_QUOTA
 DEVICES_KEY = "capacity.DynamicResourceAllocationEnable"
 CONSUMABLE_KEY = "capacity.DRAConsumableCapacityEnable"
 DEVICES_NAME = "dra-resource-exceeded"
+
+
+def pending_tasks(ssn: Session) -> Iterator[tuple[QueueName, TaskInfo]]:
+    """With the queues that they wait in."""
+    return ((job.queue, task) for job in ssn.jobs.values() for task in job.with_status(TaskStatus.PENDING))
 
 
 class Limits:
@@ -33,7 +42,7 @@ class Limits:
         devices = devices and not ssn.release.has(DRA_QUOTA)
         self.demands = ClaimDemands(Listers(ssn.snapshot)) if devices else None
         self.consumable = arguments.get_bool(CONSUMABLE_KEY, default=gate("DRAConsumableCapacity"))
-        self.reservations = Reservations(ssn.jobs.values()) if gate(FEATURE_GATE) else None
+        self.reservations = Reservations(pending_tasks(ssn)) if gate(FEATURE_GATE) else None
 
     def demand(self, task: TaskInfo) -> TaskDemand | None:
         """The devices that the task asks for, where quotas on devices are on."""

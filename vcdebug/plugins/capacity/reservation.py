@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName, TaskId
 from vcdebug.model.pod import VOLCANO_GATE
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
 FEATURE_GATE = "SchedulingGatesQueueAdmission"
@@ -27,17 +25,17 @@ class Reservations:
     Upstream: plugins/capacity.buildQueueReservedTasksCache.
     """
 
-    def __init__(self, jobs: Iterable[JobInfo]) -> None:
+    def __init__(self, pending: Iterable[tuple[QueueName, TaskInfo]]) -> None:
         """At first the pending tasks whose gate an earlier cycle removed."""
         self._tasks: dict[QueueName, dict[TaskId, TaskInfo]] = {}
-        for job in jobs:
-            for task in job.with_status(TaskStatus.PENDING):
-                if not task.sch_gated and opted_in(task):
-                    self.add(job.queue, task)
+        for queue, task in pending:
+            if not task.sch_gated:
+                self.add(queue, task)
 
     def add(self, queue: QueueName, task: TaskInfo) -> None:
-        """Keep room in the queue. Upstream: plugins/capacity.addTaskToReservedCache."""
-        self._tasks.setdefault(queue, {})[task.uid] = task
+        """Keep room for a pod that asks for the gate. Upstream: plugins/capacity.addTaskToReservedCache."""
+        if opted_in(task):
+            self._tasks.setdefault(queue, {})[task.uid] = task
 
     def remove(self, uid: TaskId) -> None:
         """The first queue that holds the task forgets it. Upstream: plugins/capacity.removeTaskFromReservedCache."""

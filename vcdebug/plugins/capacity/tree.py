@@ -11,7 +11,8 @@ from vcdebug.model.inqueue import NEWEST_FORM, Reserving
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
-from vcdebug.model.resource import INFINITY, MAX_INT64, Resource, exceeded_part, resource_max
+from vcdebug.model.queuelimit import queue_limit
+from vcdebug.model.resource import MAX_INT64, Resource
 from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, count_in
 from vcdebug.plugins.capacity.devices import ClaimDemands, Demand, DeviceAmount, DeviceQuota, copied, merge
 
@@ -161,15 +162,15 @@ def limit_children(attr: QueueAttr) -> None:
     children = [attr.children[name] for name in sorted(attr.children)]
     guaranteed, deserved = Resource(), Resource()
     for child in children:
-        child.deserved = resource_max(child.deserved, child.guarantee)
+        child.entitle()
         deserved.add(child.deserved)
         guaranteed.add(child.guarantee)
         inherit(child.capability, attr.capability)
     if attr.name == ROOT_QUEUE:
         attr.guarantee, attr.deserved = guaranteed, deserved
     for child in children:
-        child.real_capability = exceeded_part(attr.real_capability, guaranteed).add(child.guarantee)
-        child.real_capability.min_dimension_resource(child.capability, INFINITY)
+        whole = attr.real_capability
+        child.confine(queue_limit(whole, guaranteed, child.guarantee, child.capability, attr.name))
 
 
 def inherit(capability: Resource, parent: Resource) -> None:

@@ -19,6 +19,7 @@ from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.header import Header
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.base import plain
+from vcdebug.views.conf import conf
 
 GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
 VICTIMS = 103
@@ -309,3 +310,44 @@ async def test_a_branch_that_is_gone_takes_no_more_memory() -> None:
         gc.unfreeze()
         gc.collect()
         assert branch() is None
+
+
+async def test_another_release_is_a_branch_that_the_header_and_the_conf_panel_name() -> None:
+    async with opened() as desk:
+        assert "newest rules" in header(desk)
+        await desk.work("release v1.15.1")
+        assert ("flag:release=v1.15.1",) == lying_open(desk).texts
+        assert "v1.15.1" in header(desk)
+        assert "branch: 1 edit" in header(desk)
+        rules = [line for line in plain(conf(desk.moment.recording)).splitlines() if "older rule" in line]
+        assert any("balanced-allocation-absolute" in line for line in rules)
+        await desk.command("diff")
+        assert "Original and branch, cycle 1" in page(desk)
+        await desk.press("escape")
+        await desk.work("release v1.15.1,-csi-limit-key")
+        assert "v1.15.1 ±1" in header(desk)
+
+
+async def test_a_narrow_header_says_what_is_stated_only() -> None:
+    async with opened(size=NARROW) as desk:
+        assert "newest rules" not in header(desk)
+        await desk.work("release v1.14.4")
+        assert "v1.14.4" in header(desk)
+
+
+async def test_a_release_that_does_not_exist_changes_nothing() -> None:
+    async with opened() as desk:
+        await desk.command("release nonsense")
+        assert "nonsense is no release of Volcano" in desk.status()
+        assert () == lying_open(desk).texts
+
+
+async def test_releases_are_completed() -> None:
+    async with opened() as desk:
+        assert "release v1.14.4" in completions("release v1.14", desk.moment)
+
+
+async def test_a_release_without_a_name_says_whose_rules_decide() -> None:
+    async with opened() as desk:
+        await desk.command("release")
+        assert "replayed by the newest rules, master of 2026-08-20" in desk.status()

@@ -61,6 +61,10 @@ class Release:
         """Its name, for people."""
         return MASTER_SAYS if self.name == MASTER else self.name
 
+    def rules(self) -> str:
+        """Whose rules decide, for people."""
+        return f"the newest rules, {self.text()}" if self.assumed else f"the rules of {self.text()}"
+
     def switched(self, change: Change, *, older: bool) -> Release:
         """The same with one change in its older or its newer form."""
         if self.has(change) is older:

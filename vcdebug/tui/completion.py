@@ -15,6 +15,7 @@ from vcdebug.debugger.commands import find as find_verb
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.debugger.figure_words import completions as figure_completions
 from vcdebug.framework.registry import resolve
+from vcdebug.releases.release import names
 from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels import PANELS
@@ -141,6 +142,7 @@ _FOLLOW: Final[Mapping[str, Callable[[Moment | None], Iterable[str]]]] = {
     "delete": lambda moment: [*_stands(moment), "all"],
     "log": lambda _: ("3", "4", "5"),
     "set": lambda moment: edit_words(moment) if moment is not None else [],
+    "release": lambda _: list(names()),
     "force": lambda moment: answer_words(moment) if moment is not None else [],
     "edits": lambda _: ("save", "load", "clear"),
     "cycle": _cycles,

@@ -118,6 +118,7 @@ def _facts(subject: Subject, explained: Sequence[Surveyed], done: Effects) -> It
     sizes = ((len(session.nodes), "node"), (len(session.queues), "queue"), (len(session.jobs), "job"))
     yield "holds", ", ".join(count(number, noun) for number, noun in (*sizes, (len(snapshot.of("Pod")), "pod")))
     yield "clock", snapshot.now.isoformat()
+    yield "release", snapshot.release.rules()
     source = "built-in configuration" if recording.conf.built_in else "configuration of the snapshot"
     yield "actions", f"{', '.join(recording.conf.actions)} ({source})"
     for number, tier in enumerate(recording.conf.tiers, start=1):

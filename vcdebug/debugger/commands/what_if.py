@@ -14,10 +14,13 @@ from vcdebug.explain.votes import HOOK_AT, rule_of
 from vcdebug.framework.forced_values import choices
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
+from vcdebug.releases.naming import named_release
+from vcdebug.releases.release import names
 from vcdebug.snapshot.edit import FORMS, edit_of_words
 from vcdebug.snapshot.edit_file import expanded, read_edits, write_edits
 
 Change = Callable[[Recordings], Recordings]
+RELEASE_EDIT: Final = "flag:release="
 
 
 def _set(driver: Driver, argument: str) -> Reply:
@@ -25,6 +28,19 @@ def _set(driver: Driver, argument: str) -> Reply:
         raise CommandError("say what to change", f"set {FORMS}")
     texts = list(expanded([edit_of_words(argument)]))
     return _changed(driver, lambda open_: with_edits(open_, texts), argument)
+
+
+def _release(driver: Driver, argument: str) -> Reply:
+    """Another release's rules, as one more edit; without a name, whose rules are shown."""
+    if not argument:
+        text = f"replayed by {driver.recordings.shown.snapshot.release.rules()}; there are {', '.join(names())}"
+        return Reply(driver.moment(), text)
+    named = named_release(argument)
+    if not named.readable:
+        raise CommandError(named.what, f"there are {', '.join(names())}")
+    said = f" ({named.what}: {named.effect})" if named.what else ""
+    edit = f"{RELEASE_EDIT}{argument}"
+    return _changed(driver, lambda open_: with_edits(open_, [edit]), f"release {named.release.name}{said}")
 
 
 def _changed(driver: Driver, change: Change, what: str) -> Reply:
@@ -169,6 +185,7 @@ def _diff(driver: Driver, _: str) -> Reply:
 
 VERBS: Final = (
     Verb(("set",), "EDIT", "what if: change an object, the configuration or chance, and run the cycle again", _set),
+    Verb(("release",), "[VERSION]", "what if: another release of Volcano decides, such as v1.14.4", _release),
     Verb(("force",), "ANSWER", "what if: the plugin answers yes, no, offer POD ... at this event", _force),
     Verb(("undo", "u"), "", "take the last edit back", _undo),
     Verb(("redo",), "", "make the edit again that was undone last", _redo),

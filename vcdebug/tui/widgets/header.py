@@ -10,6 +10,7 @@ from textual.widget import Widget
 from vcdebug.debugger.recordings import BRANCH
 from vcdebug.explain.coverage import input_problems
 from vcdebug.framework.forced import FORCED
+from vcdebug.releases.release import Release
 from vcdebug.tui.moment import Moment
 from vcdebug.views.base import count as counted
 from vcdebug.views.base import grouped
@@ -22,6 +23,9 @@ TITLE = " vcdebug "
 LEAST_NAME = 3
 """Cells that the snapshot's name keeps in any case."""
 USUAL = ("step", "goto")
+ROOMY = 110
+"""Cells from which on the header also says what nobody stated."""
+NEWEST_RULES = "newest rules"
 
 
 class Header(Widget):
@@ -52,7 +56,16 @@ class Header(Widget):
         """The name gives way where there is little room."""
         count = f"{grouped(moment.seq)}/{grouped(len(moment.recording))}"
         cycle, branch = _cycle(moment), _branch(moment)
-        said = Text.assemble(f"  {cycle}", "  " if branch else "", (branch, "bold yellow"), "  event ", (count, "bold"))
+        release = release_shown(moment.recording.snapshot.release, wide=self.app.size.width >= ROOMY)
+        said = Text.assemble(
+            "  " if release else "",
+            release,
+            f"  {cycle}",
+            "  " if branch else "",
+            (branch, "bold yellow"),
+            "  event ",
+            (count, "bold"),
+        )
         name = Text(moment.recording.snapshot.name)
         name.truncate(max(LEAST_NAME, room - len(TITLE) - said.cell_len - 1), overflow="ellipsis")
         return Text.assemble((TITLE, "bold reverse"), " ", name, said)
@@ -74,6 +87,14 @@ class Header(Widget):
         if problems:
             parts.append(f"problem {len(problems)}")
         return Text("  ".join(parts))
+
+
+def release_shown(release: Release, *, wide: bool) -> str:
+    """`v1.14.4`, with how many changes are switched behind it; what nobody stated only where there is room."""
+    if release.assumed:
+        return NEWEST_RULES if wide else ""
+    name, *switched = release.name.split(",")
+    return f"{name} ±{len(switched)}" if switched else name
 
 
 def _cycle(moment: Moment) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
@@ -13,25 +14,25 @@ ACTIONS = ("enqueue", "allocate", "preempt", "reclaim", "gangpreempt", "gangrecl
 TOPOLOGY_AWARE = "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"
 
 
-def random_cluster(seed: int) -> Snapshot:
-    """A small cluster, running pods and waiting jobs of every kind."""
+def random_cluster(seed: int, *, nodes: int = 9, jobs: int = 12, actions: Sequence[str] = ACTIONS) -> Snapshot:
+    """A small cluster of at most so many nodes and jobs, running pods and waiting jobs of every kind."""
     draw = random.Random(seed)
-    nodes = [_node(draw, index) for index in range(draw.randint(2, 9))]
+    made = [_node(draw, index) for index in range(draw.randint(2, nodes))]
     queues = [_queue(draw, f"q{index}") for index in range(draw.randint(1, 3))]
     classes = [priority_class("low", 10), priority_class("mid", 100), priority_class("high", 10000)]
-    jobs = [part for index in range(draw.randint(3, 12)) for part in _job(draw, index, nodes, queues)]
-    return cluster(nodes, queues, classes, jobs, conf=_conf(draw))
+    work = [part for index in range(draw.randint(3, jobs)) for part in _job(draw, index, made, queues)]
+    return cluster(made, queues, classes, work, conf=_conf(draw, actions))
 
 
-def _conf(draw: random.Random) -> str:
+def _conf(draw: random.Random, known: Sequence[str]) -> str:
     names = list(PLUGINS)
     if draw.random() < 0.5:
         names = draw.sample(names, draw.randint(3, len(names)))
     draw.shuffle(names)
     cut = draw.randint(1, len(names))
     tiers = [tier for tier in (" ".join(names[:cut]), " ".join(names[cut:])) if tier]
-    count = draw.randint(2, len(ACTIONS))
-    actions = ["enqueue", "allocate", *draw.sample(ACTIONS[2:], count - 2)]
+    count = draw.randint(2, len(known))
+    actions = ["enqueue", "allocate", *draw.sample(known[2:], count - 2)]
     extra = TOPOLOGY_AWARE if draw.random() < 0.3 else ""
     return conf_of(*tiers, actions=", ".join(actions)) + extra
 

@@ -10,11 +10,16 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import hashlib, io
 from tests.properties.clusters import random_cluster
+from vcdebug.snapshot.edit_apply import released
 from vcdebug.trace.codec import write_jsonl
 from vcdebug.trace.replay import replay
 file = io.StringIO()
 for seed in range(12):
     write_jsonl(replay(random_cluster(seed)), file)
+for seed in range(6):
+    snapshot = random_cluster(seed, actions=("enqueue", "allocate", "preempt", "reclaim"))
+    for release in ("v1.15.1", "v1.14.4"):
+        write_jsonl(replay(released(snapshot, release)), file)
 print(hashlib.sha256(file.getvalue().encode()).hexdigest())
 """
 

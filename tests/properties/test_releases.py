@@ -1,0 +1,47 @@
+"""What must hold in every cycle holds under the rules of each release, and its bytes are the same again.
+
+Clusters are smaller than those of the newest rules, and one test looks at several, so that 150 per release cost little.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.properties import test_invariants as invariants
+from tests.properties.clusters import ACTIONS, random_cluster
+from vcdebug.framework.conf import KNOWN_ACTIONS
+from vcdebug.releases.release import Release, at_tag
+from vcdebug.releases.table import SUPPORTED
+from vcdebug.snapshot.edit_apply import released
+from vcdebug.trace.codec import digest
+from vcdebug.trace.replay import replay
+
+EACH, BATCH = 150, 25
+AGAIN = 5
+"""Every so many cycles are replayed twice."""
+BATCHES = [(str(tag), number) for tag in SUPPORTED for number in range(EACH // BATCH)]
+BOOKS = (("proportion", "queues"), ("drf", "jobs"))
+
+
+def known_actions(release: Release) -> list[str]:
+    """Those that its configuration may name."""
+    later = {name: KNOWN_ACTIONS[name] for name in ACTIONS}
+    return [name for name, change in later.items() if change is None or not release.has(change)]
+
+
+@pytest.mark.parametrize(("name", "batch"), BATCHES)
+def test_the_invariants_hold_under_the_rules_of_each_release(name: str, batch: int) -> None:
+    place = next(number for number, tag in enumerate(SUPPORTED) if str(tag) == name)
+    release = at_tag(SUPPORTED[place])
+    for seed in range(10_000 + 1000 * place + BATCH * batch, 10_000 + 1000 * place + BATCH * (batch + 1)):
+        snapshot = released(random_cluster(seed, nodes=4, jobs=5, actions=known_actions(release)), name)
+        recording = replay(snapshot)
+        assert not recording.conf.built_in, seed
+        invariants.test_idle_and_used_make_up_what_a_node_can_allocate(recording)
+        invariants.test_a_cycle_ends_with_its_close_or_a_panic(recording)
+        invariants.test_a_jobs_sums_are_its_tasks(recording)
+        for plugin, level in BOOKS:
+            invariants.test_books_hold_what_is_allocated_or_pipelined(recording, plugin, level)
+        invariants.test_every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined_job(recording)
+        if seed % AGAIN == 0:
+            assert digest(recording) == digest(replay(snapshot)), seed

@@ -40,10 +40,10 @@ def test_a_folder_of_snapshots_is_a_table_each_and_counts_of_causes(folder: Path
     code, out, err = call(["explain", str(folder), "-j", "1"])
     assert (2, "") == (code, err)
     lines = out.splitlines()
-    assert "monday: none of 4 jobs waits" == lines[0]
-    assert "tuesday: 1 of 6 jobs stays unscheduled" == lines[2]
-    assert "2 snapshots: 1 of 10 jobs stays unscheduled" == lines[6]
-    assert ["gang-discard", "1", "1"] == lines[8].split()
+    assert "monday: none of 4 jobs stays unscheduled, 2 are not whole yet" == lines[0]
+    assert "tuesday: 1 of 6 jobs stays unscheduled" in lines
+    assert "2 snapshots: 1 of 10 jobs stays unscheduled" in lines
+    assert ["gang-discard", "1", "1"] in [line.split() for line in lines]
 
 
 def test_a_folder_says_of_each_job_what_its_snapshot_says(folder: Path) -> None:

@@ -182,7 +182,9 @@ def filters() -> Iterator[Situation]:
     busy = [*running("a", "n1"), *running("b", "n2"), *running("c", "n3")]
     yield Situation("full but for the master", "action-not-configured", of(master, busy, wanted()), conf(PLAIN))
     yield Situation("nothing allocates", "action-not-configured", of(nodes("n1"), wanted()), conf("enqueue, backfill"))
-    yield Situation("preempt alone only plans", "pipelined", of(nodes("n1"), wanted()), conf("enqueue, preempt"))
+    yield Situation(
+        "preempt alone only plans", "phantom-pipelined", of(nodes("n1"), wanted()), conf("enqueue, preempt")
+    )
     lone = [queue("default", capability={"cpu": "4"})]
     quota = of(nodes("n1", "n2"), lone, running("a", "n1", 1), wanted())
     yield Situation("queue full, cluster not", "queue-not-allocatable", quota, conf(PLAIN))

@@ -16,7 +16,7 @@ from vcdebug.trace.replay import replay
 
 COPIES = sorted((Path(__file__).parent / "cases").iterdir())
 CAUSES = sorted(path.parent for path in (CORPUS / "causes").glob("*/question.json"))
-SCHEDULED = ("places", "pipelined")
+SCHEDULED = ("places", "pipelined", "evicted")
 SITUATIONS = list(situations())
 
 

@@ -48,13 +48,13 @@ def test_the_list_of_cycles_counts_it_while_it_waits() -> None:
     assert ["1", "1", "1"] == [row.cells[pipelined_column].text for row in table.rows]
 
 
-def test_explain_says_that_it_keeps_its_place() -> None:
+def test_explain_says_that_it_keeps_its_place_for_ever_where_nobody_leaves() -> None:
     found = explain(waiting(), "default/j")
-    assert "pipelined" == found.cause
+    assert ("phantom-pipelined", False) == (found.cause, found.scheduled)
     assert (
-        "keeps the place that an earlier cycle promised: j-0 pipelined on n1, whose room is not idle" in found.sentence
+        "an earlier cycle pipelined j-0 on n1 without evicting anyone, and nothing is being released" in found.sentence
     )
-    assert ["default/j-0 keeps its place on n1, where 2 cpu"] == [one.text[:46] for one in found.evidence]
+    assert ["the session opens with the pod pipelined"] == [one.text for one in found.evidence]
 
 
 def test_its_allocation_keeps_the_promise_and_the_sum_is_right() -> None:

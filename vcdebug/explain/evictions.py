@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.statements import lives
 from vcdebug.explain.victims import next_choice
 from vcdebug.framework.record import Level, OpEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+
+CARRIED_OUT = ("commit", "at once")
+"""The fates of evictions that happen."""
 
 
 class Eviction(NamedTuple):
@@ -39,6 +43,11 @@ def evictions(recording: Recording) -> tuple[Eviction, ...]:
         for seq in recording.index.of_type(OpEvent)
         if isinstance(event := recording.event(seq), OpEvent) and event.op == "evict"
     )
+
+
+def lost_pods(view: JobView) -> list[Eviction]:
+    """Evictions of the job's own pods that were carried out, whoever wanted them."""
+    return [one for one in evictions(view.recording) if one.job == view.job.uid and one.fate in CARRIED_OUT]
 
 
 def _eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:

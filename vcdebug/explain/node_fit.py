@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from vcdebug.explain.cards import cards_short
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
@@ -94,6 +95,8 @@ class NodeFits:
         whole = _short(self.task.init_resreq, allocatable)
         short = whole or _short(self.task.init_resreq, future)
         kind = _kind(statuses, too_small=bool(whole), short=short)
+        if kind == "refused" and cards_short(self.view.session.nodes[name], self.task) is not None:
+            kind = "unresolvable"
         return NodeFit(name, kind, statuses, future, allocatable, short)
 
     def of_kind(self, *kinds: Kind) -> list[NodeFit]:

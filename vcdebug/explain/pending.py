@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from vcdebug.explain.allocation import moment, not_tried, said, said_by_allocate
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.gates import DOORS, EVICTING, PLACING, gates
+from vcdebug.explain.gates import DOORS, EVICTING, gates
 from vcdebug.explain.gates.entitlement import NOT_STARVING
 from vcdebug.explain.gates.eviction import Chance, Gate
-from vcdebug.explain.gates.gang import DISCARD, discarded
+from vcdebug.explain.gates.gang import DISCARD
 from vcdebug.explain.gates.impossible import impossible
-from vcdebug.explain.gates.missing_action import missing_action, no_allocate
-from vcdebug.explain.gates.nodes import hopeless, no_best_node, no_node
+from vcdebug.explain.gates.missing_action import missing_action
+from vcdebug.explain.gates.nodes import hopeless
 from vcdebug.explain.gates.not_in_session import PLACES, not_in_session
-from vcdebug.explain.gates.placed import PIPELINED, placed
+from vcdebug.explain.gates.phantom import PHANTOM, pipelined_for_ever, stopped
+from vcdebug.explain.gates.placed import GOT, placed
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.queue_quota import not_allocatable, refusals
 from vcdebug.explain.steps import steps, unseen_steps
 from vcdebug.explain.subject import Subject, find_subject
-from vcdebug.framework.record import CutEvent, HookEvent, PanicEvent
-from vcdebug.model.names import Seq
+from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 
 PANIC = "panic"
 CUT = "cut-off"
-NOT_TRIED = "not-tried"
 
 
 def explain(recording: Recording, word: str) -> Explanation:
@@ -50,19 +49,19 @@ def _explained(recording: Recording, subject: Subject) -> Explanation:
         scheduled = finding.cause == PLACES
         return Explanation(name, subject.pod, scheduled, finding, (), finding.advice, unseen_steps(recording, finding))
     view = JobView(recording, subject.job, subject.pod)
-    found = placed(view)
-    findings = list(_distinct(judge(view) if found is None else [found, *_left_over(view)]))
+    found = pipelined_for_ever(view) or placed(view)
+    findings = list(_distinct(judge(view) if found is None else [found, *_beside(view, found)]))
     dominant, contributing = _beyond_minimum(view, findings[0]), tuple(findings[1:])
     advice = tuple(dict.fromkeys(line for finding in findings for line in finding.advice))
     return Explanation(
-        view.job.uid, subject.pod, found is not None, dominant, contributing, advice, steps(view, dominant)
+        view.job.uid, subject.pod, dominant.cause in GOT, dominant, contributing, advice, steps(view, dominant)
     )
 
 
 def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
     """Says of pods that wait although the gang is complete that they wait for themselves alone."""
     ready = view.job.ready_task_num()
-    if not view.left_over or ready < view.job.min_available or finding.cause in (PLACES, PIPELINED, NOT_STARVING):
+    if not view.left_over or ready < view.job.min_available or finding.cause in (*GOT, PHANTOM, NOT_STARVING):
         return finding
     met = f"minMember {view.job.min_available} is met by {plural(ready, 'ready pod')}"
     line = f"{met}: the gang does not hold {plural(len(view.left_over), 'pending pod')} back"
@@ -78,8 +77,10 @@ def _distinct(findings: list[Finding]) -> Iterator[Finding]:
             yield finding
 
 
-def _left_over(view: JobView) -> list[Finding]:
-    """What keeps the job's other pods waiting once the job has what it needs."""
+def _beside(view: JobView, found: Finding) -> list[Finding]:
+    """What keeps the job's other pods waiting once the job has what it needs; of a phantom, what stops allocate."""
+    if found.cause == PHANTOM:
+        return stopped(view)
     return judge(view) if view.left_over and view.pod is None else []
 
 
@@ -88,14 +89,14 @@ def judge(view: JobView) -> list[Finding]:
     last = view.recording.event(len(view.recording))
     if isinstance(last, CutEvent):
         return [_cut(view, last)]
-    shut = _said(view, DOORS)
+    shut = said(view, DOORS)
     task = view.blocked
     if shut:
         return [*shut, *_never(view, task)]
     if isinstance(last, PanicEvent):
         return [_panic(view, last)]
     if task is None:
-        return [_not_tried(view)]
+        return [not_tried(view)]
     return _placement(view, task)
 
 
@@ -109,9 +110,9 @@ def _never(view: JobView, task: TaskInfo | None) -> list[Finding]:
 
 def _placement(view: JobView, task: TaskInfo) -> list[Finding]:
     """allocate, then whatever evicts: the last one with a chance decides."""
-    room = NodeFits(view, task, _moment(view, task))
+    room = NodeFits(view, task, moment(view, task))
     met: list[Gate] = [gate for asked in gates(EVICTING) for gate in asked(view, task, room)]
-    ordered = _ordered(met, _base(view, task, room), room)
+    ordered = _ordered(met, said_by_allocate(view, task, room), room)
     never = impossible(view, task, room.seq) if ordered[0].cause == DISCARD else None
     if never is not None:
         return [never, *(replace(finding, advice=()) if finding.cause == DISCARD else finding for finding in ordered)]
@@ -120,45 +121,6 @@ def _placement(view: JobView, task: TaskInfo) -> list[Finding]:
         return ordered
     finding, on_most_nodes = helping
     return [finding, *ordered] if on_most_nodes and ordered[0].cause != DISCARD else [ordered[0], finding, *ordered[1:]]
-
-
-def _moment(view: JobView, task: TaskInfo) -> Seq:
-    """The search that left the task without a node; else the end of allocate, when its discarded plans are undone."""
-    attempts = [attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.place is None]
-    failed = [seq for attempt in attempts for seq, event in attempt.searches if not len(event.feasible)]
-    if failed and discarded(view, "allocate") is None:
-        return failed[-1]
-    return view.action_ends("allocate") or len(view.recording)
-
-
-def _said(view: JobView, references: tuple[str, ...]) -> list[Finding]:
-    """What the gates of a list have to say."""
-    answers: list[Finding | None] = [gate(view) for gate in gates(references)]
-    return [finding for finding in answers if finding is not None]
-
-
-def _base(view: JobView, task: TaskInfo, room: NodeFits) -> list[Finding]:
-    """What allocate said, the deciding gate first."""
-    found = _said(view, PLACING)
-    refused = [(seq, event) for seq, event in refusals(view) if event.task == task.key] or refusals(view)
-    if refused:
-        found.append(_refused(view, task, room, *refused[0]))
-    if not room.free:
-        lacking = no_node(view, task, room)
-        if found and found[0].cause == DISCARD:
-            return [*found, lacking]
-        return [lacking, *found]
-    if found:
-        return found
-    if "allocate" not in view.actions and not task.best_effort:
-        return [no_allocate(view, task, room)]
-    return [no_best_node(view, task) or _not_tried(view)]
-
-
-def _refused(view: JobView, task: TaskInfo, room: NodeFits, seq: Seq, event: HookEvent) -> Finding:
-    """Allocatable's refusal, for the task that it was about."""
-    about = view.tasks.get(event.task, task)
-    return not_allocatable(view, about, room if about is task else NodeFits(view, about, room.seq), seq, event)
 
 
 def _ordered(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Finding]:
@@ -187,15 +149,3 @@ def _cut(view: JobView, event: CutEvent) -> Finding:
     sentence = f"{view.job.uid} was not placed before the replay was cut off at its bound of {event.bound}."
     evidence = (Evidence(len(view.recording), "the recording ends here, the cycle does not"),)
     return Finding(CUT, sentence, {}, evidence, ("give more room with --max-events and --max-memory",))
-
-
-def _not_tried(view: JobView) -> Finding:
-    actions = ", ".join(view.actions)
-    task = view.blocked
-    if task is None:
-        sentence = f"{view.job.uid} has no pod that waits for a place."
-    else:
-        sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
-    end = view.action_ends(view.actions[-1]) if view.actions else None
-    evidence = (Evidence(end, "the last action ends"),) if end is not None else ()
-    return Finding(NOT_TRIED, sentence, {}, evidence, ("look at the actions and at the next cycle",))

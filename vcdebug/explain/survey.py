@@ -1,4 +1,4 @@
-"""Which jobs stay unscheduled, each with its dominant cause."""
+"""Which jobs are not whole when the cycle ends, each with its cause: without anything, or waiting in part."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vcdebug.explain.answer import Explanation
+from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.explain.pending import explain_subject
 from vcdebug.explain.subject import NotFoundError, Subject, find_subject
+from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
+
+WHOLE = (
+    TaskStatus.RUNNING,
+    TaskStatus.BOUND,
+    TaskStatus.BINDING,
+    TaskStatus.SUCCEEDED,
+    TaskStatus.FAILED,
+)
+"""What a pod that has its node, or is done, ends the cycle as."""
 
 
 class Surveyed(NamedTuple):
@@ -24,6 +34,13 @@ class Surveyed(NamedTuple):
     """Empty for a job that names none."""
     pending: int
     """Pods that are Pending when the cycle ends."""
+
+    @property
+    def finding(self) -> Finding:
+        """What to say about it: of a job that got its minimum, what keeps its other pods waiting."""
+        found = self.explanation
+        beside = found.contributing if found.scheduled and self.pending else ()
+        return beside[0] if beside else found.dominant
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +62,17 @@ class Survey:
         """The jobs that stay unscheduled."""
         return [one for one in self.explained if not one.explanation.scheduled]
 
+    @property
+    def partly(self) -> list[Surveyed]:
+        """The jobs that have what they need, but not all of their pods run."""
+        return [] if self.named else [one for one in self.explained if one.explanation.scheduled]
+
 
 def survey(recording: Recording) -> Survey:
-    """Every job that stays unscheduled in this cycle, in the order of names."""
-    subjects, homeless = sorted(_subjects(recording)), _homeless(recording)
-    explained = [_surveyed(recording, one, homeless) for one in subjects if _may_wait(recording, one.job)]
-    waiting = tuple(one for one in explained if not one.explanation.scheduled)
+    """Every job that is not whole after this cycle, in the order of names."""
+    subjects, homeless, invalid = sorted(_subjects(recording)), _homeless(recording), _invalid(recording)
+    broken = [one for one in subjects if one.job in invalid or not _whole(recording, one.job)]
+    waiting = tuple(_surveyed(recording, one, homeless) for one in broken)
     return Survey(len(subjects), waiting, len(recording.problems), doubt=_doubt(recording))
 
 
@@ -82,13 +104,23 @@ def _subjects(recording: Recording) -> Iterator[Subject]:
     yield from (Subject(job) for job in jobs)
 
 
-def _may_wait(recording: Recording, job: JobId) -> bool:
-    """False only where all pods of a job had their places before the cycle."""
+def _invalid(recording: Recording) -> dict[JobId, None]:
+    """Jobs that lacked pods of their gang before anything happened in this cycle."""
+    first: dict[JobId, HookEvent] = {}
+    for seq in recording.index.at_point("JobValid"):
+        event = recording.event(seq)
+        if isinstance(event, HookEvent):
+            first.setdefault(event.job, event)
+    return dict.fromkeys(job for job, event in first.items() if event.result and not event.result["pass"])
+
+
+def _whole(recording: Recording, job: JobId) -> bool:
+    """Whether each pod of a job has its node, or is done; one that was being deleted before is nobody's matter."""
     info = recording.session.jobs.get(job)
     if info is None or not info.tasks:
-        return True
+        return False
     opening = recording.timeline.opening_tasks
-    return any(opening[task.key].status is TaskStatus.PENDING for task in info.tasks.values())
+    return all(task.status in WHOLE or opening[task.key].status is TaskStatus.RELEASING for task in info.tasks.values())
 
 
 def _homeless(recording: Recording) -> dict[str, int]:

@@ -28,9 +28,9 @@ def survey_of(recording: Recording) -> Survey:
 
 
 def waiting(here: Here) -> Table:
-    """One row per job or pod that stays unscheduled; its key is what `explain` takes."""
+    """One row per job or pod that is not whole; its key is what `explain` takes."""
     found = survey_of(here.recording)
-    rows = [_row(one) for one in found.unscheduled]
+    rows = [_row(one) for one in found.explained]
     title = f"Jobs that wait when the cycle ends: {len(rows)} of {found.jobs}"
     return Table(title, COLUMNS, rows, foot=() if rows else (_nobody(found),))
 
@@ -40,7 +40,7 @@ def _row(one: Surveyed) -> Row:
     cells = (
         Piece(found.pod or found.job, "strong"),
         Piece(str(one.pending)),
-        Piece(f"{NO} {found.cause}: {found.sentence}"),
+        Piece(f"{YES if found.scheduled else NO} {one.finding.cause}: {one.finding.sentence}"),
     )
     return Row(found.pod or found.job, cells, subject=("job", found.job))
 

@@ -77,15 +77,20 @@ def _section(name: str, one: Survey) -> Iterator[Block]:
 def _headline(one: Survey) -> str:
     if not one.jobs:
         return "not there" if one.named else "no jobs"
-    waiting = len(one.unscheduled)
+    waiting, partly = len(one.unscheduled), len(one.partly)
     if waiting:
-        return f"{waiting} of {_count(one.jobs, 'job')} {'stays' if waiting == 1 else 'stay'} unscheduled"
+        more = f", {partly} more {'is' if partly == 1 else 'are'} not whole yet" if partly else ""
+        return f"{waiting} of {_count(one.jobs, 'job')} {'stays' if waiting == 1 else 'stay'} unscheduled{more}"
+    if partly:
+        are = "is" if partly == 1 else "are"
+        return f"none of {_count(one.jobs, 'job')} stays unscheduled, {partly} {are} not whole yet"
     return "scheduled" if one.named else f"none of {_count(one.jobs, 'job')} waits"
 
 
 def _row(job: Surveyed) -> tuple[str, ...]:
     found = job.explanation
-    return found.pod or found.job, job.queue or "-", str(job.pending), found.cause, found.sentence
+    why = job.finding
+    return found.pod or found.job, job.queue or "-", str(job.pending), why.cause, why.sentence
 
 
 def _totals(found: Surveys) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, parse_taints, parse_tolerations, untolerated
+from vcdebug.explain.obstacles import PASSING, Obstacle, obstacles, untolerated_taints, written
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 
@@ -20,6 +20,9 @@ POD_COUNT = "pod-count"
 LARGER = "larger-than-any-node"
 NODE_ORDER = "node-order"
 CSI = "attachable-volumes-csi-"
+_ADD, _CHANGE = "add a node that fits", "change what the pod asks for"
+_GENERAL = (_CHANGE,)
+"""Advice for want of better."""
 
 
 def no_node(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
@@ -147,13 +150,35 @@ def unresolvable(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     reasons = room.histogram
     several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
     text = reasons[0][0] if len(reasons) == 1 else several
-    none = f"None of {len(room.nodes)} nodes" if len(room.nodes) > 1 else f"{room.nodes[0].name}, the only node, cannot"
-    can = "can ever" if len(room.nodes) > 1 else "ever"
-    sentence = f"{none} {can} take {task.name} as it is: {text}{_wanted(task)}. Evictions would not help."
-    advice = _unresolvable_advice(task, room, [reason for reason, _ in reasons])
+    ways = obstacles(room)
+    sentence = f"{_none_takes(task, room)}: {text}{_wanted(task)}{_told(ways)}. Evictions would not help."
+    advice = _with_obstacles(ways, _unresolvable_advice(task, room, [reason for reason, _ in reasons]))
     return Finding(
         UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(view, task), advice, histogram_lines(room)
     )
+
+
+def _none_takes(task: TaskInfo, room: NodeFits) -> str:
+    """`None of 3 nodes can ever take a as it is`; what passes by itself is not said to be for ever."""
+    passing = any(taint.key.startswith(PASSING) for node in room.nodes for taint in untolerated_taints(room, node))
+    several = len(room.nodes) > 1
+    none = f"None of {len(room.nodes)} nodes" if several else f"{room.nodes[0].name}, the only node, cannot"
+    if passing:
+        return f"{none} {'can take' if several else 'take'} {task.name} as things stand"
+    return f"{none} {'can ever' if several else 'ever'} take {task.name} as it is"
+
+
+def _told(ways: Sequence[Obstacle]) -> str:
+    """What the reasons mean here, to be said after them."""
+    return f"; {'; '.join(way.text for way in ways)}" if ways else ""
+
+
+def _with_obstacles(ways: Sequence[Obstacle], general: tuple[str, ...]) -> tuple[str, ...]:
+    """What helps against what is named, then the general advice that is not void beside it."""
+    own = [line for way in ways for line in way.advice]
+    void = [way.replaces for way in ways if way.replaces]
+    kept = [line for line in general if not any(word in line for word in void) and not (own and line in _GENERAL)]
+    return tuple(dict.fromkeys((*own, *kept)))
 
 
 def _wanted(task: TaskInfo) -> str:
@@ -172,7 +197,7 @@ def _unresolvable_advice(task: TaskInfo, room: NodeFits, reasons: list[str]) -> 
     if "affinity" in text or "selector" in text:
         advice.append("change the pod's nodeSelector or affinity, or label a node accordingly")
     if "taint" in text:
-        taints = _untolerated(task, room)
+        taints = _untolerated(room)
         which = f"{listed(taints)}, or remove the taint" if taints else "the taints"
         advice.append(f"add a toleration to the pod for {which}")
     if "unschedulable" in text:
@@ -183,19 +208,14 @@ def _unresolvable_advice(task: TaskInfo, room: NodeFits, reasons: list[str]) -> 
         advice.append("wait until the load falls, or raise the thresholds of the usage plugin")
     if "volume" in text or "persistentvolume" in text:
         advice.append("look at the pod's claims and at the zones of their volumes")
-    return tuple(advice) or ("change what the pod asks for",)
+    return tuple(advice) or (_CHANGE,)
 
 
-def _untolerated(task: TaskInfo, room: NodeFits) -> list[str]:
+def _untolerated(room: NodeFits) -> list[str]:
     """`key=value:effect` of every taint that keeps the task off a node, but for a cordon."""
-    tolerations = parse_tolerations(task.pod.spec.get("tolerations"))
-    found: dict[str, None] = {}
-    for node in room.of_kind("unresolvable"):
-        for taint in parse_taints(room.view.session.nodes[node.name].taints):
-            if taint.key != UNSCHEDULABLE_TAINT_KEY and untolerated((taint,), tolerations):
-                value = f"={taint.value}" if taint.value else ""
-                found[f"{taint.key}{value}:{taint.effect}"] = None
-    return list(found)
+    return list(
+        dict.fromkeys(written(t) for node in room.of_kind("unresolvable") for t in untolerated_taints(room, node))
+    )
 
 
 def _pod_count(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
@@ -226,7 +246,9 @@ def _mixed(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         sentence += f"; nearest is {node.name} with {_all_named(free)} free, {_too_few(node)} too few"
         numbers.update({f"nearest.{name}": amounts.number(name, value) for name, value in free})
         numbers.update({f"short.{name}": amounts.number(name, missing) for name, missing in node.short})
-    advice = _mixed_advice(task, room)
+    ways = obstacles(room)
+    sentence += _told(ways)
+    advice = _with_obstacles(ways, _mixed_advice(task, room))
     return Finding(MIXED, f"{sentence}.", numbers, search_evidence(view, task), advice, histogram_lines(room))
 
 
@@ -246,4 +268,4 @@ def _mixed_advice(task: TaskInfo, room: NodeFits) -> tuple[str, ...]:
     refusals = [reason for node in room.of_kind("unresolvable") for reason in [node.reason]]
     if refusals:
         advice.extend(_unresolvable_advice(task, room, refusals))
-    return tuple(advice) or ("add a node that fits",)
+    return tuple(advice) or (_ADD,)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.evictions import lost_pods
 from vcdebug.explain.gates.deletion_due import deletion_due
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
@@ -17,6 +18,9 @@ from vcdebug.model.task import TaskInfo
 
 PLACES = "places"
 PIPELINED = "pipelined"
+EVICTED = "evicted"
+GOT = (PLACES, PIPELINED, EVICTED)
+"""The causes of a job for which this cycle has no more to do."""
 
 
 def placed(view: JobView) -> Finding | None:
@@ -30,7 +34,7 @@ def placed(view: JobView) -> Finding | None:
     elif any(pod.key == view.pod for pod in view.hidden_pods):
         return None
     if not view.pending_at_open:
-        return _was_there(view, list(view.tasks.values())) if view.tasks else None
+        return _was_there(view, list(view.tasks.values())) if view.tasks and not _broken(view) else None
     firm = [task for task in view.placed if task.status is not TaskStatus.ALLOCATED]
     if not firm or not (view.job.is_pipelined() or any(t.status is TaskStatus.BINDING for t in firm)):
         return None
@@ -38,10 +42,21 @@ def placed(view: JobView) -> Finding | None:
 
 
 def _was_there(view: JobView, tasks: Sequence[TaskInfo]) -> Finding:
-    states = dict.fromkeys(task.status.label for task in tasks)
-    sentence = f"Nothing of {view.job.uid} waits: {plural(len(tasks), 'pod')} {' or '.join(states)} before this cycle."
+    opening = view.recording.timeline.opening_tasks
+    states = dict.fromkeys(opening[task.key].status.label for task in tasks)
+    keys = [task.key for task in tasks]
+    lost = [one for one in lost_pods(view) if one.victim in keys]
+    by = listed(dict.fromkeys(one.action for one in lost if one.action))
+    who = listed(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
+    why = f"{f' by {by}' if by else ''}{f' for {who}' if who else ''}"
+    cost = f"; {listed(one.victim for one in lost)} evicted in this cycle{why}" if lost else ""
+    sentence = (
+        f"Nothing of {view.job.uid} waits: {plural(len(tasks), 'pod')} {' or '.join(states)} before this cycle{cost}."
+    )
     evidence = opened(view.recording, "the session opens with the job's pods in this state")
-    return Finding(PLACES, sentence, {"pods": count(len(tasks), "pods")}, evidence)
+    proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in lost))
+    numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(lost), "pods")}
+    return Finding(EVICTED if lost else PLACES, sentence, numbers, tuple(sorted(proof)))
 
 
 def _got(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
@@ -75,15 +90,11 @@ def _sentence(
     rest = f"; {plural(len(view.left_over), 'pod')} beyond minMember {view.job.min_available} {stay} Pending"
     tail = rest if view.left_over else ""
     if cause == PIPELINED:
-        leaving = listed(f"{task.key} {deletion_due(view, task)}" for task in _leaving(view, waiting))
+        who = listed(f"{task.key} {deletion_due(view, task)}" for task in leaving(view, waiting))
         if all(task.uid in view.session.restored for task in waiting):
-            room = f", where room is being released ({leaving})" if leaving else ", whose room is not idle yet"
+            room = f", where room is being released ({who})" if who else ", whose room is not idle yet"
             return f"{view.job.uid} keeps the place that an earlier cycle promised: {got}{room}{tail}."
-        if not leaving:
-            return f"{view.job.uid} is planned, but not bound: {got}, without evicting anyone{tail}."
-        return (
-            f"{view.job.uid} waits for room that is being released ({leaving}): {got}, without evicting anyone{tail}."
-        )
+        return f"{view.job.uid} waits for room that is being released ({who}): {got}, without evicting anyone{tail}."
     cost = f", at the cost of {listed(evicted)}" if evicted else ""
     return f"{view.job.uid} gets what it needs in this cycle: {got}{cost}{tail}."
 
@@ -98,12 +109,13 @@ def _where(tasks: Sequence[TaskInfo]) -> str:
 
 def _line(view: JobView, task: TaskInfo) -> str:
     """`a/train-0 -> n1`, and for a task that waits there, for whom."""
-    leaving = [f"{one.key} ({deletion_due(view, one)})" for one in _leaving(view, [task])]
-    behind = f" behind {listed(leaving)}" if leaving and task.status is TaskStatus.PIPELINED else ""
+    gone = [f"{one.key} ({deletion_due(view, one)})" for one in leaving(view, [task])]
+    behind = f" behind {listed(gone)}" if gone and task.status is TaskStatus.PIPELINED else ""
     return f"{task.key} -> {task.node_name}{behind}"
 
 
-def _leaving(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
+def leaving(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
+    """Tasks that are Releasing on the nodes for which these wait."""
     for name in dict.fromkeys(task.node_name for task in waiting):
         node = view.session.nodes[name]
         yield from (task for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
@@ -115,6 +127,11 @@ def evicted_for(view: JobView) -> Iterator[tuple[Seq, TaskKey, NodeName]]:
         for seq, event in visit.events:
             if isinstance(event, StatementEvent) and event.what == "commit":
                 yield from ((seq, task, node) for kind, task, node in event.ops if kind == "evict")
+
+
+def _broken(view: JobView) -> bool:
+    """Whether gang called the job invalid before anything happened: it lost pods earlier, or some were never made."""
+    return any(event.result and not event.result["pass"] for _, event in view.hooks("JobValid")[:1])
 
 
 def _evidence(
@@ -134,5 +151,7 @@ def _evidence(
         for task in kept:
             asks = amounts.resource(task.init_resreq)
             yield Evidence(start, f"{task.key} keeps its place on {task.node_name}, where {asks} are not idle yet")
-        if not evicted and len(kept) < len(waiting):
-            yield Evidence(start, "the room was being released before allocate began")
+        opening = view.recording.timeline.opening_tasks
+        gone = [task for task in leaving(view, waiting) if opening[task.key].status is TaskStatus.RELEASING]
+        if gone and not evicted and len(kept) < len(waiting):
+            yield Evidence(start, f"{listed(task.key for task in gone)} Releasing before allocate began")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.evictions import Eviction, lost_pods
 from vcdebug.explain.gates.not_in_session import opened, other_scheduler
 from vcdebug.explain.job_view import JobView
+from vcdebug.model.podgroup import PENDING
+from vcdebug.model.status import TaskStatus
 
 NOT_ENOUGH = "not-enough-pods"
 GATED = "scheduling-gate"
+RUNS = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING)
+WAITING_PHASES = (PENDING, "")
+"""In these the controller has not made the pods yet."""
 
 
 def all_hidden(view: JobView) -> Finding | None:
@@ -30,6 +38,11 @@ def validity(view: JobView) -> Finding | None:
     valid = job.valid_task_num()
     if hidden and valid + len(hidden) >= job.min_available:
         return other_scheduler(view.recording, job.uid, hidden)
+    lost = lost_pods(view)
+    if lost and view.hooks("JobValid")[0][1].result is None:
+        return _lost(view, valid, lost)
+    if not view.tasks and view.job.pod_group.phase in WAITING_PHASES:
+        return None
     evidence = tuple(Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:])
     roles = _roles(view)
     sentence = _sentence(view, valid, roles)
@@ -39,15 +52,39 @@ def validity(view: JobView) -> Finding | None:
         "pods.missing": count(max(job.min_available - valid, 0), "pods"),
     }
     missing = max(job.min_available - valid, 0)
-    advice = (
-        f"create {plural(missing, 'more pod')} (look at the Volcano Job, its controller and quotas)"
-        if missing
-        else "create the missing pods of each role",
-        f"or lower minMember to {valid}",
-    )
+    advice = _advice(missing, valid, bool(roles))
     return Finding(
         NOT_ENOUGH, sentence, numbers, evidence or opened(view.recording, "the job has no pods"), advice, tuple(roles)
     )
+
+
+def _advice(missing: int, valid: int, roles: bool) -> tuple[str, ...]:
+    """What would make it valid."""
+    lower = (f"or lower minMember to {valid}",) if missing and valid else ()
+    if missing:
+        return (f"create {plural(missing, 'more pod')} (look at the Volcano Job, its controller and quotas)", *lower)
+    if roles:
+        return ("create the missing pods of each role", "or take the role out of minTaskMember, or lower its minimum")
+    return ("create the pods (look at the Volcano Job, its controller and quotas)",)
+
+
+def _lost(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:
+    """It was valid when the cycle began, and then somebody evicted its pods."""
+    job, one = view.job, lost[0]
+    own = f" of the job itself for {one.preemptor}" if one.preemptor in view.tasks else f" for {one.preemptor}"
+    sentence = (
+        f"{job.uid} lost {plural(len(lost), 'pod')} in this cycle: {one.action} evicts {listed(e.victim for e in lost)}"
+        f"{own if one.preemptor else ''}, which leaves {plural(valid, 'usable pod')} of the {job.min_available} that "
+        "minMember asks for."
+    )
+    numbers = {
+        "pods.valid": count(valid, "pods"),
+        "pods.evicted": count(len(lost), "pods"),
+        "job.minAvailable": count(job.min_available, "pods"),
+    }
+    evidence = tuple(Evidence(e.end, f"{e.action} commits the eviction of {e.victim}") for e in lost)
+    advice = ("its controller has to create the evicted pods anew", "or set minMember below the number of its pods")
+    return Finding(NOT_ENOUGH, sentence, numbers, evidence, advice)
 
 
 def _sentence(view: JobView, valid: int, roles: list[str]) -> str:
@@ -56,6 +93,14 @@ def _sentence(view: JobView, valid: int, roles: list[str]) -> str:
         return f"{job.uid} is not valid: {'; '.join(roles)} that minTaskMember asks for, so no action considers it."
     if valid >= job.min_available:
         return f"{job.uid} has no pod that could be scheduled."
+    running = job.count(*RUNS)
+    if running:
+        missing = job.min_available - len(view.tasks)
+        gone = f"{missing} of {job.min_available} pods do not exist any more" if missing > 0 else "some are failing"
+        return (
+            f"{job.uid} is broken: {running} of the {job.min_available} pods that minMember asks for run, {gone}, so "
+            "the scheduler has nothing to place until the controller creates them."
+        )
     detail = f" ({'; '.join(roles)})" if roles else ""
     found = f"{plural(valid, 'usable pod')} of the {job.min_available} that minMember asks for{detail}"
     return f"{job.uid} is not valid: it has {found}, so no action considers it."

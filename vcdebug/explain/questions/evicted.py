@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.effects import effects
-from vcdebug.explain.evictions import Eviction, evictions
+from vcdebug.explain.evictions import CARRIED_OUT, Eviction, evictions
 from vcdebug.explain.questions.reply import Question, Reply, Sheet
 from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.explain.victims import Objection, VictimChoice, next_choice
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.trace.recording import Recording
-
-CARRIED_OUT = ("commit", "at once")
 
 
 def why_evicted(recording: Recording, word: str) -> Reply:

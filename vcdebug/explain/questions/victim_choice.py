@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.answer import Evidence
-from vcdebug.explain.evictions import Eviction, evictions
+from vcdebug.explain.evictions import CARRIED_OUT, Eviction, evictions
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import Order, kind_of, order_at
-from vcdebug.explain.questions.evicted import CARRIED_OUT, find_pod
+from vcdebug.explain.questions.evicted import find_pod
 from vcdebug.explain.questions.reply import Question, Reply, Sheet
 from vcdebug.explain.state_before import task_of
 from vcdebug.explain.victims import VictimChoice, next_choice

@@ -1,0 +1,69 @@
+"""allocate on its way to a place for one task: which of its gates was shut, and when one should look."""
+
+from __future__ import annotations
+
+from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.gates import PLACING, gates
+from vcdebug.explain.gates.gang import DISCARD, discarded
+from vcdebug.explain.gates.missing_action import no_allocate
+from vcdebug.explain.gates.nodes import no_best_node, no_node
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.queue_quota import not_allocatable, refusals
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.names import Seq
+from vcdebug.model.task import TaskInfo
+
+NOT_TRIED = "not-tried"
+
+
+def moment(view: JobView, task: TaskInfo) -> Seq:
+    """The search that left the task without a node; else the end of allocate, when its discarded plans are undone."""
+    attempts = [attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.place is None]
+    failed = [seq for attempt in attempts for seq, event in attempt.searches if not len(event.feasible)]
+    if failed and discarded(view, "allocate") is None:
+        return failed[-1]
+    return view.action_ends("allocate") or len(view.recording)
+
+
+def said(view: JobView, references: tuple[str, ...]) -> list[Finding]:
+    """What the gates of a list have to say."""
+    answers: list[Finding | None] = [gate(view) for gate in gates(references)]
+    return [finding for finding in answers if finding is not None]
+
+
+def said_by_allocate(view: JobView, task: TaskInfo, room: NodeFits) -> list[Finding]:
+    """What allocate said, the deciding gate first."""
+    found = said(view, PLACING)
+    refused = [(seq, event) for seq, event in refusals(view) if event.task == task.key] or refusals(view)
+    if refused:
+        found.append(_refused(view, task, room, *refused[0]))
+    if not room.free:
+        lacking = no_node(view, task, room)
+        if found and found[0].cause == DISCARD:
+            return [*found, lacking]
+        return [lacking, *found]
+    if found:
+        return found
+    if "allocate" not in view.actions and not task.best_effort:
+        return [no_allocate(view, task, room)]
+    return [no_best_node(view, task) or not_tried(view)]
+
+
+def _refused(view: JobView, task: TaskInfo, room: NodeFits, seq: Seq, event: HookEvent) -> Finding:
+    """Allocatable's refusal, for the task that it was about."""
+    about = view.tasks.get(event.task, task)
+    return not_allocatable(view, about, room if about is task else NodeFits(view, about, room.seq), seq, event)
+
+
+def not_tried(view: JobView) -> Finding:
+    """Nobody got to it, although a node would take it; or nothing of it waits."""
+    actions = ", ".join(view.actions)
+    task = view.blocked
+    if task is None:
+        sentence = f"{view.job.uid} has no pod that waits for a place."
+    else:
+        sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
+    end = view.action_ends(view.actions[-1]) if view.actions else None
+    evidence = (Evidence(end, "the last action ends"),) if end is not None else ()
+    return Finding(NOT_TRIED, sentence, {}, evidence, ("look at the actions and at the next cycle",))

@@ -1,0 +1,108 @@
+"""Pipelined for ever: placed on room that nobody is leaving, so that there is nothing to wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.explain import amounts
+from vcdebug.explain.allocation import NOT_TRIED, moment, said_by_allocate
+from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.gates.not_in_session import opened
+from vcdebug.explain.gates.placed import evicted_for, leaving
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.framework.record import OpEvent
+from vcdebug.model.names import Seq
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+
+PHANTOM = "phantom-pipelined"
+
+
+def pipelined_for_ever(view: JobView) -> Finding | None:
+    """None unless the job (or the pod that was asked about) waits for room, and none is being released."""
+    waiting = _waiting(view)
+    bound = any(task.status is TaskStatus.BINDING for task in view.placed)
+    enough = view.job.ready_task_num() >= view.job.min_available
+    if not waiting or not view.job.is_pipelined() or (bound and enough):
+        return None
+    if next(evicted_for(view), None) is not None or next(leaving(view, waiting), None) is not None:
+        return None
+    return None if any(_releasing(view, task) for task in waiting) else _phantom(view, waiting)
+
+
+def _waiting(view: JobView) -> list[TaskInfo]:
+    return [task for task in view.placed if task.status is TaskStatus.PIPELINED and view.pod in (None, task.key)]
+
+
+def _releasing(view: JobView, task: TaskInfo) -> bool:
+    """Whether the node counts anything as being released."""
+    return not view.session.nodes[task.node_name].releasing.is_empty()
+
+
+def stopped(view: JobView) -> list[Finding]:
+    """Why allocate does not bind what waits; nothing where it was not tried, since it has a place already."""
+    task = _waiting(view)[0]
+    if _kept(view, task):
+        return []
+    found = said_by_allocate(view, task, NodeFits(view, task, moment(view, task)))
+    return [finding for finding in found if finding.cause != NOT_TRIED]
+
+
+def _kept(view: JobView, task: TaskInfo) -> bool:
+    return task.uid in view.session.restored
+
+
+def _phantom(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
+    task = waiting[0]
+    who = task.name if len(waiting) == 1 else plural(len(waiting), "pod")
+    where = listed(dict.fromkeys(each.node_name for each in waiting))
+    plan = _plan(view, task)
+    by = plan[1] if plan is not None else "an earlier cycle"
+    why, advice = _reason(view, task)
+    sentence = (
+        f"{view.job.uid} is never bound: {by} pipelined {who} on {where} without evicting anyone, and nothing is being "
+        f"released there, so it waits for nothing; {why}."
+    )
+    numbers = {
+        "pods.pipelined": count(len(waiting), "pods"),
+        "job.minAvailable": count(view.job.min_available, "pods"),
+        **amounts.numbers("request", task.init_resreq),
+    }
+    lines = tuple(f"{each.key} -> {each.node_name}, where nobody is leaving" for each in waiting)
+    return Finding(PHANTOM, sentence, numbers, _evidence(view, plan), advice, lines)
+
+
+def _plan(view: JobView, task: TaskInfo) -> tuple[Seq, str] | None:
+    """The last operation that pipelined the task in this cycle, and the action it belongs to."""
+    found = [
+        (seq, visit.action)
+        for visit in view.visits
+        for seq, event in visit.events
+        if isinstance(event, OpEvent) and event.op == "pipeline" and event.task == task.key
+    ]
+    return found[-1] if found and not _kept(view, task) else None
+
+
+def _reason(view: JobView, task: TaskInfo) -> tuple[str, tuple[str, ...]]:
+    """What keeps allocate from binding it, and what would help."""
+    if _kept(view, task):
+        free = [node.name for node in NodeFits(view, task, len(view.recording)).free if node.name != task.node_name]
+        elsewhere = f", although {listed(free)} would take it" if free else ""
+        why = f"allocate looks for no other node for a pod that was promised one{elsewhere}"
+        return why, (f"delete {task.name}, or clear its status.nominatedNodeName: then allocate tries every node",)
+    found = stopped(view)
+    if not found:
+        return "the next cycle plans the same again", ("put allocate before the actions that evict",)
+    sentence = found[0].sentence.removesuffix(".")
+    return f"allocate does not bind it: {sentence}; the next cycle plans the same again", found[0].advice
+
+
+def _evidence(view: JobView, plan: tuple[Seq, str] | None) -> tuple[Evidence, ...]:
+    return tuple(_proof(view, plan)) or opened(view.recording, "the session opens with the pod pipelined")
+
+
+def _proof(view: JobView, plan: tuple[Seq, str] | None) -> Iterator[Evidence]:
+    if plan is not None:
+        yield Evidence(plan[0], f"{plan[1]} pipelines it, where nothing is Releasing")

@@ -1,0 +1,226 @@
+"""What an opaque reason of a predicate means here: the node, the taint, the card, or who holds what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.cards import cards_short
+from vcdebug.explain.node_fit import NodeFit, NodeFits
+from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
+from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
+from vcdebug.kube.ports import ANY_IP, NO_FREE_PORTS, HostPort, host_ports
+from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, Taint, parse_taints, parse_tolerations, tolerated
+from vcdebug.model.task import TaskInfo
+
+MOST_HOLDERS = 4
+UNREADY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+PASSING = "node.kubernetes.io/"
+"""Taints that the control plane sets and takes away by itself begin like this."""
+NODEGROUP = "nodegroup"
+
+
+class Obstacle(NamedTuple):
+    """One thing in the way, with names."""
+
+    text: str
+    advice: tuple[str, ...] = ()
+    replaces: str = ""
+    """Advice with this word is void beside it."""
+
+
+def obstacles(room: NodeFits) -> list[Obstacle]:
+    """Those behind the reasons of the nodes that refuse the task."""
+    found = [obstacle for reads in _READERS for obstacle in reads(room)]
+    return list(dict.fromkeys(found))
+
+
+def _refusing(room: NodeFits, reason: str) -> list[NodeFit]:
+    return [node for node in room.nodes if any(reason in status.reason for status in node.statuses)]
+
+
+# Taints
+
+
+def _taints(room: NodeFits) -> Iterator[Obstacle]:
+    """Nodes that are out of order are named; other taints are, with what they say."""
+    unready: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
+    for node in room.nodes:
+        for taint in untolerated_taints(room, node):
+            (unready if taint.key in UNREADY else others).setdefault(written(taint), []).append(node.name)
+    for text, names in unready.items():
+        verb = "is" if len(names) == 1 else "are"
+        yield Obstacle(
+            f"{listed(names)} {verb} NotReady ({text})",
+            (f"look at the kubelet of {listed(names)}: it counts again once Ready, and a dead node runs nothing",),
+            "toleration",
+        )
+    passing = [text for text in others if text.startswith(PASSING)]
+    for text in passing:
+        names = others[text]
+        told = text.removeprefix(PASSING).partition(":")[0].replace("-", " ")
+        yield Obstacle(f"{listed(names)} has the condition {told} ({text}), which passes", (), "toleration")
+    for text in [text for text in others if text not in passing]:
+        yield Obstacle(f"the pod tolerates no {text}, the taint of {listed(others[text])}")
+
+
+def untolerated_taints(room: NodeFits, node: NodeFit) -> Iterator[Taint]:
+    """Taints that keep the task off a node, but for a cordon."""
+    if node.kind == "free" or node.name not in room.view.session.nodes:
+        return
+    tolerations = parse_tolerations(room.task.pod.spec.get("tolerations"))
+    for taint in parse_taints(room.view.session.nodes[node.name].taints):
+        if taint.effect == "PreferNoSchedule" or taint.key == UNSCHEDULABLE_TAINT_KEY:
+            continue
+        if not tolerated(taint, tolerations):
+            yield taint
+
+
+def written(taint: Taint) -> str:
+    """`key=value:effect`."""
+    return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+
+
+# Ports
+
+
+def _ports(room: NodeFits) -> Iterator[Obstacle]:
+    wanted = host_ports(room.task.pod.spec)
+    refusing = _refusing(room, NO_FREE_PORTS)
+    for port in wanted if refusing else ():
+        held = [
+            f"{other.name} on {node.name}"
+            for node in refusing
+            for other in room.tasks_on(node.name)
+            if any(_same_port(port, theirs) for theirs in host_ports(other.pod.spec))
+        ]
+        if held:
+            yield Obstacle(
+                f"host port {port.port} is held by {listed(held, MOST_HOLDERS)}",
+                (f"give the pod another host port than {port.port}, or none: a Service finds it without",),
+            )
+
+
+def _same_port(one: HostPort, other: HostPort) -> bool:
+    overlap = one.ip == other.ip or ANY_IP in (one.ip, other.ip)
+    return overlap and (one.protocol, one.port) == (other.protocol, other.port)
+
+
+# Affinity
+
+
+def _apart(room: NodeFits) -> Iterator[Obstacle]:
+    """Whom the task may not stand beside, or who does not want it there."""
+    own = _terms(room.task)
+    held = [
+        f"{other.name} on {node.name}"
+        for node in _refusing(room, ANTI_AFFINITY_REASON)
+        for other in _around(room, node, own)
+    ]
+    if held:
+        yield Obstacle(
+            f"its anti-affinity forbids to stand beside {listed(held, MOST_HOLDERS)}",
+            ("make the anti-affinity preferred, or leave the others out of its labelSelector",),
+            "affinity",
+        )
+    mine = _group(room.task)
+    objecting = [
+        f"{other.name} on {node.name}"
+        for node in _refusing(room, EXISTING_ANTI_AFFINITY_REASON)
+        for other in room.tasks_on(node.name)
+        if any(term.matches(mine, None) for term in _terms(other))
+    ]
+    if objecting:
+        yield Obstacle(f"the anti-affinity of {listed(objecting, MOST_HOLDERS)} keeps it away", (), "affinity")
+
+
+def _terms(task: TaskInfo) -> Terms:
+    return pod_affinity_terms(task.pod.spec.get("affinity") or {}, task.namespace).required_anti_affinity
+
+
+def _around(room: NodeFits, node: NodeFit, terms: Sequence[AffinityTerm]) -> Iterator[TaskInfo]:
+    """Tasks in the node's domain that a term is about."""
+    nodes = room.view.session.nodes
+    for term in terms:
+        domain = nodes[node.name].labels.get(term.topology_key)
+        for name, other in nodes.items():
+            if name != node.name and (domain is None or other.labels.get(term.topology_key) != domain):
+                continue
+            yield from (task for task in room.tasks_on(name) if term.matches(_group(task), None))
+
+
+def _group(task: TaskInfo) -> LabelGroup:
+    return LabelGroup(task.namespace, task.pod.labels, deleting=False)
+
+
+# Plugins' own messages
+
+
+def _groups(room: NodeFits) -> Iterator[Obstacle]:
+    """nodegroup: a queue without an affinity finds no place on nodes of a group while it is strict."""
+    queue = room.view.queue
+    refusing = _refusing(room, "node group")
+    if not refusing:
+        return
+    bare = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
+    if bare:
+        yield Obstacle(
+            f"queue {queue.name} names no node group in spec.affinity, so {NODEGROUP} keeps it off every node of a "
+            f"group ({listed(bare)})",
+            (f"give queue {queue.name} a spec.affinity with the node group that it may use",),
+            "affinity",
+        )
+    loose = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
+    if loose and bare:
+        takes = f"{listed(loose)}, which {'is' if len(loose) == 1 else 'are'} in no group"
+        advice = f"or set strict: false in the arguments of {NODEGROUP}, so that it may use {takes}"
+        yield Obstacle(f"and, being strict, off {takes}", (advice,))
+    elif loose:
+        yield Obstacle(f"{listed(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
+
+
+def _cards(room: NodeFits) -> Iterator[Obstacle]:
+    short: dict[tuple[int, int], list[str]] = {}
+    for node in room.nodes:
+        lacking = cards_short(room.view.session.nodes[node.name], room.task)
+        if lacking is not None:
+            short.setdefault(lacking, []).append(node.name)
+    for (have, asked), names in short.items():
+        verb = "has" if len(names) == 1 else "have"
+        yield Obstacle(
+            f"a container takes each of its virtual GPUs from another physical card: {listed(names)} {verb} "
+            f"{plural(have, 'card')}, {asked} asked, however many slices are free",
+            (
+                f"ask for {plural(have, 'virtual GPU')} per container, with more memory or cores of it",
+                f"or add a node with {plural(asked, 'card')}",
+            ),
+        )
+
+
+def _volumes(room: NodeFits) -> Iterator[Obstacle]:
+    """The pod's claims by name, and who else mounts them where that is the matter."""
+    reasons = [s.reason.lower() for node in room.nodes for s in node.statuses]
+    if not any("volume" in reason for reason in reasons):
+        return
+    named = claims(room.task)
+    if not named or any(f'"{name}"' in reason for name in named for reason in reasons):
+        return
+    text = f"its volume claim{'s are' if len(named) > 1 else ' is'} {listed(named)}"
+    others = [
+        f"{task.name} on {node.name}"
+        for node in room.nodes
+        for task in room.tasks_on(node.name)
+        if task.namespace == room.task.namespace and any(name in named for name in claims(task))
+    ]
+    yield Obstacle(f"{text}, mounted by {listed(others, MOST_HOLDERS)}" if others else text)
+
+
+def claims(task: TaskInfo) -> list[str]:
+    """Names of the volume claims that a pod mounts."""
+    volumes = [volume.get("persistentVolumeClaim") for volume in task.pod.spec.get("volumes") or ()]
+    return [claim["claimName"] for claim in volumes if claim and claim.get("claimName")]
+
+
+_READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (_taints, _ports, _apart, _groups, _cards, _volumes)

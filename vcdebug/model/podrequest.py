@@ -58,9 +58,30 @@ def pod_request(pod: Pod, flags: Flags) -> Resource:
     regular.add(sidecars)
     regular.set_max_resource(init)
     regular.add_scalar(PODS, 1.0)
-    if not flags.release.has(POD_LEVEL_REQUESTS_IGNORED):
-        _amend(pod, regular, flags)
+    _amend(regular, pod_level_requests(pod, flags))
     return regular.add(overhead) if late else regular
+
+
+def request_parts(pod: Pod, flags: Flags) -> Iterator[tuple[str, str, Resource]]:
+    """(kind, name, amount) of everything that `pod_request` makes the request of, in the order of the manifest."""
+    gate = flags.gate("InPlacePodVerticalScaling")
+    resized = statuses(pod, "containerStatuses") if gate else {}
+    infeasible = bool(resized) and _resize_infeasible(pod)
+    for container in pod.spec.get("containers") or ():
+        amount = Resource.from_list(_container_requests(container, resized, infeasible=infeasible))
+        yield "container", container.get("name", ""), amount
+    started = statuses(pod, "initContainerStatuses") if gate else {}
+    for container in pod.spec.get("initContainers") or ():
+        if container.get("restartPolicy") == "Always":
+            amount = Resource.from_list(_container_requests(container, started, infeasible=infeasible))
+            yield "sidecar", container.get("name", ""), amount
+    if pod.spec.get("initContainers"):
+        yield "initialisation", "", _init_requests(pod, flags, infeasible=infeasible)[0]
+    if pod.spec.get("overhead"):
+        yield "overhead", "", Resource.from_list(pod.spec["overhead"])
+    supported = pod_level_requests(pod, flags)
+    if supported:
+        yield "pod level", "", Resource.from_list(supported)
 
 
 def _init_requests(pod: Pod, flags: Flags, *, infeasible: bool) -> tuple[Resource, Resource]:
@@ -77,19 +98,24 @@ def _init_requests(pod: Pod, flags: Flags, *, infeasible: bool) -> tuple[Resourc
     return highest, sidecars
 
 
-def _amend(pod: Pod, request: Resource, flags: Flags) -> None:
+def pod_level_requests(pod: Pod, flags: Flags) -> ResourceList:
+    """What the pod itself states, as far as that counts."""
+    if flags.release.has(POD_LEVEL_REQUESTS_IGNORED) or not flags.gate("PodLevelResources"):
+        return {}
+    stated: ResourceList = (pod.spec.get("resources") or {}).get("requests") or {}
+    return {name: amount for name, amount in stated.items() if pod_level_supported(name)}
+
+
+def _amend(request: Resource, pod_level: ResourceList) -> None:
     """Upstream: api/pod_info.amendResourceAccordingToPodFeatures."""
-    pod_level: ResourceList = (pod.spec.get("resources") or {}).get("requests") or {}
-    supported = {name: amount for name, amount in pod_level.items() if pod_level_supported(name)}
-    if supported and flags.gate("PodLevelResources"):
-        replacement = Resource.from_list(supported)
-        for name in supported:
-            if name == "cpu":
-                request.milli_cpu = replacement.milli_cpu
-            elif name == "memory":
-                request.memory = replacement.memory
-            else:
-                request.set_scalar(name, replacement.get(name))
+    replacement = Resource.from_list(pod_level)
+    for name in pod_level:
+        if name == "cpu":
+            request.milli_cpu = replacement.milli_cpu
+        elif name == "memory":
+            request.memory = replacement.memory
+        else:
+            request.set_scalar(name, replacement.get(name))
 
 
 def pod_level_supported(name: str) -> bool:

@@ -25,7 +25,9 @@ from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
 from vcdebug.views.queues import queues
 from vcdebug.views.quirks import quirks
+from vcdebug.views.request import request
 from vcdebug.views.statement import statement
+from vcdebug.views.tiers import tiers
 from vcdebug.views.watch import watches
 
 BREAK_COLUMNS = (Column("", right=True), Column(""), Column("breakpoint", flexible=True), Column("stops", right=True))
@@ -151,6 +153,18 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "p",
         "the configuration in force: actions, plugins by tier, switches, flags, chance; what is misspelt or unknown",
         lambda here: conf(here.recording),
+    ),
+    PanelView(
+        "Tiers",
+        "T",
+        "the plugins as the session opened them: hooks that each registered, switches on, off or misspelt, handlers",
+        lambda here: tiers(here.recording),
+    ),
+    PanelView(
+        "Request",
+        "W",
+        "what the present task asks for: containers, init containers, sidecars, overhead, pod-level resources",
+        lambda here: request(here.recording, here.seq),
     ),
     PanelView(
         "Log",

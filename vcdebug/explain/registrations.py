@@ -1,0 +1,85 @@
+"""What each plugin registered when the session opened, and whether the configuration lets it take part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Final, Literal, NamedTuple
+
+from vcdebug.framework.conf import PluginOption
+from vcdebug.framework.hooks import HOOKS, AnyHook, switches
+from vcdebug.trace.recording import Recording
+
+State = Literal["on", "on by default", "off", "off by default", "no switch"]
+ALLOCATIONS: Final = "placements"
+DEALLOCATIONS: Final = "evictions and undone placements"
+
+
+class Registration(NamedTuple):
+    """One hook of one plugin at its place in the configuration."""
+
+    tier: int
+    plugin: str
+    hook: str
+    switch: str
+    state: State
+    misspelt: str
+    """A switch of the file that is none, and is nearest to this hook's."""
+    rule: str
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether the session asks it."""
+        return self.state in ("on", "on by default", "no switch")
+
+
+def registrations(recording: Recording) -> Iterator[Registration]:
+    """Every hook, plugin by plugin in configuration order."""
+    functions = recording.session.functions
+    for number, tier in enumerate(recording.conf.tiers, start=1):
+        for option in tier:
+            for hook in HOOKS:
+                if (hook.method, option.name) in functions:
+                    yield _registration(recording, number, option, hook)
+
+
+def _registration(recording: Recording, tier: int, option: PluginOption, hook: AnyHook) -> Registration:
+    misspelt = next((word for word in _unknown(recording, option) if _meant(word) in hook.switches), "")
+    switch = " or ".join(hook.switches)
+    return Registration(tier, option.name, hook.upstream, switch, state_of(option, hook), misspelt, hook.rule.__name__)
+
+
+def state_of(option: PluginOption, hook: AnyHook) -> State:
+    """What the file says about the hook's switches, or what silence means."""
+    if not hook.switches:
+        return "no switch"
+    stated = any(name in option.switches for name in hook.switches)
+    if option.enabled(hook.switches):
+        return "on" if stated and all(option.switches.get(name, True) for name in hook.switches) else "on by default"
+    return "off" if stated else "off by default"
+
+
+def _unknown(recording: Recording, option: PluginOption) -> list[str]:
+    places = [
+        f"tiers[{number}].plugins[{index}]"
+        for number, tier in enumerate(recording.conf.tiers)
+        for index, one in enumerate(tier)
+        if one is option
+    ]
+    return [problem.field for problem in recording.conf.problems if problem.object in places and problem.field]
+
+
+def _meant(word: str) -> str:
+    return next(iter(get_close_matches(word, list(switches()), 1)), "")
+
+
+def handlers(recording: Recording) -> Iterator[tuple[str, str]]:
+    """(plugin, what it is told of) for event handlers, in the order in which they are told."""
+    session = recording.session
+    told: dict[str, list[str]] = {}
+    for words, listed in ((ALLOCATIONS, session.allocate_handlers), (DEALLOCATIONS, session.deallocate_handlers)):
+        for name, plugin in session.plugins.items():
+            if any(getattr(handler, "__self__", None) is plugin for handler in listed):
+                told.setdefault(name, []).append(words)
+    for name, each in told.items():
+        yield name, f"told of {' and '.join(each)}"

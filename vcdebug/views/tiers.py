@@ -1,0 +1,49 @@
+"""The plugins as the session opened them: which hooks each registered, and which the configuration lets take part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.registrations import Registration, handlers, registrations
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, count, line, muted
+from vcdebug.views.votes import rule_words
+
+TITLE = "Tiers"
+COLUMNS = (
+    Column("tier", right=True),
+    Column("plugin"),
+    Column("hook"),
+    Column("takes part"),
+    Column("switch"),
+    Column("how answers combine", flexible=True, least=16),
+)
+
+
+def tiers(recording: Recording) -> Table:
+    """One row per plugin and hook, in the order in which they are asked."""
+    found = list(registrations(recording))
+    rows = [*map(_row, found), *_handlers(recording)]
+    asked = [each for each in found if each.takes_part]
+    head = (line(f"{count(len(found), 'hook')} registered, {len(asked)} take part"),)
+    return Table(TITLE, COLUMNS, rows, head=head)
+
+
+def _row(each: Registration) -> Row:
+    state = Piece(f"{YES if each.takes_part else NO} {each.state}", "good" if each.takes_part else "bad")
+    switch = Piece(f"{each.switch}  ! {each.misspelt} is no switch", "warn") if each.misspelt else muted(each.switch)
+    cells = (
+        Piece(str(each.tier)),
+        Piece(each.plugin, "strong"),
+        Piece(each.hook),
+        state,
+        switch,
+        muted(rule_words(each.hook)),
+    )
+    return Row(f"{each.tier} {each.plugin} {each.hook}", cells)
+
+
+def _handlers(recording: Recording) -> Iterator[Row]:
+    for plugin, told in handlers(recording):
+        cells = (Piece(""), Piece(plugin, "strong"), Piece("event handler"), Piece(f"{YES} always", "good"))
+        yield Row(f"handler {plugin}", (*cells, muted(""), muted(told)))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from vcdebug.explain.equations import equation
 from vcdebug.explain.equations_scores import binpack, scores_before
+from vcdebug.explain.filters import why_refused
 from vcdebug.explain.refusals import Refusal, refusals
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
@@ -58,6 +59,8 @@ def _event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Lin
             seq, event = found
     if isinstance(event, PredicateEvent):
         yield _verdict(recording, event, name)
+        for why in why_refused(recording, seq, event, name):
+            yield line(muted(f"  {why}"))
         yield from _equation_part(recording, seq, name)
     elif isinstance(event, ScoreEvent):
         yield from _equation_part(recording, seq, name)

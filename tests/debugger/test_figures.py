@@ -46,7 +46,7 @@ def test_words_name_a_figure_and_a_figure_names_itself_so(line: str, canonical: 
         ("pod a idle", "no kind of figure 'pod'"),
         ("node", "say which node"),
         ("node gpu-a100-91", "no node 'gpu-a100-91'; there is gpu-a100-0"),
-        ("node gpu-a100-01", "it has idle, used, releasing, pipelined, allocatable"),
+        ("node gpu-a100-01", "it has idle, used, releasing, pipelined, future-idle, allocatable"),
         ("node gpu-a100-01 free", "has no figure 'free'"),
         ("node gpu-a100-01 idle fpga", "has no dimension 'fpga'; it has cpu, memory, nvidia.com/gpu, pods"),
         ("node gpu-a100-01 idle cpu cpu", "unexpected 'cpu' after"),
@@ -106,3 +106,21 @@ def test_a_change_is_found_at_its_event_only() -> None:
     assert None is followed.at(111)
     assert None is followed.last(109)
     assert [110, 138] == list(followed.seqs)
+
+
+def test_future_idle_follows_what_its_parts_do() -> None:
+    future = history(bundled(), figure_of(bundled(), "node gpu-a100-01 future-idle gpu"))
+    assert future.seqs
+    for change in future.changes:
+        amounts = bundled().timeline.state_at(change.seq).nodes["gpu-a100-01"]
+        gpu = [each.get("nvidia.com/gpu") for each in (amounts.idle, amounts.releasing, amounts.pipelined)]
+        assert gpu[0] + gpu[1] - gpu[2] == change.new
+
+
+def test_what_never_changes_has_a_value_and_no_change() -> None:
+    capacity = figure_of(bundled(), "node gpu-a100-01 capacity gpu")
+    assert () == history(bundled(), capacity).changes
+    total = figure_of(bundled(), f"job {JOB} total-request gpu")
+    job = bundled().session.jobs[JOB]
+    assert job.total_request.get("nvidia.com/gpu") == figures.value(bundled(), total, 1)
+    assert 0 < figures.value(bundled(), total, 1)  # type: ignore[operator]

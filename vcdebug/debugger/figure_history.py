@@ -71,7 +71,7 @@ def _values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Value]]
 def _written(recording: Recording, figure: Figure) -> Seqs:
     written = recording.timeline.written
     if figure.kind == NODE:
-        return written(writings.NODE, figure.name) if figure.part != "allocatable" else ()
+        return written(writings.NODE, figure.name) if figure.part not in figures.FIXED_OF_NODE else ()
     if figure.kind == TASK:
         return written(writings.TASK, figure.name) if figure.part in ("status", "node") else ()
     if figure.kind == PLUGIN:

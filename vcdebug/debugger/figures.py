@@ -27,10 +27,14 @@ COUNTS: Final[Mapping[str, TaskStatus]] = {
 """A job's tasks per status; `allocated` alone is what a plugin's book holds."""
 ADDED_UP: Final = ("ready", "waiting", "total")
 """A job's counts over several statuses, as the gang adds them up."""
+TOTAL_REQUEST: Final = "total-request"
+FUTURE_IDLE: Final = "future-idle"
+FIXED_OF_NODE: Final = ("allocatable", "capacity")
+"""What a node has throughout the cycle."""
 OWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
-    NODE: (*NodeAmounts._fields, "allocatable"),
+    NODE: (*NodeAmounts._fields, FUTURE_IDLE, *FIXED_OF_NODE),
     QUEUE: ("weight",),
-    JOB: (*ADDED_UP, *COUNTS, "phase", "priority", "minimum"),
+    JOB: (*ADDED_UP, *COUNTS, "phase", "priority", "minimum", TOTAL_REQUEST),
     TASK: ("status", "node", "priority", "request"),
     PLUGIN: (),
 }
@@ -62,7 +66,10 @@ def value(recording: Recording, figure: Figure, seq: Seq) -> Value:
 def _node(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     if figure.part in NodeAmounts._fields:
         return getattr(state.nodes[figure.name], figure.part)
-    return recording.session.nodes[figure.name].allocatable
+    if figure.part == FUTURE_IDLE:
+        return state.nodes[figure.name].future_idle()
+    node = recording.session.nodes[figure.name]
+    return node.capability if figure.part == "capacity" else node.allocatable
 
 
 def _queue(recording: Recording, state: ClusterState, figure: Figure) -> Value:
@@ -79,6 +86,8 @@ def _job(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     job = recording.session.jobs[figure.name]
     if figure.part in ("priority", "minimum"):
         return job.priority if figure.part == "priority" else job.min_available
+    if figure.part == TOTAL_REQUEST:
+        return job.total_request
     counts = state.job(figure.name)
     if figure.part in COUNTS:
         return counts.status.get(COUNTS[figure.part], 0)

@@ -7,7 +7,7 @@ from typing import Final
 
 from vcdebug.debugger import figures
 from vcdebug.debugger.fields import fields_of
-from vcdebug.debugger.figures import JOB, NODE, PLUGIN, QUEUE, TASK, Figure
+from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq
@@ -43,7 +43,12 @@ CLUSTER: Final[Mapping[str, str]] = {"inqueue": "inqueue", "limit": "idle"}
 LIMITS: Final = ("realCapability", "capability")
 SINGLE: Final = ("share", "weight")
 """Figures of a queue without dimensions: they stand in its first row."""
-ROOM: Final[Mapping[str, str]] = {"= idle": "idle", "+ releasing": "releasing", "− pipelined": "pipelined"}
+ROOM: Final[Mapping[str, str]] = {
+    "future idle": FUTURE_IDLE,
+    "= idle": "idle",
+    "+ releasing": "releasing",
+    "− pipelined": "pipelined",
+}
 EQUATION_LEAD: Final = 2
 """Columns of an equation before its figures: the verdict and the name."""
 STATEMENT: Final = ("status", "status", "node", "status", "")
@@ -138,6 +143,7 @@ def equation_figure(recording: Recording, seq: Seq, found: Equation, row: Row, c
     if term is None or not 0 <= index < min(len(found.columns), len(term.figures)):
         return None
     head = found.columns[index].lstrip("=+−- ").strip()
+    head = FUTURE_IDLE if head == "future idle" else head
     dim = term.name.rpartition(" ")[2] if found.kind == "dimension" else ""
     for kind, name in _around(recording, seq, found, term):
         for candidate in _candidates(recording, kind, name, head, dim):

@@ -123,4 +123,4 @@ def test_what_never_changes_has_a_value_and_no_change() -> None:
     total = figure_of(bundled(), f"job {JOB} total-request gpu")
     job = bundled().session.jobs[JOB]
     assert job.total_request.get("nvidia.com/gpu") == figures.value(bundled(), total, 1)
-    assert 0 < figures.value(bundled(), total, 1)  # type: ignore[operator]
+    assert 0 < figures.value(bundled(), total, 1)

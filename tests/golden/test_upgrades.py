@@ -25,6 +25,8 @@ MEASURED_OTHERWISE = {
     ("v1.15.1", "preempt-0003"): ["preempt-no-predicate-recheck", "preempt-requeue-after-assign"],
     ("v1.15.1", "nominated-0000"): ["preempt-requeue-after-assign"],
     ("v1.15.1", "mixed-0008"): ["preempt-requeue-after-assign"],
+    ("v1.15.1", "predicates-0009"): ["preempt-requeue-after-assign"],
+    ("v1.15.1", "wild-0031"): ["gang-close-releasing"],
     ("v1.14.4", "wildcore-0001"): ["reserve-failure-continues"],
 }
 """Changes that alter the replay of a recording that is itself replayed exactly, and were not measured to do so."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
-from vcdebug.model.inqueue import reserved_resource
+from vcdebug.model.inqueue import Reserving, reserved_resource
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.model.podgroup import INQUEUE
@@ -37,16 +37,16 @@ def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
     ]
 
 
-def _reserved(job: JobInfo) -> Resource:
-    reserved = reserved_resource(job)
+def _reserved(job: JobInfo, form: Reserving) -> Resource:
+    reserved = reserved_resource(job, form)
     return reserved if reserved is not None else job.deduct_sch_gated_resources(job.get_min_resources())
 
 
-def without(total: Resource, stuck: Sequence[JobInfo]) -> Resource:
+def without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> Resource:
     """What would count if they were gone."""
-    result = total.clone()
+    result, form = total.clone(), Reserving.of(view.recording.snapshot.release)
     for job in stuck:
-        result.sub_without_assert(_reserved(job))
+        result.sub_without_assert(_reserved(job, form))
     return result
 
 
@@ -55,8 +55,9 @@ def held_by_stuck(
 ) -> Finding:
     """The job would fit without them."""
     held, minimum = Resource(), view.job.get_min_resources()
+    form = Reserving.of(view.recording.snapshot.release)
     for job in stuck:
-        held.add(_reserved(job))
+        held.add(_reserved(job, form))
     names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != PODS]
     who = amounts.listed(job.uid for job in stuck)
     holds = "holds" if len(stuck) == 1 else "hold"
@@ -72,7 +73,7 @@ def held_by_stuck(
     }
     advice = (
         f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)",
-        f"or delete it: that gives back {amounts.resource(_reserved(stuck[0]), names)}",
+        f"or delete it: that gives back {amounts.resource(_reserved(stuck[0], form), names)}",
     )
-    more = tuple(f"{job.uid}: Inqueue, reserves {amounts.resource(_reserved(job), names)}" for job in stuck)
+    more = tuple(f"{job.uid}: Inqueue, reserves {amounts.resource(_reserved(job, form), names)}" for job in stuck)
     return Finding(HELD, sentence, numbers, not_admitted(seq, plugin), advice, (*lines, *more))

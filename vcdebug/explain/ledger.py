@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 from vcdebug.explain.queues import capacity_tree, sharer
 from vcdebug.explain.state_before import job_before
+from vcdebug.framework.plugin import PERMIT
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.inqueue import get_inqueue_resource, is_inqueue, is_running_gang, reserved_resource
+from vcdebug.model.inqueue import Reserving, get_inqueue_resource, is_inqueue, is_running_gang, reserved_resource
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.podgroup import INQUEUE, RUNNING
 from vcdebug.model.resource import Resource
+from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 from vcdebug.trace.recording import Recording
 
 OVERCOMMIT = "overcommit"
@@ -67,6 +69,8 @@ def _family(recording: Recording, queue: QueueName) -> Iterator[QueueName]:
 
 def _admissions(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
     """Jobs that the plugin was told of, with the last event of telling: what is reserved holds from the next one on."""
+    if plugin != OVERCOMMIT and recording.snapshot.release.has(ENQUEUE_INQUEUE_AT_VOTE):
+        return _permits(recording, plugin, seq)
     told: dict[JobId, None] = {}
     last: dict[JobId, Seq] = {}
     for at in recording.index.at_point("JobEnqueued"):
@@ -77,6 +81,17 @@ def _admissions(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]
         if event.plugin == plugin:
             told[job] = None
     return {job: last[job] for job in told if last[job] < seq}
+
+
+def _permits(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
+    """Jobs that the plugin permitted: the older form reserves with its own vote, whatever becomes of the job."""
+    found: dict[JobId, Seq] = {}
+    for at in recording.index.at_point("JobEnqueueable"):
+        event = recording.event(at)
+        assert isinstance(event, HookEvent)
+        if event.plugin == plugin and event.result == PERMIT and at < seq:
+            found[event.job] = at
+    return found
 
 
 def _admitted(recording: Recording, seq: Seq, job: JobInfo, at: Seq) -> Entry:
@@ -101,21 +116,23 @@ def _at_open(recording: Recording, job: JobInfo, plugin: str) -> tuple[Resource 
     if phase not in (INQUEUE, RUNNING):
         return None, f"{phase or 'no phase'}: only Inqueue and Running ones count"
     then = job_before(recording, job.uid, 1)
+    form = Reserving.of(recording.snapshot.release)
     if is_inqueue(then):
-        return _inqueue(then, plugin), f"Inqueue: {WHOLE if plugin == OVERCOMMIT else REST}"
+        whole = plugin == OVERCOMMIT or form.whole_minimum
+        return _inqueue(then, plugin, form), f"Inqueue: {WHOLE if whole else REST}"
     if is_running_gang(then):
-        return _running(then, plugin), f"Running: {REST}"
+        return _running(then, plugin, form), f"Running: {REST}"
     have = then.allocated_task_num()
     return None, f"Running with {have} of minMember {then.pod_group.min_member} allocated"
 
 
-def _inqueue(job: JobInfo, plugin: str) -> Resource | None:
+def _inqueue(job: JobInfo, plugin: str, form: Reserving) -> Resource | None:
     if plugin == OVERCOMMIT:
         return job.deduct_sch_gated_resources(job.get_min_resources())
-    return reserved_resource(job)
+    return reserved_resource(job, form)
 
 
-def _running(job: JobInfo, plugin: str) -> Resource | None:
+def _running(job: JobInfo, plugin: str, form: Reserving) -> Resource | None:
     if plugin == OVERCOMMIT:
-        return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated))
-    return reserved_resource(job)
+        return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
+    return reserved_resource(job, form)

@@ -89,7 +89,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     if not limit.exceeded or (plugin == TREE_PLUGIN and children and view.session.hierarchy_enabled(plugin)):
         return _unspecified(view, seq, plugin)
     stuck = stuck_jobs(view, seq, same_queue=True)
-    if stuck and limit.check._replace(total=without(limit.check.total, stuck)).fits:
+    if stuck and limit.check._replace(total=without(view, limit.check.total, stuck)).fits:
         return held_by_stuck(view, seq, plugin, stuck, limit.lines(), limit.check.limit)
     name, minimum = limit.first, limit.check.request
     sentence = (

@@ -65,7 +65,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         for name in names
     )
     stuck = stuck_jobs(view, seq, same_queue=False)
-    if stuck and check._replace(total=without(check.total, stuck)).fits:
+    if stuck and check._replace(total=without(view, check.total, stuck)).fits:
         return held_by_stuck(view, seq, NAME, stuck, lines, idle)
     wanted = check.total.clone().add(used)
     name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)

@@ -1,0 +1,41 @@
+"""What explain works out under the rules of older releases comes to what was recorded there, too."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.explain import test_agreement, test_equations, test_queues
+from tests.golden.test_releases import copies
+from vcdebug.explain.invariants import violations
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+CASES = [(release, given) for release, _, given in copies()]
+
+
+@pytest.fixture(
+    scope="module", params=CASES, ids=[f"{release}-{given.name}" for release, given in CASES], name="recording"
+)
+def recorded(request: pytest.FixtureRequest) -> Recording:
+    """The cycle of a case, shared by its tests."""
+    release, given = request.param
+    assert isinstance(given, Path)
+    return replay(load(given, release=release))
+
+
+def test_each_equation_comes_to_what_was_recorded(recording: Recording) -> None:
+    assert [] == list(test_equations.wrong(recording))
+
+
+def test_each_derivation_of_a_queue_comes_to_what_the_session_held(recording: Recording) -> None:
+    assert [] == list(test_queues.wrong(recording))
+
+
+def test_gate_equation_and_scheduler_name_the_same_dimensions(recording: Recording) -> None:
+    assert [] == test_agreement.disagreements(recording)
+    assert [] == [each for each in test_agreement.refused_tasks(recording) if each.gate != each.equation]
+
+
+def test_what_is_violated_is_a_quirk_by_name(recording: Recording) -> None:
+    assert [] == [found for found in violations(recording) if not found.quirk]

@@ -12,14 +12,17 @@ from vcdebug.explain.gates import DOORS, EVICTING, gates
 from vcdebug.explain.gates.entitlement import NOT_STARVING
 from vcdebug.explain.gates.eviction import Chance, Gate
 from vcdebug.explain.gates.gang import DISCARD
+from vcdebug.explain.gates.given_away import takers
 from vcdebug.explain.gates.impossible import impossible
 from vcdebug.explain.gates.missing_action import missing_action
 from vcdebug.explain.gates.nodes import hopeless
 from vcdebug.explain.gates.not_in_session import PLACES, not_in_session
 from vcdebug.explain.gates.phantom import PHANTOM, pipelined_for_ever, stopped
 from vcdebug.explain.gates.placed import GOT, placed
+from vcdebug.explain.gates.plan_lost import plan_lost
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.queue_quota import never_allocatable, not_allocatable
 from vcdebug.explain.steps import steps, unseen_steps
 from vcdebug.explain.subject import Subject, find_subject
 from vcdebug.framework.record import CutEvent, PanicEvent
@@ -27,6 +30,8 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 
 PANIC = "panic"
+VOID = (DISCARD, NOT_STARVING)
+"""Their advice is void where no waiting helps."""
 CUT = "cut-off"
 
 
@@ -113,14 +118,28 @@ def _placement(view: JobView, task: TaskInfo) -> list[Finding]:
     room = NodeFits(view, task, moment(view, task))
     met: list[Gate] = [gate for asked in gates(EVICTING) for gate in asked(view, task, room)]
     ordered = _ordered(met, said_by_allocate(view, task, room), room)
-    never = impossible(view, task, room.seq) if ordered[0].cause == DISCARD else None
+    lost = plan_lost(view)
+    if lost is not None:
+        return [lost]
+    never = _can_never(view, task, room)
     if never is not None:
-        return [never, *(replace(finding, advice=()) if finding.cause == DISCARD else finding for finding in ordered)]
+        return [never, *(replace(finding, advice=()) if finding.cause in VOID else finding for finding in ordered)]
     helping = missing_action(view, task, room) if _may_lack_action(met, room) else None
     if helping is None:
         return ordered
     finding, on_most_nodes = helping
+    on_most_nodes = on_most_nodes and not takers(room)
     return [finding, *ordered] if on_most_nodes and ordered[0].cause != DISCARD else [ordered[0], finding, *ordered[1:]]
+
+
+def _can_never(view: JobView, task: TaskInfo, room: NodeFits) -> Finding | None:
+    """What no waiting and no eviction changes: no node can ever hold it, or it alone exceeds its queue's limit."""
+    refused = never_allocatable(view)
+    if refused is None:
+        return impossible(view, task, room.seq)
+    seq, event = refused
+    about = view.tasks[event.task]
+    return not_allocatable(view, about, NodeFits(view, about, room.seq), seq, event)
 
 
 def _ordered(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Finding]:

@@ -18,6 +18,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
 
 QUOTA = "enqueue-queue-quota"
@@ -59,16 +60,20 @@ def all_taken(view: JobView, queue: QueueName, name: str) -> str:
     return f"queue {queue} may already have the whole cluster ({total}): wait until its jobs end, or add nodes"
 
 
-def _more_share(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
+def _more_share(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
     """For a queue whose limit does not hold one more task."""
     if view.queue.state != OPEN:
         return open_it(view)
     if limit.hard:
-        return (f"raise spec.capability of queue {limit.queue}, or wait until its own jobs end",)
+        wait = ", or wait until its own jobs end" if _held_by_others(view, limit, seq) else ""
+        return (f"raise spec.capability of queue {limit.queue}{wait}",)
     if not limit.exceeded:
         return (f"look at {plugin}'s arguments and at queue {limit.queue}, or use another queue",)
     if whole_cluster(view, limit.check.limit, limit.first):
-        return (all_taken(view, limit.queue, limit.first),)
+        if _held_by_others(view, limit, seq):
+            return (all_taken(view, limit.queue, limit.first),)
+        total = amounts.named(limit.first, view.session.total_resource.get(limit.first))
+        return (f"add nodes, or ask for less: the whole cluster has {total}, and no other job holds any of it",)
     unread = plugin != TREE_PLUGIN and view.queue.deserved
     other = (f"or put {TREE_PLUGIN} in the place of {plugin}: it reads spec.deserved",) if unread else ()
     return (quota_of(plugin).larger(view), *other)
@@ -95,7 +100,8 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     sentence = (
         f"{view.job.uid} is not admitted: queue {limit.queue} already counts {limit.taken_of(name)} of "
         f"{limit.limit_of(name)} ({_source(view, plugin, limit)}), and minResources of "
-        f"{amount(name, minimum.get(name))} more exceeds that by {limit.over(name)}{limit.beside()}."
+        f"{amount(name, minimum.get(name))} more exceeds that by {limit.over(name)}{limit.beside()}"
+        f"{_who_counts(view, seq, plugin, limit)}."
     )
     numbers = {**amounts.numbers("minResources", minimum, limit.exceeded), **limit.numbers()}
     advice = (_more_room(view, limit), "or ask for less in spec.minResources")
@@ -132,6 +138,31 @@ def _source(view: JobView, plugin: str, limit: QueueCheck) -> str:
     if plugin == TREE_PLUGIN and parent and view.session.hierarchy_enabled(plugin):
         return f"what its parent {parent} and the guarantees of others leave it"
     return "what the cluster and guarantees leave it"
+
+
+def _who_counts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> str:
+    """Of an ancestor: which of the queues below it hold the most, and whether they could be made to give it back."""
+    queues, name = view.session.queues, limit.first
+    if limit.queue == view.queue.name or plugin != TREE_PLUGIN:
+        return ""
+    state = view.recording.timeline.state_at(seq - 1)
+    held = {
+        queue.name: state.amount(plugin, queue.name, "allocated").get(name)
+        for queue in queues.values()
+        if queue.parent == limit.queue and queue.name != view.queue.name
+    }
+    holders = [queue for queue, value in held.items() if value > 0]
+    if not holders:
+        return ""
+    parts = [
+        f"{queue} holds {amounts.named(name, held[queue])} of it and deserves "
+        f"{amount(name, state.amount(plugin, queue, 'deserved').get(name))}"
+        for queue in holders
+    ]
+    kept = [queue for queue in holders if not queues[queue].reclaimable]
+    verb = "says" if len(kept) == 1 else "say"
+    closed = f"; {listed(kept)} {verb} reclaimable: false, so nothing can be taken back from there" if kept else ""
+    return f"; {listed(parts)}{closed}"
 
 
 def _more_room(view: JobView, limit: QueueCheck) -> str:
@@ -218,6 +249,7 @@ def not_allocatable(
         return spoilt
     quota = quota_of(event.plugin)
     limit = room_limit(view, event.plugin, seq, task.resreq)
+    alone = larger_than_limit(view, limit)
     have = "has" if len(fits.free) == 1 else "have"
     free = f"{plural(len(fits.free), 'node')} {have} room for {task.name}, but " if fits.free else after
     numbers = {
@@ -230,9 +262,55 @@ def not_allocatable(
     evidence = (Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     holds = "then holds" if after and not fits.free else "holds"
     sentence = _sentence(view, task, free, event.plugin, limit, holds)
+    if alone:
+        asks, has = amount(alone, limit.check.request.get(alone)), limit.limit_of(alone)
+        helps = "no waiting, no eviction and no node can help"
+        sentence = (
+            f"{sentence.removesuffix('.')}; {task.name} alone asks {asks} where {has} is all there may be: {helps}."
+        )
     rounds = () if limit.hard else quota.derivation(view.recording, limit.queue, limit.first)
-    advice = _more_share(view, event.plugin, limit)
+    advice = _larger_limit(limit, alone) if alone else _more_share(view, event.plugin, limit, seq)
     return Finding(NOT_ALLOCATABLE, sentence, numbers, evidence, advice, (*limit.lines(), *rounds))
+
+
+def larger_than_limit(view: JobView, limit: QueueCheck) -> str:
+    """The dimension in which one request alone exceeds what the queue may ever have; empty where none does."""
+    request, most = limit.check.request, limit.check.limit
+    for name in limit.exceeded:
+        firm = limit.hard or whole_cluster(view, most, name)
+        if firm and request.get(name) > most.get(name):
+            return name
+    return ""
+
+
+def _larger_limit(limit: QueueCheck, name: str) -> tuple[str, ...]:
+    wanted = amounts.named(name, limit.check.request.get(name))
+    if limit.hard:
+        return (f"raise spec.capability of queue {limit.queue} to {wanted} or more, or ask for less in one pod",)
+    return (f"ask for less than {wanted} in one pod, or add nodes: the whole cluster has less",)
+
+
+def never_allocatable(view: JobView) -> tuple[Seq, HookEvent] | None:
+    """The refusal of a pod that alone is more than its queue may ever have, and without which the gang is too small."""
+    held = view.job.ready_task_num() + view.job.waiting_task_num()
+    refused = refusals(view)
+    for seq, event in refused:
+        task = view.tasks.get(event.task)
+        if task is None or held + len(view.left_over) - 1 >= view.job.min_available > held:
+            continue
+        if larger_than_limit(view, room_limit(view, event.plugin, seq, task.resreq)):
+            return seq, event
+    return None
+
+
+def _held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
+    """Whether anybody but the job itself holds what the queue lacks: nobody else's end can give it back."""
+    state, name = view.recording.timeline.state_at(seq - 1), limit.first
+    own = [task.resreq.get(name) for key, task in view.tasks.items() if allocated_status(state.tasks[key].status)]
+    left = limit.check.taken.get(name)
+    for each in own:
+        left -= each
+    return left > 0
 
 
 def _sentence(view: JobView, task: TaskInfo, but: str, plugin: str, limit: QueueCheck, holds: str) -> str:
@@ -295,7 +373,7 @@ def _beyond_capability(
         f"{refused}: with that it would hold {then} of {limit.limit_of(name)} "
         f"({_kind(view, event.plugin, limit)}), so {event.plugin} says no{limit.beside()}."
     )
-    advice = _more_share(view, event.plugin, limit)
+    advice = _more_share(view, event.plugin, limit, evidence[0].seq)
     return Finding(PREEMPTIVE, sentence, limit.numbers(), evidence, advice, limit.lines())
 
 

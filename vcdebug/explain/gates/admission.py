@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.inqueue import not_admitted
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import words
+from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.podgroup import PENDING
@@ -14,6 +18,8 @@ from vcdebug.model.podgroup import PENDING
 TOO_LATE = "enqueued-too-late"
 NOT_CONFIGURED = "action-not-configured"
 
+PERMITTING = ("sla",)
+"""Plugins whose permit is a promise to the job, and not just the want of an objection."""
 WAITING_PHASES = (PENDING, "")
 SCHEDULING_ACTIONS = ("allocate", "preempt", "reclaim", "backfill")
 
@@ -39,8 +45,27 @@ def _first_scheduling(view: JobView) -> Seq | None:
 
 def _rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     judge = words(event.plugin).rejected
-    found = judge(view, seq, event) if judge is not None else None
-    return found or _by_plugin(view, seq, event.plugin)
+    found = (judge(view, seq, event) if judge is not None else None) or _by_plugin(view, seq, event.plugin)
+    return _permitted(view, seq, event, found)
+
+
+def _permitted(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:
+    """Says what a permit is worth beside the rejection."""
+    asked = question(view.recording, seq)
+    seats = asked.seats if asked is not None else ()
+    own = next((seat.tier for seat in seats if seat.plugin == event.plugin), 0)
+    permits = [seat for seat in seats if seat.state == "answered" and seat.tier == own and seat.result > 0]
+    permits = [seat for seat in permits if seat.plugin in PERMITTING]
+    if not permits:
+        return found
+    who = listed(seat.plugin for seat in permits)
+    text = (
+        f"; {who} permits it in the same tier {own}, where one reject decides: a permit counts only in an earlier tier"
+    )
+    proof = tuple(Evidence(seat.seq, f"{seat.plugin} permits it") for seat in permits if seat.seq is not None)
+    advice = (*found.advice, f"or move {who} into a tier before {event.plugin}: then its permit decides")
+    evidence = tuple(sorted((*found.evidence, *proof)))
+    return replace(found, sentence=found.sentence.removesuffix(".") + text + ".", evidence=evidence, advice=advice)
 
 
 def _by_plugin(view: JobView, seq: Seq, plugin: str) -> Finding:

@@ -11,12 +11,16 @@ from vcdebug.model.task import TaskInfo
 
 NOT_STARVING = "not-starving"
 POLICY_NEVER = "preemption-policy-never"
+NETWORK_TOPOLOGY = "network-topology"
+PREEMPT = "preempt"
 
 
 def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
     """The action's turn never came, because the job does not starve."""
     start, end = view.action_starts(action) or 0, view.action_ends(action)
     answers = [(s, e) for s, e in view.hooks("JobStarving") if s > start and (end is None or s < end) and not e.result]
+    if action == PREEMPT and view.job.contains_network_topology():
+        return _topology(view, action, task)
     counts = view.recording.timeline.state_at(start).job(view.job.uid)
     evidence = tuple(Evidence(s, f"JobStarving: {e.plugin} says no") for s, e in answers[:1])
     who = answers[0][1].plugin if answers else "no plugin"
@@ -46,6 +50,18 @@ def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
     )
     lines = (f"starving = waiting {counts.waiting} + ready {counts.ready} < minMember {counts.min_available}: no",)
     return Finding(NOT_STARVING, sentence, numbers, evidence, advice, lines)
+
+
+def _topology(view: JobView, action: str, task: TaskInfo) -> Finding:
+    """preempt never turns to a job that states a network topology."""
+    sentence = (
+        f"{action} leaves {view.job.uid} out because it states a network topology (spec.networkTopology): {action} "
+        f"considers no such job, and no node has room for {task.name} ({amounts.resource(task.init_resreq)})."
+    )
+    advice = ("use gangpreempt, which knows network topologies, or take networkTopology out of the PodGroup",)
+    return Finding(
+        NETWORK_TOPOLOGY, sentence, amounts.numbers("request", task.init_resreq), _start(view, action), advice
+    )
 
 
 def _start(view: JobView, action: str) -> tuple[Evidence, ...]:

@@ -9,6 +9,8 @@ from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.eligibility import ineligible
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.queue_quota import room_limit
+from vcdebug.explain.state_before import job_before
 from vcdebug.explain.visits import TaskTry, Visit
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
@@ -44,10 +46,18 @@ def _discarded(view: JobView, visit: Visit, blame: str) -> Finding:
     failed = [attempt for attempt in visit.tries if attempt.task not in planned]
     cost = f" after {plural(len(victims), 'eviction')}" if victims else ""
     why = _why(view, failed, visit, blame)
+    roles = _short_roles(view, visit) if not missing else []
+    if roles:
+        failed = [one for one in failed if view.tasks[one.task].task_role in roles] or failed
+        why = _why(view, failed, visit, blame)
     sentence = (
-        f"{job.uid} needs {job.min_available} pods at once ({ready} already run): {visit.action} found places for "
-        f"{len(planned)} ({listed(nodes)}){cost}, {missing} too few{why}, so its statement is discarded"
-        f"{' and the victims stay' if victims else ''}."
+        _by_role(view, visit, roles, f"{cost}{why}")
+        if roles
+        else (
+            f"{job.uid} needs {job.min_available} pods at once ({ready} already run): {visit.action} found places for "
+            f"{len(planned)} ({listed(nodes)}){cost}, {missing} too few{why}, so its statement is discarded"
+            f"{' and the victims stay' if victims else ''}."
+        )
     )
     numbers = {
         "job.minAvailable": count(job.min_available, "pods"),
@@ -61,8 +71,33 @@ def _discarded(view: JobView, visit: Visit, blame: str) -> Finding:
         sentence,
         numbers,
         _evidence(visit, seq, failed),
-        _advice(view, failed, missing),
+        _role_advice(view, roles) if roles else _advice(view, failed, missing),
         _lines(view, visit, failed),
+    )
+
+
+def _short_roles(view: JobView, visit: Visit) -> list[str]:
+    """Roles that have fewer places than minTaskMember asks for, as the plan stood before it was discarded."""
+    assert visit.end is not None
+    roles = job_before(view.recording, view.job.uid, visit.end[0]).pipelined_roles()
+    return [role.name for role in roles if not role.holds]
+
+
+def _by_role(view: JobView, visit: Visit, roles: list[str], why: str) -> str:
+    assert visit.end is not None
+    counts = {r.name: r for r in job_before(view.recording, view.job.uid, visit.end[0]).pipelined_roles()}
+    short = listed(f"role {role} has {counts[role].have} of the {counts[role].least}" for role in roles)
+    places = f"{visit.action} found places for {plural(len(visit.planned), 'pod')}"
+    return (
+        f"{view.job.uid} is not whole: {places}, which would do for minMember {view.job.min_available}, but {short} "
+        f"that minTaskMember asks for{why}, so its statement is discarded."
+    )
+
+
+def _role_advice(view: JobView, roles: list[str]) -> tuple[str, ...]:
+    return tuple(
+        f"make room for one more pod of role {role}, or lower its minTaskMember ({view.job.task_min_available[role]})"
+        for role in roles
     )
 
 
@@ -106,7 +141,7 @@ def _why(view: JobView, failed: Sequence[TaskTry], visit: Visit, blame: str) -> 
     if left_out is not None:
         return f" ({name} may not preempt: {left_out})"
     if any(not event.result for _, event in attempt.hooks("Allocatable")):
-        return f" (queue {view.queue.name} may not allocate {name})"
+        return f" (queue {view.queue.name} may not allocate {name}{_beyond(view, attempt)})"
     reasons = search_reasons(view, attempt)
     if reasons:
         text = ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
@@ -114,6 +149,16 @@ def _why(view: JobView, failed: Sequence[TaskTry], visit: Visit, blame: str) -> 
     if attempt.nodes:
         return f" ({name}: {blame or 'no node whose victims make room'})"
     return f" ({name}: {blame})" if blame else f" ({name} found none)"
+
+
+def _beyond(view: JobView, attempt: TaskTry) -> str:
+    """What the queue, or an ancestor, lacks for it."""
+    seq, event = next((s, e) for s, e in attempt.hooks("Allocatable") if not e.result)
+    limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task].resreq)
+    if not limit.exceeded:
+        return ""
+    whose = "" if limit.queue == view.queue.name else f" of its ancestor {limit.queue}"
+    return f": {limit.over(limit.first)} over the {limit.limit_of(limit.first)}{whose}"
 
 
 def _nearest(view: JobView, attempt: TaskTry, visit: Visit) -> str:

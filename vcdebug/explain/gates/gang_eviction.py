@@ -51,6 +51,8 @@ def gang_evicting(view: JobView, action: str, task: TaskInfo) -> Finding | None:
     if not visits:
         return queue_quota.overused(view, action) or entitlement.not_starving(view, action, task)
     visit = visits[-1]
+    if visit.committed and visit.planned:
+        return None
     refused = [(seq, event) for seq, event in visit.hooks("Preemptive") if not event.result]
     if refused:
         return queue_quota.not_preemptive(view, task, *refused[-1])

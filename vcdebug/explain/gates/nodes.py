@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
+from vcdebug.explain.gates import given_away
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
@@ -249,7 +250,11 @@ def _mixed(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     ways = obstacles(room)
     sentence += _told(ways)
     advice = _with_obstacles(ways, _mixed_advice(task, room))
-    return Finding(MIXED, f"{sentence}.", numbers, search_evidence(view, task), advice, histogram_lines(room))
+    taken = given_away.takers(room)
+    if taken:
+        sentence += f"; {given_away.told(room, taken)}"
+    evidence = tuple(sorted((*search_evidence(view, task), *given_away.proof(taken))))
+    return Finding(MIXED, f"{sentence}.", numbers, evidence, advice, histogram_lines(room))
 
 
 def _all_named(values: Sequence[tuple[str, float]]) -> str:

@@ -10,6 +10,7 @@ from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.evictions import lost_pods
 from vcdebug.explain.gates.deletion_due import deletion_due
 from vcdebug.explain.gates.not_in_session import opened
+from vcdebug.explain.gates.price import price
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.record import OpEvent, StatementEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -95,7 +96,7 @@ def _sentence(
             room = f", where room is being released ({who})" if who else ", whose room is not idle yet"
             return f"{view.job.uid} keeps the place that an earlier cycle promised: {got}{room}{tail}."
         return f"{view.job.uid} waits for room that is being released ({who}): {got}, without evicting anyone{tail}."
-    cost = f", at the cost of {listed(evicted)}" if evicted else ""
+    cost = f", at the cost of {listed(evicted)}{price(view)}" if evicted else ""
     return f"{view.job.uid} gets what it needs in this cycle: {got}{cost}{tail}."
 
 

@@ -6,7 +6,7 @@ Upstream: plugins/overcommit.
 from __future__ import annotations
 
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import amount
+from vcdebug.explain.amounts import amount, listed
 from vcdebug.explain.answer import Finding, Number
 from vcdebug.explain.equation import Equation, all_hold, first_failing
 from vcdebug.explain.inqueue import held_by_stuck, not_admitted, stuck_jobs, without
@@ -75,7 +75,8 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         f"{view.job.uid} is not admitted: it asks {amounts.named(name, minimum.get(name))} as minResources, overcommit "
         f"has {amount(name, idle.get(name))} to give ({amount(name, total.get(name))} x {factor:g} - "
         f"{amount(name, used.get(name))} used) with {amount(name, inqueue.get(name))} promised to "
-        f"Inqueue jobs, short by {amount(name, short[name])}{f' (and by {others})' if others else ''}."
+        f"Inqueue jobs, short by {amount(name, short[name])}{f' (and by {others})' if others else ''}"
+        f"{_whole(minimum, total, names)}."
     )
     numbers: dict[str, Number] = {
         **amounts.numbers("minResources", minimum, names),
@@ -90,6 +91,13 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
     advice = _advice(wanted, total, names, f"free {missing}, ask" if held else "ask")
     return Finding(CAUSE, sentence, numbers, not_admitted(seq, NAME), advice, lines)
+
+
+def _whole(minimum: Resource, total: Resource, names: list[str]) -> str:
+    """Where the minimum is more than all nodes have together, no job's end can help."""
+    beyond = [name for name in names if 0 < total.get(name) < minimum.get(name)]
+    has = listed(amounts.named(name, total.get(name)) for name in beyond)
+    return f"; that is more than the whole cluster has ({has}), so waiting cannot help" if beyond else ""
 
 
 def _advice(wanted: Resource, total: Resource, names: list[str], begin: str) -> tuple[str, ...]:

@@ -1,0 +1,80 @@
+"""Room that was there when the cycle began, and that the cycle itself gave to somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vcdebug.explain.amounts import listed
+from vcdebug.explain.answer import Evidence
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.orders import order_of
+from vcdebug.framework.record import OpEvent, StateEvent
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.task import TaskInfo
+
+MOST = 3
+
+
+class Taker(NamedTuple):
+    """A task that got the room."""
+
+    task: TaskInfo
+    node: NodeName
+    seq: Seq
+
+
+def takers(room: NodeFits) -> list[Taker]:
+    """Tasks of other jobs that this cycle placed where the task would have fitted at the opening."""
+    recording, request = room.view.recording, room.task.init_resreq
+    opened = recording.index.of_type(StateEvent)
+    if not opened:
+        return []
+    opening = recording.timeline.state_at(opened[0])
+    lost = [n.name for n in room.of_kind("short") if request.less_equal(opening.nodes[n.name].future_idle())]
+    if not lost:
+        return []
+    placed = dict(_placed(room))
+    return [
+        Taker(task, node, placed[task.key])
+        for node in lost
+        for task in room.tasks_on(node)
+        if task.key in placed and task.job != room.view.job.uid and opening.tasks[task.key].node != node
+    ]
+
+
+def _placed(room: NodeFits) -> Iterator[tuple[TaskKey, Seq]]:
+    """The last placement of each task up to the moment."""
+    for seq in room.view.recording.index.of_type(OpEvent):
+        event = room.view.recording.event(seq)
+        if seq <= room.seq and isinstance(event, OpEvent) and event.op in ("allocate", "pipeline"):
+            yield event.task, seq
+
+
+def told(room: NodeFits, found: list[Taker]) -> str:
+    """Who got it, and what put them first."""
+    jobs = room.view.session.jobs
+    who = listed((f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found), MOST)
+    nodes = listed(dict.fromkeys(taker.node for taker in found))
+    return f"{nodes} had room when the cycle began, and this very cycle gave it to {who}{_why(room, found[0])}"
+
+
+def _why(room: NodeFits, first: Taker) -> str:
+    recording, mine = room.view.recording, room.view.job
+    other = recording.session.jobs[first.task.job]
+    if other.queue != mine.queue:
+        decided = order_of(recording, first.seq, "queue", other.queue, mine.queue)
+        if decided.sign >= 0:
+            return ""
+        by = f" by {decided.deciding.difference.what}" if decided.deciding is not None else ""
+        rest = "; priority only orders jobs within a queue" if mine.priority > other.priority else ""
+        return f": queues come first, and {other.queue} comes before {mine.queue}{by}{rest}"
+    decided = order_of(recording, first.seq, "job", other.uid, mine.uid)
+    if decided.sign >= 0 or decided.deciding is None:
+        return ""
+    return f", which is tried first by {decided.deciding.difference.what}"
+
+
+def proof(found: list[Taker]) -> tuple[Evidence, ...]:
+    """The placements."""
+    return tuple(Evidence(taker.seq, f"{taker.task.key} gets {taker.node}") for taker in found[:MOST])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from vcdebug.model.names import Seq
@@ -41,6 +41,14 @@ def smaller_first(what: str, left: Sorted, right: Sorted) -> Difference:
     return Difference(what, left, right, (left > right) - (left < right))
 
 
-def larger_first(what: str, left: float, right: float) -> Difference:
-    """The larger figure goes first."""
-    return Difference(what, left, right, (right > left) - (right < left))
+Looked = tuple[str, Figure, Figure]
+"""What was looked at, of the left one, of the right one."""
+
+
+def decided(answer: int, looked: Iterable[Looked]) -> Iterator[Difference]:
+    """What a plugin looks at one after the other: the first that differs carries the plugin's own answer."""
+    sign = (answer > 0) - (answer < 0)
+    for what, left, right in looked:
+        yield Difference(what, left, right, sign if left != right else 0)
+        if left != right:
+            return

@@ -14,7 +14,7 @@ from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.plugins.binpack import MAX_SCORE, Binpack
-from vcdebug.plugins.nodeorder import WEIGHTS
+from vcdebug.plugins.nodeorder import NodeOrder
 from vcdebug.trace.recording import Recording
 
 BATCH = "/batch"
@@ -23,18 +23,6 @@ FORMULA = "weighted = normalised × weight; the total is the sum of them"
 BEST_FORMULA = "the highest total is best; of equal ones the real scheduler draws one, the replay takes the first"
 LOOKED_BACK: Final = 4
 """A choice follows its scores at once, or after the events of a tie."""
-_WEIGHT_OF: Final = {
-    "ImageLocality": "imagelocality.weight",
-    "NodeResourcesFit_LeastAllocated": "leastrequested.weight",
-    "NodeResourcesFit_MostAllocated": "mostrequested.weight",
-    "NodeResourcesBalancedAllocation": "balancedresource.weight",
-    "NodeAffinity": "nodeaffinity.weight",
-    "InterPodAffinity": "podaffinity.weight",
-    "TaintToleration": "tainttoleration.weight",
-    "PodTopologySpread": "podtopologyspread.weight",
-}
-_PER_NODE: Final = ("ImageLocality", "NodeResourcesFit_LeastAllocated", "NodeResourcesFit_MostAllocated")
-"""Scorers that Kubernetes does not normalise over the nodes."""
 
 
 class Part(NamedTuple):
@@ -126,27 +114,12 @@ def _inner(parts: list[Part], place: int) -> list[Part]:
 def _origin(
     recording: Recording, node: NodeName, task: TaskKey, part: Part
 ) -> tuple[float | None, float | None, int | None]:
-    """(raw, normalised, weight) of one scorer of nodeorder, as far as the recording keeps them."""
-    scorer = part.name.rsplit("/", 1)[-1]
-    key, plugin = _WEIGHT_OF.get(scorer), recording.session.plugins.get("nodeorder")
-    if key is None or plugin is None or not part.name.startswith("nodeorder/"):
+    """(raw, normalised, weight) of one scorer of nodeorder, as far as the plugin can still tell."""
+    plugin = recording.session.plugins.get(NodeOrder.name)
+    if not isinstance(plugin, NodeOrder) or not part.name.startswith(f"{NodeOrder.name}/"):
         return None, None, None
-    weight = plugin.arguments.get_int(key, WEIGHTS[key])
-    normalised = part.value / weight
-    return _raw(recording, node, task, scorer, normalised), normalised, weight
-
-
-def _raw(recording: Recording, node: NodeName, task: TaskKey, scorer: str, normalised: float) -> float | None:
-    if scorer in _PER_NODE:
-        return normalised
-    if scorer not in ("TaintToleration", "NodeAffinity"):
-        return None
-    view, row = recording.session.view, recording.session.node_table.row_of[node]
-    placement = view.shapes.placement(task_of(recording, task).pod)
-    if scorer == "TaintToleration":
-        return float(view.taints.intolerable_preferences(placement.tolerations)[row])
-    matching = (each for each in placement.preferred or () if view.labels.matching_term(each.term)[row])
-    return float(sum(each.weight for each in matching))  # exact: ints
+    row, pod = recording.session.node_table.row_of[node], task_of(recording, task).pod
+    return plugin.origin(part.name, part.value, pod, row) or (None, None, None)
 
 
 # The choice
@@ -197,21 +170,17 @@ def binpack(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Eq
     if not isinstance(plugin, Binpack):
         return None
     used, info = before(recording, seq).nodes[node].used, recording.session.nodes[node]
-    request, weight = task_of(recording, task).resreq, plugin.weight
-    terms, score, weights, full = [], 0.0, 0, False
-    for name in request.resource_names():
-        each = plugin.resources.get(name)
-        if each is None:
-            continue
-        capacity, wanted = info.allocatable.get(name), request.get(name) + used.get(name)
-        part = wanted * float(each) / capacity if capacity and each else 0.0
-        full = full or bool(capacity and each and wanted > capacity)
-        score, weights = score + part, weights + each
-        figures = (used.get(name), request.get(name), wanted, capacity, each, Ratio(part))
-        terms.append(Term(name, figures, not wanted > capacity if capacity and each else None))
-    average = score / float(weights) if weights else score
-    value = 0.0 if full else average * float(MAX_SCORE * weight)
-    formula = f"score = sum of parts / {weights} × {MAX_SCORE * weight}; 0 where it does not fit"
+    request, most = task_of(recording, task).resreq, MAX_SCORE * plugin.weight
+    packed = plugin.packed(request, used, info.allocatable)
+    terms = tuple(
+        Term(
+            part.name,
+            (used.get(part.name), request.get(part.name), part.wanted, part.capacity, part.weight, Ratio(part.share)),
+            part.fits,
+        )
+        for part in packed.parts
+    )
+    formula = f"score = sum of parts / {packed.weights} × {most}; 0 where it does not fit"
     columns = ("used", "request", "sum", "allocatable", "weight", "part")
-    title = f"binpack of {task} on {node}"
-    return Equation(title, formula, columns, "dimension", tuple(terms), value, None, f"comes to {value:g}")
+    note = f"comes to {packed.score:g}"
+    return Equation(f"binpack of {task} on {node}", formula, columns, "dimension", terms, packed.score, None, note)

@@ -42,10 +42,14 @@ class PreferenceScores:
 
     def taint_toleration(self, placement: Placement, rows: IntArray) -> IntArray:
         """100 for the fewest PreferNoSchedule taints that are not tolerated."""
+        return reversed_normalized(self.intolerable_taints(placement, rows))
+
+    def intolerable_taints(self, placement: Placement, rows: IntArray) -> IntArray:
+        """How many PreferNoSchedule taints are not tolerated."""
         raw = self._taints.get(placement)
         if raw is None:
             raw = self._taints[placement] = self._view.taints.intolerable_preferences(placement.tolerations)
-        return reversed_normalized(raw[rows])
+        return raw[rows]
 
 
 def normalized(raw: IntArray) -> IntArray:

@@ -5,7 +5,7 @@ Upstream: plugins/binpack.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,29 @@ from vcdebug.model.task import TaskInfo
 WEIGHT = "binpack.weight"
 RESOURCES = "binpack.resources"
 MAX_SCORE = 100
+
+
+class Part(NamedTuple):
+    """One resource of a node's score."""
+
+    name: str
+    wanted: float
+    """What is used and what is asked for."""
+    capacity: float
+    weight: int
+    share: float
+    """The weighted fraction that would be used."""
+    fits: bool | None
+    """None where it does not count."""
+
+
+class Packed(NamedTuple):
+    """A node's score, part by part."""
+
+    parts: tuple[Part, ...]
+    weights: int
+    score: float
+    """0 where something does not fit."""
 
 
 class Binpack(Plugin):
@@ -53,21 +76,28 @@ class Binpack(Plugin):
         return NodeScores(known[nodes.rows])
 
     def score(self, request: Resource, node: NodeInfo) -> float:
-        """As scores, for one node.
+        """As scores, for one node."""
+        return self.packed(request, node.used, node.allocatable).score
+
+    def packed(self, request: Resource, used: Resource, allocatable: Resource) -> Packed:
+        """How full the request would make a node, resource by resource.
         Upstream: plugins/binpack.BinPackingScore, plugins/binpack.ResourceBinPackingScore.
         """
-        score, weights = 0.0, 0
+        parts = []
+        score, weights, full = 0.0, 0, False
         for name in request.resource_names():
-            weight, capacity = self.resources.get(name), node.allocatable.get(name)
-            if weight is not None and weight != 0 and capacity != 0:
-                wanted = request.get(name) + node.used.get(name)
-                if wanted > capacity:
-                    return 0.0
-                score = score + wanted * float(weight) / capacity
-            weights += weight or 0
+            weight = self.resources.get(name)
+            if weight is None:
+                continue
+            capacity, wanted = allocatable.get(name), request.get(name) + used.get(name)
+            counts = weight != 0 and capacity != 0
+            part = wanted * float(weight) / capacity if counts else 0.0
+            full = full or (counts and wanted > capacity)
+            score, weights = score + part, weights + weight
+            parts.append(Part(name, wanted, capacity, weight, part, wanted <= capacity if counts else None))
         if weights > 0:
             score = score / float(weights)
-        return score * float(MAX_SCORE * self.weight)
+        return Packed(tuple(parts), weights, 0.0 if full else score * float(MAX_SCORE * self.weight))
 
     def scores(self, request: Resource, nodes: NodeRows) -> FloatArray:
         """The score of a request on each of these nodes; 0 where it does not fit."""

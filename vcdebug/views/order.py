@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.equations_orders import asked_by
+from vcdebug.explain.equations import asked_by
 from vcdebug.explain.orders import Compared, Order, heaps_around, kind_of, order_at, rival, siblings
 from vcdebug.explain.victims import next_choice
 from vcdebug.framework.combine import Tiers

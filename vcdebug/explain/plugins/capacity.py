@@ -6,11 +6,12 @@ Upstream: plugins/capacity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import listed, plural
-from vcdebug.explain.comparing import Difference, Then, larger_first, smaller_first
+from vcdebug.explain.comparing import Difference, Then, decided
 from vcdebug.explain.dry_runs import dry_run_start, requested, simulated
 from vcdebug.explain.equation import NO_JOB, Equation, Figure, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
@@ -35,9 +36,7 @@ from vcdebug.plugins.capacity.attr import (
     QueueAttr,
     claim,
     common_level,
-    compare_share,
     deserves_more,
-    parents_last,
     recalled,
     shared_dimensions,
     short_of_guarantee,
@@ -392,23 +391,25 @@ def smaller(_: JobView, queues: Sequence[QueueName]) -> str:
 
 def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
     """The higher queue priority, leaves, the smaller share where the branches part, who deserves something."""
-    yield larger_first("queue priority", left.priority, right.priority)
-    plugin, attrs = plugin_of(then.recording), attrs_of(then.recording, then.state)
+    plugin = copy(plugin_of(then.recording))
+    plugin.queues = attrs_of(then.recording, then.state)
     mine, other = plugin.queues[left.name], plugin.queues[right.name]
-    yield Difference("has children", bool(mine.children), bool(other.children), parents_last(mine, other))
     one, two = plugin.compared(mine, other)
     where = "" if (one, two) == (mine, other) else f" of {one.name} and {two.name}"
-    one, two = attrs[one.name], attrs[two.name]
-    yield smaller_first(f"capacity share{where}", one.share, two.share)
-    nothing, neither = one.deserved.is_empty(), two.deserved.is_empty()
-    yield Difference(f"deserves nothing{where}", nothing, neither, compare_share(one, two))
+    looked = (
+        ("queue priority", left.priority, right.priority),
+        ("has children", bool(mine.children), bool(other.children)),
+        (f"capacity share{where}", one.share, two.share),
+        (f"deserves nothing{where}", one.deserved.is_empty(), two.deserved.is_empty()),
+    )
+    return decided(plugin.queue_order(left, right), looked)
 
 
 def victim_queue_order(then: Then, left: QueueInfo, right: QueueInfo, asking: QueueInfo) -> Iterator[Difference]:
     """The queue that is nearer to the preemptor's gives first."""
-    queues = plugin_of(then.recording).queues
-    mine, other = (common_level(queues[queue.name], queues[asking.name]) for queue in (left, right))
-    yield larger_first("levels in common", mine, other)
+    plugin = plugin_of(then.recording)
+    mine, other = (common_level(plugin.queues[each.name], plugin.queues[asking.name]) for each in (left, right))
+    return decided(plugin.victim_queue_order(left, right, asking), [("levels in common", mine, other)])
 
 
 WORDS = PluginWords(

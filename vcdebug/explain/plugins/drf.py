@@ -5,10 +5,11 @@ Upstream: plugins/drf.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 
 from vcdebug.explain.answer import Number
-from vcdebug.explain.comparing import Difference, Then, smaller_first
+from vcdebug.explain.comparing import Difference, Looked, Then, decided
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept, PluginWords
@@ -18,8 +19,8 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.drf import Exchange, exchanges
-from vcdebug.plugins.drf.hierarchy import Hierarchy, levels
+from vcdebug.plugins.drf import Drf, Exchange, exchanges
+from vcdebug.plugins.drf.hierarchy import Hierarchy, Node, levels
 from vcdebug.plugins.drf.share import Share, Totals
 from vcdebug.trace.history import LazyMap
 from vcdebug.trace.recording import Recording
@@ -112,19 +113,34 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
     return Kept(text, numbers, (ADVICE,), lines)
 
 
+def plugin_of(recording: Recording) -> Drf:
+    """The drf plugin, in a copy to which other figures may be given."""
+    plugin = copy(recording.session.plugins[NAME])
+    assert isinstance(plugin, Drf)
+    return plugin
+
+
 def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
-    """The smaller dominant share."""
-    mine, other = (then.state.figure(NAME, job.uid, "share") or 0.0 for job in (left, right))
-    yield smaller_first("drf share", mine, other)
+    """The dominant shares."""
+    plugin, shares = plugin_of(then.recording), shares_of(then.recording, then.state)
+    plugin.shares = {job.uid: shares[job.uid] for job in (left, right)}
+    looked = ("drf share", plugin.shares[left.uid].value, plugin.shares[right.uid].value)
+    return decided(plugin.job_order(left, right), [looked])
 
 
 def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
     """The first level of the hierarchy at which the paths differ: the unsaturated one, else the smaller share."""
-    tree = tree_of(then.recording, then.state)
-    tree.update(tree.root, tree.allocated)
-    for one, two, mine, other in levels(tree.root, left, right):
-        yield Difference(f"saturated at {one}", mine.saturated, other.saturated, mine.saturated - other.saturated)
-        yield smaller_first(f"weighted share of {one} and {two}", mine.weighted_share(), other.weighted_share())
+    plugin = plugin_of(then.recording)
+    plugin.hierarchy = tree = tree_of(then.recording, then.state)
+    sign = plugin.queue_order(left, right)
+    return decided(sign, _looked(levels(tree.root, left, right)))
+
+
+def _looked(pairs: Iterable[tuple[str, str, Node, Node]]) -> Iterator[Looked]:
+    """Level by level: whether both are saturated, and their shares."""
+    for one, two, mine, other in pairs:
+        yield f"saturated at {one}", mine.saturated, other.saturated
+        yield f"weighted share of {one} and {two}", mine.weighted_share(), other.weighted_share()
 
 
 WORDS = PluginWords(

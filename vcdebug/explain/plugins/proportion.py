@@ -6,12 +6,13 @@ Upstream: plugins/proportion.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import amount
-from vcdebug.explain.comparing import Difference, Then, larger_first, smaller_first
+from vcdebug.explain.comparing import Difference, Then, decided
 from vcdebug.explain.dry_runs import dry_run_start, requested, simulated
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
@@ -36,6 +37,13 @@ NAME = "proportion"
 WITHIN = "allocated + request ≤ deserved, in the dimensions requested"
 NO_MINIMUM = "the PodGroup states no minResources"
 NO_DRY_RUN = "PrePredicate has not run for the task, so that there is nothing to simulate on"
+
+
+def plugin_of(recording: Recording) -> Proportion:
+    """The proportion plugin."""
+    plugin = recording.session.plugins[NAME]
+    assert isinstance(plugin, Proportion)
+    return plugin
 
 
 def attr_of(state: ClusterState, queue: QueueName) -> QueueAttr:
@@ -126,9 +134,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
 
 
 def _admission(recording: Recording, state: ClusterState, job: JobInfo) -> LimitCheck:
-    plugin = recording.session.plugins[NAME]
-    assert isinstance(plugin, Proportion)
-    return plugin.admission(attr_of(state, job.queue), job)
+    return plugin_of(recording).admission(attr_of(state, job.queue), job)
 
 
 # The same for the gates
@@ -189,9 +195,11 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
 
 def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
     """The higher queue priority, then the smaller share."""
-    yield larger_first("queue priority", left.priority, right.priority)
-    mine, other = (attr_of(then.state, queue.name).share for queue in (left, right))
-    yield smaller_first("proportion share", mine, other)
+    plugin = copy(plugin_of(then.recording))
+    plugin.queues = {queue.name: attr_of(then.state, queue.name) for queue in (left, right)}
+    mine, other = (plugin.queues[queue.name].share for queue in (left, right))
+    looked = ("queue priority", left.priority, right.priority), ("proportion share", mine, other)
+    return decided(plugin.queue_order(left, right), looked)
 
 
 # What is deserved

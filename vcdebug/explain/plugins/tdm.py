@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.comparing import Difference, Then
+from vcdebug.explain.comparing import Difference, Then, decided
 from vcdebug.explain.equation import NO_JOB, Equation, Term, first_failing
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.explain.state_before import job_before, task_of, tasks_before
@@ -32,6 +32,13 @@ from vcdebug.trace.recording import Recording
 ADVICE = "only preemptable pods outside revocable zones go, as many as their job's budget lets go"
 
 
+def plugin_of(recording: Recording) -> Tdm:
+    """The tdm plugin."""
+    plugin = recording.session.plugins["tdm"]
+    assert isinstance(plugin, Tdm)
+    return plugin
+
+
 def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Running preemptable tasks outside revocable zones, as many per job as its disruption budget lets go."""
     preemptor = task_of(recording, event.task)
@@ -51,9 +58,7 @@ def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def _judged(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[JobId, list[TaskKey]]) -> Term:
-    plugin, status = recording.session.plugins["tdm"], task.status.label
-    assert isinstance(plugin, Tdm)
-    rule = plugin.barred(task)
+    rule, status = plugin_of(recording).barred(task), task.status.label
     if rule or task.job not in recording.session.jobs:
         return Term(task.key, (status, None, None), False, _barred(recording, task, rule))
     job = job_before(recording, task.job, seq)
@@ -107,9 +112,10 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     return Equation(title, formula, ("",), "check", terms, verdict, deciding or "pending")
 
 
-def job_order(_: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
-    """Jobs that are not preemptable first."""
-    yield Difference("preemptable", left.preemptable, right.preemptable, left.preemptable - right.preemptable)
+def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
+    """Whether a job is preemptable."""
+    sign = plugin_of(then.recording).job_order(left, right)
+    return decided(sign, [("preemptable", left.preemptable, right.preemptable)])
 
 
 WORDS = PluginWords(

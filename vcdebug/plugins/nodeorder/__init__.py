@@ -6,7 +6,7 @@ Upstream: plugins/nodeorder.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,23 @@ from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, IMAGE_VOLUME_SC
 Scorer = Callable[[Pod, IntArray], IntArray | None]
 """0 to 100 per row, None where upstream skips the scorer."""
 
-IMAGE_LOCALITY = "imagelocality.weight"
+IMAGE_LOCALITY, IMAGES = "imagelocality.weight", "ImageLocality"
+LEAST, MOST = "NodeResourcesFit_LeastAllocated", "NodeResourcesFit_MostAllocated"
+BALANCED, AFFINITY, POD_AFFINITY = "NodeResourcesBalancedAllocation", "NodeAffinity", "InterPodAffinity"
+TAINTS, SPREAD = "TaintToleration", "PodTopologySpread"
+KEYS = {
+    LEAST: "leastrequested.weight",
+    MOST: "mostrequested.weight",
+    BALANCED: "balancedresource.weight",
+    AFFINITY: "nodeaffinity.weight",
+    POD_AFFINITY: "podaffinity.weight",
+    TAINTS: "tainttoleration.weight",
+    SPREAD: "podtopologyspread.weight",
+    IMAGES: IMAGE_LOCALITY,
+}
+"""Scorer → the argument that weights it."""
+PER_NODE = (IMAGES, LEAST, MOST)
+"""Scorers that Kubernetes does not normalise over the nodes."""
 WEIGHTS = {
     "leastrequested.weight": 1,
     "mostrequested.weight": 0,
@@ -44,6 +60,15 @@ WEIGHTS = {
     "podtopologyspread.weight": 2,
     IMAGE_LOCALITY: 1,
 }
+
+
+class Weighed(NamedTuple):
+    """What a part of a node's score was made of."""
+
+    raw: float | None
+    """None where it cannot be told from what is known afterwards."""
+    normalised: float
+    weight: int
 
 
 class NodeOrder(Plugin):
@@ -66,18 +91,17 @@ class NodeOrder(Plugin):
         self._preferences = PreferenceScores(self._view)
         self._pod_affinity = PreferredPodAffinity(self._view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
-        scorers: tuple[tuple[str, str, Scorer], ...] = (
-            ("leastrequested.weight", "NodeResourcesFit_LeastAllocated", self._least_allocated),
-            ("mostrequested.weight", "NodeResourcesFit_MostAllocated", self._most_allocated),
-            ("balancedresource.weight", "NodeResourcesBalancedAllocation", self._balanced_allocation),
-            ("nodeaffinity.weight", "NodeAffinity", self._node_affinity),
-            ("podaffinity.weight", "InterPodAffinity", self._inter_pod_affinity),
-            ("tainttoleration.weight", "TaintToleration", self._taint_toleration),
-            ("podtopologyspread.weight", "PodTopologySpread", self._pod_topology_spread),
+        scorers: tuple[tuple[str, Scorer], ...] = (
+            (LEAST, self._least_allocated),
+            (MOST, self._most_allocated),
+            (BALANCED, self._balanced_allocation),
+            (AFFINITY, self._node_affinity),
+            (POD_AFFINITY, self._inter_pod_affinity),
+            (TAINTS, self._taint_toleration),
+            (SPREAD, self._pod_topology_spread),
         )
-        self._scorers = tuple(
-            (self._weights[key], f"nodeorder/batch/{part}", score) for key, part, score in scorers if self._weights[key]
-        )
+        weighed = ((self._weights[KEYS[part]], part, score) for part, score in scorers)
+        self._scorers = tuple((weight, f"nodeorder/batch/{part}", score) for weight, part, score in weighed if weight)
 
     # Hooks
 
@@ -87,7 +111,7 @@ class NodeOrder(Plugin):
         if weight == 0:
             return NodeScores(nodes.zeros())
         scores = self._images(task.pod)[nodes.rows] * float(weight)
-        return NodeScores(scores, (("nodeorder/ImageLocality", scores),))
+        return NodeScores(scores, ((f"nodeorder/{IMAGES}", scores),))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
@@ -100,6 +124,21 @@ class NodeOrder(Plugin):
                 parts.append((part, weighted))
                 total = total + weighted
         return NodeScores(total, tuple(parts)) if parts else None
+
+    def origin(self, part: str, score: float, pod: Pod, row: int) -> Weighed | None:
+        """What a node's weighted score in one part was made of; None for a sum."""
+        scorer = part.rpartition("/")[2]
+        if scorer not in KEYS:
+            return None
+        weight = self._weights[KEYS[scorer]]
+        normalised = score / weight
+        return Weighed(normalised if scorer in PER_NODE else self._raw(scorer, pod, row), normalised, weight)
+
+    def _raw(self, scorer: str, pod: Pod, row: int) -> float | None:
+        placement, rows = self._view.shapes.placement(pod), np.array([row])
+        if scorer == TAINTS:
+            return float(self._preferences.intolerable_taints(placement, rows)[0])
+        return float(self._preferences.node_affinity_weights(placement, rows)[0]) if scorer == AFFINITY else None
 
     # Scorers
 

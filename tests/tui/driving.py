@@ -8,11 +8,11 @@ from time import process_time
 
 from textual.pilot import Pilot
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.snapshot.bundled import find
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.config import Settings
 from vcdebug.tui.main.screen import MainScreen
-from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import Store
@@ -43,7 +43,7 @@ class Desk:
         return next(screen for screen in self.app.screen_stack if isinstance(screen, MainScreen))
 
     @property
-    def moment(self) -> Moment:
+    def moment(self) -> DebuggerState:
         assert self.main.moment is not None
         return self.main.moment
 

@@ -2,13 +2,13 @@
 
 from tests.recorded import bundled
 from vcdebug.debugger.commands import execute
-from vcdebug.debugger.driver import Driver, Here
+from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.views.base import Table
 from vcdebug.views.bookmarks import bookmarks
 from vcdebug.views.watch import watches
 
 
-def here(*lines: str) -> Here:
+def here(*lines: str) -> DebuggerState:
     driver = Driver(bundled())
     for line in lines:
         execute(driver, line)

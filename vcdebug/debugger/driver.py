@@ -22,7 +22,7 @@ Step = Literal["into", "over", "out", "continue"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class BreakpointStatus:
     """One breakpoint as the screen shows it."""
 
     number: int
@@ -32,7 +32,7 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class DebuggerState:
     """The present event of a recording, with what a front end shows around it."""
 
     recording: Recording
@@ -44,7 +44,7 @@ class Here:
     queue: str
     node: str
     selection: Selection = NOTHING
-    breakpoints: tuple[Stand, ...] = ()
+    breakpoints: tuple[BreakpointStatus, ...] = ()
     watches: tuple[Watch, ...] = ()
     bookmarks: tuple[Bookmark, ...] = ()
     """Those of this recording, in order."""
@@ -56,10 +56,10 @@ class Here:
         cls,
         debugger: Debugger,
         reason: str,
-        breakpoints: tuple[Stand, ...],
+        breakpoints: tuple[BreakpointStatus, ...],
         notebook: Notebook,
         recordings: Recordings,
-    ) -> Here:
+    ) -> DebuggerState:
         """The debugger's present position."""
         at = debugger.moment()
         names = (at.job or "", at.task or "", at.queue or "", at.node or "")
@@ -69,7 +69,7 @@ class Here:
 
 
 class Driver:
-    """The recordings that lie open, with the reason of the last stop, giving a Here for each."""
+    """The recordings that lie open, with the reason of the last stop, giving a DebuggerState for each."""
 
     def __init__(self, recording: Recording) -> None:
         self.workbench = Workbench(recording)
@@ -78,7 +78,7 @@ class Driver:
         self.followed: Figure | None = None
         """The figure whose changes one goes through."""
         self._reason = "start"
-        self._stands: tuple[Stand, ...] = ()
+        self._stands: tuple[BreakpointStatus, ...] = ()
 
     @property
     def debugger(self) -> Debugger:
@@ -90,16 +90,16 @@ class Driver:
         """What lies open."""
         return self.workbench.recordings
 
-    def moment(self) -> Here:
+    def moment(self) -> DebuggerState:
         """Where one stands now."""
-        return Here.of(self.debugger, self._reason, self._stands, self.notebook, self.recordings)
+        return DebuggerState.of(self.debugger, self._reason, self._stands, self.notebook, self.recordings)
 
-    def take(self, recordings: Recordings, reason: str, parting: Seq | None = None) -> Here:
+    def take(self, recordings: Recordings, reason: str, parting: Seq | None = None) -> DebuggerState:
         """Show what lies open now; Workbench.take says where one stands then."""
         self.workbench.take(recordings, parting)
         return self._switched(reason)
 
-    def goto_in(self, recordings: Recordings, seq: Seq) -> Here:
+    def goto_in(self, recordings: Recordings, seq: Seq) -> DebuggerState:
         """To an event of another recording."""
         if recordings.shown is self.recordings.shown:
             return self.goto(seq)
@@ -107,12 +107,12 @@ class Driver:
         self.debugger.stand(seq)
         return self._switched("goto")
 
-    def _switched(self, reason: str) -> Here:
+    def _switched(self, reason: str) -> DebuggerState:
         self._reason = reason
         self.refresh()
         return self.moment()
 
-    def step(self, verb: Step, *, back: bool) -> Here:
+    def step(self, verb: Step, *, back: bool) -> DebuggerState:
         """One of the four movements, in either direction."""
         debugger = self.debugger
         moves: dict[Step, Callable[..., Stop]] = {
@@ -123,31 +123,31 @@ class Driver:
         }
         return self._stopped(moves[verb](back=back))
 
-    def down(self) -> Here:
+    def down(self) -> DebuggerState:
         """Back down the last way up; where there was none, into what comes next."""
         return self.step("out" if self.debugger.went_up else "into", back=False)
 
-    def goto(self, seq: Seq) -> Here:
+    def goto(self, seq: Seq) -> DebuggerState:
         """To an event by number."""
         return self._stopped(self.debugger.goto(seq))
 
-    def last_position(self) -> Here:
+    def last_position(self) -> DebuggerState:
         """Where the last jump began, be it in another recording."""
         if self.workbench.back():
             return self._switched("last position")
         return self._stopped(self.debugger.last_position())
 
-    def next_about(self, kind: str, name: str, *, back: bool) -> Here:
+    def next_about(self, kind: str, name: str, *, back: bool) -> DebuggerState:
         """The next event about a job, task, node or queue."""
         selection = Selection(kind, name) if name else NOTHING  # type: ignore[arg-type]
         return self._stopped(self.debugger.next_about(selection, back=back))
 
-    def last_change(self, figure: Figure) -> Here:
+    def last_change(self, figure: Figure) -> DebuggerState:
         """To the event that wrote a figure; again, to the write before it."""
         self.followed = figure
         return self._stopped(self.debugger.last_change(figure))
 
-    def _stopped(self, stop: Stop) -> Here:
+    def _stopped(self, stop: Stop) -> DebuggerState:
         self._reason = stop.reason
         if stop.breakpoint is not None:
             self.refresh()
@@ -198,6 +198,6 @@ class Driver:
         """Count the stops of all breakpoints anew: some are others than before."""
         debugger = self.debugger
         self._stands = tuple(
-            Stand(point.number, point.line(), point.enabled, tuple(debugger.hits(point.number)))
+            BreakpointStatus(point.number, point.line(), point.enabled, tuple(debugger.hits(point.number)))
             for point in debugger.breakpoints
         )

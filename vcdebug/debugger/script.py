@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vcdebug.debugger.breakpoint_list import LogLine
 from vcdebug.debugger.commands import CommandError, Reply, execute
-from vcdebug.debugger.driver import Driver, Here
+from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 
 SCREEN_ONLY: tuple[str, ...] = ("filter", "open", "theme")
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
     number: int
     command: str
-    here: Here
+    here: DebuggerState
     """Where one stands after it."""
     moved: bool
     """Whether the line was about going somewhere."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from vcdebug import __version__
-from vcdebug.debugger.driver import Here
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.recordings import BRANCH
 from vcdebug.errors import VcdebugError
 from vcdebug.files.html import html
@@ -54,7 +54,7 @@ def write_report(subject: Subject, file: str, *, force: bool = False) -> str:
     return f"wrote {file}, {max(1, len(text.encode()) // 1024)} KiB"
 
 
-def write_here(here: Here, argument: str, place: str = "") -> str:
+def write_here(here: DebuggerState, argument: str, place: str = "") -> str:
     """The report of the recording that one stands in, from the words of a command; place is what opens the snapshot."""
     file, force = split_force(argument)
     if not file:
@@ -68,7 +68,7 @@ def _opening(place: str, seq: Seq = 0) -> str:
     return shlex.join(["vcdebug", "open", place, *(["--goto", str(seq)] if seq else [])])
 
 
-def _typed(here: Here) -> str:
+def _typed(here: DebuggerState) -> str:
     """What to type in the debugger to stand in another recording than the first one; empty for that."""
     shown = here.recordings
     if shown is None:

@@ -12,12 +12,12 @@ from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
 from vcdebug.debugger.commands import VERBS
 from vcdebug.debugger.commands import find as find_verb
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.debugger.figure_words import completions as figure_completions
 from vcdebug.framework.registry import resolve
 from vcdebug.releases.release import names
 from vcdebug.snapshot.bundled import bundled
-from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
 from vcdebug.views.editing import answer_words, edit_words
@@ -29,12 +29,12 @@ FIGURE_WORDS: Final = 4
 SUBJECTS: Final = ("job", "task", "node", "queue", "plugin")
 
 
-def completer(moment: Moment | None) -> Callable[[str], list[str]]:
+def completer(moment: DebuggerState | None) -> Callable[[str], list[str]]:
     """The lines that the beginning of one can become, at a moment."""
     return lambda text: completions(text, moment)
 
 
-def completions(text: str, moment: Moment | None) -> list[str]:
+def completions(text: str, moment: DebuggerState | None) -> list[str]:
     """Whole lines that begin with what is typed, or whose last word contains it."""
     before, space, typed = text.rpartition(" ")
     verb = find_verb(before.split()[0]) if before.split() else None
@@ -49,7 +49,7 @@ def _verbs() -> list[str]:
     return [verb.names[0] for verb in VERBS]
 
 
-def _after(verb: str, before: str, moment: Moment | None) -> list[str]:
+def _after(verb: str, before: str, moment: DebuggerState | None) -> list[str]:
     """What may come next after a verb and the words that follow it already."""
     words = before.split()[1:]
     if verb == "break":
@@ -62,7 +62,7 @@ def _after(verb: str, before: str, moment: Moment | None) -> list[str]:
     return list(follow(moment)) if follow is not None and not words else []
 
 
-def _breaking(words: list[str], moment: Moment | None) -> Iterator[str]:
+def _breaking(words: list[str], moment: DebuggerState | None) -> Iterator[str]:
     """A kind, its own words, a condition about what one sees, options."""
     if not words:
         yield from KINDS
@@ -84,7 +84,7 @@ def _breaking(words: list[str], moment: Moment | None) -> Iterator[str]:
     yield from ("if", *OPTIONS)
 
 
-def _figures(words: list[str], moment: Moment | None) -> Iterable[str]:
+def _figures(words: list[str], moment: DebuggerState | None) -> Iterable[str]:
     """A kind of object, its name, what there is to know of it, a dimension."""
     if not words:
         return figures.KINDS
@@ -99,11 +99,11 @@ def _figures(words: list[str], moment: Moment | None) -> Iterable[str]:
     return dict.fromkeys(line[len(words)] for line in lines if len(line) > len(words) and line[: len(words)] == words)
 
 
-def _about(words: list[str], moment: Moment | None) -> Iterable[str]:
+def _about(words: list[str], moment: DebuggerState | None) -> Iterable[str]:
     return SUBJECTS if not words else _names(words[0], moment)
 
 
-def _names(kind: str, moment: Moment | None) -> list[str]:
+def _names(kind: str, moment: DebuggerState | None) -> list[str]:
     if moment is None:
         return []
     session = moment.recording.session
@@ -115,23 +115,23 @@ def _names(kind: str, moment: Moment | None) -> list[str]:
     return [str(name) for name in list(names.get(kind, ()))[:MOST]]
 
 
-def _here(moment: Moment | None) -> list[tuple[str, str]]:
+def _here(moment: DebuggerState | None) -> list[tuple[str, str]]:
     if moment is None:
         return []
     names = (("job", moment.job), ("task", moment.task), ("node", moment.node), ("queue", moment.queue))
     return [(field, name) for field, name in names if name]
 
 
-def _stands(moment: Moment | None) -> list[str]:
+def _stands(moment: DebuggerState | None) -> list[str]:
     return [str(stand.number) for stand in moment.breakpoints] if moment is not None else []
 
 
-def _cycles(moment: Moment | None) -> list[str]:
+def _cycles(moment: DebuggerState | None) -> list[str]:
     open_ = moment.recordings if moment is not None else None
     return [str(number) for number in range(1, open_.cycles + 1)] if open_ is not None else []
 
 
-_FOLLOW: Final[Mapping[str, Callable[[Moment | None], Iterable[str]]]] = {
+_FOLLOW: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]] = {
     "explain": lambda moment: _names("job", moment),
     "panel": lambda _: [panel.name for panel in PANELS],
     "theme": lambda _: THEMES,

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.fuzzy import Matcher
 
 from vcdebug.debugger.commands import VERBS, Verb
-from vcdebug.tui.moment import Moment
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
 
@@ -23,7 +23,7 @@ class Commanded(Protocol):
     """The screen that the palette acts on."""
 
     @property
-    def moment(self) -> Moment | None: ...
+    def moment(self) -> DebuggerState | None: ...
     def run_command(self, text: str) -> None: ...
     def type_command(self, text: str) -> None: ...
     def show_panel(self, name: str) -> None: ...

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find
 from vcdebug.snapshot.collection import snapshots_in
-from vcdebug.tui.moment import Moment
 from vcdebug.tui.worker import USUAL, Limits, Source
 
 STDIN: Final = "-"
@@ -70,7 +69,7 @@ class Start:
             return self.source
         return path.name if find(path.name) == path else str(path)
 
-    def apply(self, driver: Driver) -> Moment:
+    def apply(self, driver: Driver) -> DebuggerState:
         """Set the breakpoints, then go to the event, else to the job's first one."""
         there = driver.notebook.breakpoints.lines()
         for words in self.breaks:

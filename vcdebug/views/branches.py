@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from vcdebug.debugger.cursor import Kind
-from vcdebug.debugger.driver import Here
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings
 from vcdebug.explain.divergence import Comparison, compare
 from vcdebug.explain.first_difference import Parting
@@ -34,7 +34,7 @@ Sides = tuple[Recording, Recording]
 Seqs2 = tuple[Seq, Seq]
 
 
-def edits(here: Here) -> Table:
+def edits(here: DebuggerState) -> Table:
     """Edits in force and undone, and how to have them without a screen."""
     open_ = here.recordings
     if open_ is None or not (open_.edits or open_.undone):
@@ -57,7 +57,7 @@ def command_line(open_: Recordings) -> str:
     return shlex.join(words)
 
 
-def difference(here: Here) -> Table:
+def difference(here: DebuggerState) -> Table:
     """What the edits changed in the shown cycle; a row's key holds the commands that show it on either side."""
     open_ = here.recordings
     if open_ is None or not open_.branch:

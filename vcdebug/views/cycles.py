@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vcdebug.debugger.commands.cycles import repeat_words
 from vcdebug.debugger.cycles import Repeat, repeat
-from vcdebug.debugger.driver import Here
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.effects import Effects, effects
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
@@ -22,7 +22,7 @@ COLUMNS = (
 WAITING = ("pending", "waits for its gang")
 
 
-def cycles(here: Here) -> Table:
+def cycles(here: DebuggerState) -> Table:
     """Every cycle; a row's key is the command that shows it."""
     open_ = here.recordings
     line_ = (here.recording,) if open_ is None else open_.line(open_.side)

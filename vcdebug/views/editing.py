@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final, NamedTuple
 
-from vcdebug.debugger.driver import Here
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.votes import HOOK_AT, rule_of
 from vcdebug.framework.forced_values import choices
 from vcdebug.framework.record import HookEvent
@@ -36,7 +36,7 @@ FIELDS: Final = {
 }
 
 
-def suggested_edit(here: Here, kind: str = "", name: str = "") -> str:
+def suggested_edit(here: DebuggerState, kind: str = "", name: str = "") -> str:
     """A `set` of the object, a `force` at a hook call, or a bare `set`."""
     field = FIELDS.get(kind)
     if field is not None and name:
@@ -46,7 +46,7 @@ def suggested_edit(here: Here, kind: str = "", name: str = "") -> str:
     return f"force {_other_answer(event)}" if isinstance(event, HookEvent) else "set "
 
 
-def edit_words(here: Here) -> Iterator[str]:
+def edit_words(here: DebuggerState) -> Iterator[str]:
     """Edits that are likely meant here, up to their value: of the objects around, then of all of them."""
     snapshot, conf = here.recording.snapshot, here.recording.conf
     around = {"queue": here.queue, "job": here.job, "task": here.task, "node": here.node}
@@ -62,7 +62,7 @@ def edit_words(here: Here) -> Iterator[str]:
     yield "replay:persistence="
 
 
-def answer_words(here: Here) -> Iterator[str]:
+def answer_words(here: DebuggerState) -> Iterator[str]:
     """What the plugin of the present hook call can be made to say."""
     event = here.recording.event(here.seq)
     if not isinstance(event, HookEvent):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from vcdebug.debugger.driver import Here
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.views.base import Row, Table
 from vcdebug.views.branches import commands_of, difference, edits
 from vcdebug.views.cycles import cycles
@@ -19,7 +19,7 @@ def _nowhere(_: Row) -> tuple[str, ...]:
 class Page(NamedTuple):
     """A table with the commands of its rows."""
 
-    view: Callable[[Here], Table]
+    view: Callable[[DebuggerState], Table]
     commands: Callable[[Row], tuple[str, ...]] = _nowhere
     """The command of Enter, and the one of x where there are two."""
     keys: str = ""

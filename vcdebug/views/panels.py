@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from vcdebug.debugger.commands import VERBS, CommandError
-from vcdebug.debugger.driver import Here
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line
 from vcdebug.views.bookmarks import bookmarks
 from vcdebug.views.conf import conf
@@ -34,11 +34,11 @@ BREAK_COLUMNS = (Column("", right=True), Column(""), Column("breakpoint", flexib
 VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
 
 
-def _flow(here: Here) -> Table:
+def _flow(here: DebuggerState) -> Table:
     return flow(here.recording, around(here.recording, here.seq), here.seq)
 
 
-def _breaks(here: Here) -> Table:
+def _breaks(here: DebuggerState) -> Table:
     rows = [
         Row(
             str(one.number),
@@ -57,7 +57,7 @@ class PanelView(NamedTuple):
     """The key that leads to it, unless the settings name another one."""
     help: str
     """One sentence for the help."""
-    view: Callable[[Here], Table]
+    view: Callable[[DebuggerState], Table]
     leads: bool = False
     """Whether its rows lead to events."""
     keeps_row: bool = False
@@ -209,10 +209,10 @@ PANELS: Final[tuple[PanelView, ...]] = (
     ),
 )
 """In the order in which the screen lists them: a panel that is a table is one row here."""
-PANEL_VIEWS: Final[Mapping[str, Callable[[Here], Table]]] = {one.name: one.view for one in PANELS}
+PANEL_VIEWS: Final[Mapping[str, Callable[[DebuggerState], Table]]] = {one.name: one.view for one in PANELS}
 
 
-def panel(here: Here, name: str) -> Table:
+def panel(here: DebuggerState, name: str) -> Table:
     """A panel by its name, or by the beginning of it; without a name the one of the moment."""
     word = (name or "moment").lower()
     found = [known for known in PANEL_VIEWS if word.startswith(known) or known.startswith(word)]

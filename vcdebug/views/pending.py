@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.debugger.driver import Here
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
@@ -14,7 +14,7 @@ COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", fle
 STATES: dict[str, Piece] = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted("–")}
 
 
-def job_at(here: Here, kind: str = "", name: str = "") -> JobId:
+def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
     """The job of a row, else the present one; none between actions, where each job is asked in turn."""
     recording = here.recording
     if kind == "job" and name in recording.session.jobs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.driver import Here
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line
@@ -27,7 +27,7 @@ def survey_of(recording: Recording) -> Survey:
     return survey(recording)
 
 
-def waiting(here: Here) -> Table:
+def waiting(here: DebuggerState) -> Table:
     """One row per job or pod that is not whole; its key is what `explain` takes."""
     found = survey_of(here.recording)
     rows = [_row(one) for one in found.explained]

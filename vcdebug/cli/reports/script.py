@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.cli.reports import comparison, pending
-from vcdebug.debugger.driver import Driver, Here
+from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.debugger.recordings import Recordings
 from vcdebug.debugger.script import Answer, ScriptError
 from vcdebug.errors import VcdebugError
@@ -65,7 +65,7 @@ class Shown:
         elif answer.opens == "explain":
             self._explain(here, answer.argument or job_at(here))
 
-    def _explain(self, here: Here, job: str) -> None:
+    def _explain(self, here: DebuggerState, job: str) -> None:
         """One job, or all that wait."""
         if job:
             self.explanation = explain(here.recording, job)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vcdebug.debugger.driver import Driver, Here
+from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 
 
@@ -18,7 +18,7 @@ class CommandError(VcdebugError):
 class Reply:
     """What a command came to: a new moment, words for the status line, something to open, or work to be done first."""
 
-    moment: Here | None = None
+    moment: DebuggerState | None = None
     text: str = ""
     opens: str = ""
     """What the front end shows: help, explain, panel, log, filter, open, quit."""

@@ -7,8 +7,7 @@ from typing import Protocol, TypeVar
 
 from textual.screen import Screen
 
-from vcdebug.debugger.driver import Driver
-from vcdebug.tui.moment import Moment
+from vcdebug.debugger.driver import DebuggerState, Driver
 
 Result = TypeVar("Result")
 
@@ -28,13 +27,13 @@ class LayOver(Protocol):
 class Current:
     """The debugger behind the screen; there is none until the replay is done."""
 
-    def __init__(self, draw: Callable[[Moment], None], say: Say) -> None:
+    def __init__(self, draw: Callable[[DebuggerState], None], say: Say) -> None:
         self.driver: Driver | None = None
-        self.moment: Moment | None = None
+        self.moment: DebuggerState | None = None
         self.say = say
         self._draw = draw
 
-    def show(self, moment: Moment) -> None:
+    def show(self, moment: DebuggerState) -> None:
         """Every panel draws this from now on."""
         self.moment = moment
         self._draw(moment)

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.reactive import reactive
 
-from vcdebug.tui.moment import Moment
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import panel as new_panel
 from vcdebug.tui.panels.base import Panel
@@ -31,7 +31,7 @@ _KINDS: Final = {panel.name: panel for panel in PANELS}
 class MainLayout(Horizontal):
     """All panels; every change of the moment reaches those that are seen."""
 
-    moment: reactive[Moment | None] = reactive(None, always_update=True)
+    moment: reactive[DebuggerState | None] = reactive(None, always_update=True)
 
     def compose(self) -> ComposeResult:
         """Two columns; the style sheet puts them one above the other where there is no room."""
@@ -65,7 +65,7 @@ class MainLayout(Horizontal):
 class Lists(Vertical):
     """The flow, and below it the list that one has chosen."""
 
-    moment: reactive[Moment | None] = reactive(None)
+    moment: reactive[DebuggerState | None] = reactive(None)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

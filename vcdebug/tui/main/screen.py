@@ -12,7 +12,7 @@ from textual.command import CommandPalette
 from textual.reactive import reactive
 from textual.screen import Screen
 
-from vcdebug.debugger.driver import Driver, Step
+from vcdebug.debugger.driver import DebuggerState, Driver, Step
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import messages, worker
 from vcdebug.tui.clipboard import copy_text
@@ -30,7 +30,6 @@ from vcdebug.tui.main.opening import Opening
 from vcdebug.tui.main.pages import Pages
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.main.what_if import WhatIf
-from vcdebug.tui.moment import Moment
 from vcdebug.tui.palette import Everything
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
@@ -69,7 +68,7 @@ class MainScreen(Screen[Next]):
     ]
     ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Status,Prompt"
 
-    moment: reactive[Moment | None] = reactive(None, always_update=True)
+    moment: reactive[DebuggerState | None] = reactive(None, always_update=True)
 
     def __init__(self, start: Start, settings: Settings, store: Store) -> None:
         super().__init__()
@@ -215,7 +214,7 @@ class MainScreen(Screen[Next]):
     def _focused_grid(self) -> Grid:
         return self.grid
 
-    def _draw(self, moment: Moment) -> None:
+    def _draw(self, moment: DebuggerState) -> None:
         self.moment = moment
         self._show_keys()
         self.keeper.changed()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.files.notes import beside, load_notes
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.trace.cut import cut_off
 from vcdebug.tui import session_state
-from vcdebug.tui.moment import Moment
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import Session, Store
 from vcdebug.tui.start import Start
@@ -56,7 +55,7 @@ class SessionKeeper:
 
     # Beginning
 
-    def begin(self, driver: Driver) -> tuple[Moment, str]:
+    def begin(self, driver: Driver) -> tuple[DebuggerState, str]:
         """Where to stand first, and what to say: as it was left, unless the command line wants something else."""
         lines = [*self._session.lines, *self._problems, *self._restore(driver)]
         cut = cut_off(driver.debugger.recording)

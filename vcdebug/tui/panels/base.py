@@ -13,10 +13,10 @@ from textual import events, on
 from textual.binding import Binding, BindingsMap
 from textual.reactive import reactive
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.keynames import key_name
 from vcdebug.tui.messages import Goto
-from vcdebug.tui.moment import Moment
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Piece, Table, line, muted
 from vcdebug.views.panels import PanelView
@@ -35,7 +35,7 @@ class Panel(Grid):
     Panel:focus { border: heavy $accent; border-title-style: bold; border-title-color: $accent; }
     """
 
-    moment: reactive[Moment | None] = reactive(None)
+    moment: reactive[DebuggerState | None] = reactive(None)
     _drawn: ref[Recording] | None = None
 
     def __init__(
@@ -50,7 +50,7 @@ class Panel(Grid):
         """Textual binds keys by class; these belong to one panel and go before those of any table."""
         self._bindings.key_to_bindings.update(BindingsMap(keys).key_to_bindings)
 
-    def view(self, moment: Moment) -> Table:
+    def view(self, moment: DebuggerState) -> Table:
         """What to draw."""
         return self.extra.view(moment) if self.extra is not None else self.shows.view(moment)
 
@@ -156,7 +156,7 @@ class Extra:
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
 
-    def view(self, moment: Moment) -> Table:
+    def view(self, moment: DebuggerState) -> Table:
         """What to draw, where that is not the panel's usual table."""
         return self.panel.shows.view(moment)
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from textual.binding import Binding
 
+from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.tui.messages import Command
-from vcdebug.tui.moment import Moment, Stand
 from vcdebug.tui.panels.base import Extra
 from vcdebug.views.base import NO, Column, Piece, Row, Table, line, muted
 
@@ -32,7 +32,7 @@ class Breakpoints(Extra):
         Binding("delete,x", "extra('delete')", "remove the breakpoint", id="breaks.remove"),
     )
 
-    def view(self, moment: Moment) -> Table:
+    def view(self, moment: DebuggerState) -> Table:
         """All breakpoints."""
         rows = [_row(stand, moment) for stand in moment.breakpoints]
         foot = () if rows else (line(muted('none yet: b sets one, or :break victim if job == "ns/name"')),)
@@ -50,7 +50,7 @@ class Breakpoints(Extra):
         self.panel.post_message(Command(f"change {row.key} {words.removeprefix('break ')}", to_edit=True))
 
 
-def _row(stand: Stand, moment: Moment) -> Row:
+def _row(stand: BreakpointStatus, moment: DebuggerState) -> Row:
     later = next((seq for seq in stand.hits if seq > moment.seq), 0)
     mark = Piece("◉ on", "good") if stand.enabled else Piece(f"{NO} off", "muted")
     cells = (

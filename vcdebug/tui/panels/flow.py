@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.binding import Binding
 
-from vcdebug.tui.moment import Moment
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels.base import GO, Extra, Panel
 from vcdebug.views.base import Row, Table
 from vcdebug.views.flow import around, flow
@@ -28,7 +28,7 @@ class Flow(Extra):
         self._opened: dict[int, None] = {}
         self._seq = 0
 
-    def view(self, moment: Moment) -> Table:
+    def view(self, moment: DebuggerState) -> Table:
         """Open the way to the present event."""
         if moment.seq != self._seq:
             self._seq = moment.seq
@@ -52,7 +52,7 @@ class Flow(Extra):
             return
         self.panel.set_table(flow(moment.recording, self._opened, moment.seq), follow=False)
 
-    def _to_parent(self, moment: Moment, row: Row) -> None:
+    def _to_parent(self, moment: DebuggerState, row: Row) -> None:
         path = moment.recording.tree.path(row.seq)
         above = [key for span in path if (key := f"span {span.index}") != row.key]
         rows, cursor = self.panel.shown_rows, self.panel.cursor

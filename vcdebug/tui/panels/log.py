@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.binding import Binding
 
-from vcdebug.tui.moment import Moment
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels.base import GO, Extra, Panel
 from vcdebug.views.base import Table
 from vcdebug.views.log import LEVELS, USUAL, log_so_far, narration
@@ -32,7 +32,7 @@ class Log(Extra):
         self.level = USUAL
         self._writing = False
 
-    def view(self, moment: Moment) -> Table:
+    def view(self, moment: DebuggerState) -> Table:
         """The log at the chosen level; a long one is written while keys go on working."""
         told = narration(moment.recording)
         if not told.done and not self._writing and not told.write(AT_ONCE):

@@ -14,9 +14,9 @@ from textual.widgets import Input, Label
 from vcdebug.debugger.breakpoint import OPTIONS, parse_breakpoint
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve
-from vcdebug.tui.moment import Moment
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Column, Piece, Row, Table
 
@@ -46,7 +46,7 @@ class BreakpointScreen(ModalScreen[str]):
     BreakpointScreen #hint, BreakpointScreen #narrower { color: $foreground 60%; }
     """
 
-    def __init__(self, moment: Moment, kind: str) -> None:
+    def __init__(self, moment: DebuggerState, kind: str) -> None:
         super().__init__()
         self.moment = moment
         self.kind = kind

@@ -11,7 +11,7 @@ from vcdebug.debugger.recordings import BRANCH
 from vcdebug.explain.coverage import input_problems
 from vcdebug.framework.forced import FORCED
 from vcdebug.releases.release import Release
-from vcdebug.tui.moment import Moment
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.views.base import count as counted
 from vcdebug.views.base import grouped
 from vcdebug.views.path import path_words
@@ -33,7 +33,7 @@ class Header(Widget):
 
     DEFAULT_CSS = "Header { dock: top; height: 2; background: $surface; color: $foreground; padding: 0 1; }"
 
-    moment: reactive[Moment | None] = reactive(None)
+    moment: reactive[DebuggerState | None] = reactive(None)
     progress: reactive[str] = reactive("")
     name_shown: reactive[str] = reactive("")
 
@@ -52,7 +52,7 @@ class Header(Widget):
         room = width - left.cell_len - right.cell_len - reason.cell_len - 6
         return _apart(Text("  ").join([left, _path(words, room), reason]), right, width)
 
-    def _left(self, moment: Moment, room: int) -> Text:
+    def _left(self, moment: DebuggerState, room: int) -> Text:
         """The name gives way where there is little room."""
         count = f"{grouped(moment.seq)}/{grouped(len(moment.recording))}"
         cycle, branch = _cycle(moment), _branch(moment)
@@ -70,12 +70,12 @@ class Header(Widget):
         name.truncate(max(LEAST_NAME, room - len(TITLE) - said.cell_len - 1), overflow="ellipsis")
         return Text.assemble((TITLE, "bold reverse"), " ", name, said)
 
-    def _reason(self, moment: Moment) -> Text:
+    def _reason(self, moment: DebuggerState) -> Text:
         if self.progress:
             return Text(f"{self.progress} … Esc stops", style="italic")
         return Text(f"at: {moment.reason}" if moment.reason not in USUAL else "", style="italic")
 
-    def _right(self, moment: Moment) -> Text:
+    def _right(self, moment: DebuggerState) -> Text:
         on = len([stand for stand in moment.breakpoints if stand.enabled])
         parts = [f"◉ bp {on}/{len(moment.breakpoints)}"]
         forced = len([note for note in moment.recording.notes if note.code == FORCED])
@@ -97,7 +97,7 @@ def release_shown(release: Release, *, wide: bool) -> str:
     return f"{name} ±{len(switched)}" if switched else name
 
 
-def _cycle(moment: Moment) -> str:
+def _cycle(moment: DebuggerState) -> str:
     """`cycle 1`, or `cycle 2 of 3`."""
     open_ = moment.recordings
     if open_ is None or open_.cycles == 1:
@@ -105,7 +105,7 @@ def _cycle(moment: Moment) -> str:
     return f"cycle {open_.cycle} of {open_.cycles}"
 
 
-def _branch(moment: Moment) -> str:
+def _branch(moment: DebuggerState) -> str:
     """`branch: 2 edits`; the original says so only where there is a branch."""
     open_ = moment.recordings
     if open_ is None or not open_.edits:

@@ -10,10 +10,10 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from vcdebug.debugger.bookmark import Bookmark
+from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import Goto
-from vcdebug.tui.moment import Moment, Stand
 from vcdebug.views.path import marks
 
 LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, BOOKMARK, HERE = "━", "┿", "▲", "○", "◆", "◉", "▼", "●"
@@ -35,12 +35,12 @@ class Timeline(Widget):
 
     DEFAULT_CSS = "Timeline { height: 1; padding: 0 1; color: $text; }"
 
-    moment: reactive[Moment | None] = reactive(None)
+    moment: reactive[DebuggerState | None] = reactive(None)
 
     def __init__(self) -> None:
         super().__init__()
         self._cells: list[str] = []
-        self._drawn_for: tuple[Recording, tuple[Stand, ...], tuple[Bookmark, ...], int] | None = None
+        self._drawn_for: tuple[Recording, tuple[BreakpointStatus, ...], tuple[Bookmark, ...], int] | None = None
 
     @property
     def bar_width(self) -> int:
@@ -66,7 +66,7 @@ class Timeline(Widget):
             text.append(" " + LEGEND, "dim")
         return text
 
-    def _background(self, moment: Moment, width: int) -> list[str]:
+    def _background(self, moment: DebuggerState, width: int) -> list[str]:
         """Everything but the position: drawn again only where something else has changed."""
         drawn_for = (moment.recording, moment.breakpoints, moment.bookmarks, width)
         if drawn_for == self._drawn_for:

@@ -14,7 +14,7 @@ from vcdebug.framework.figures import Value
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
-from vcdebug.trace import writings
+from vcdebug.trace import change_index
 from vcdebug.trace.history import JobCounts
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.memo import per_recording
@@ -71,14 +71,14 @@ def _values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Value]]
 def _written(recording: Recording, figure: Figure) -> Seqs:
     written = recording.timeline.written
     if figure.kind == NODE:
-        return written(writings.NODE, figure.name) if figure.part not in figures.FIXED_OF_NODE else ()
+        return written(change_index.NODE, figure.name) if figure.part not in figures.FIXED_OF_NODE else ()
     if figure.kind == TASK:
-        return written(writings.TASK, figure.name) if figure.part in ("status", "node") else ()
+        return written(change_index.TASK, figure.name) if figure.part in ("status", "node") else ()
     if figure.kind == PLUGIN:
-        return written(writings.BOOK, (figure.name, "", figure.part))
+        return written(change_index.BOOK, (figure.name, "", figure.part))
     if figure.plugin:
-        return written(writings.BOOK, (figure.plugin, figure.name, figure.part))
-    return written(writings.PHASE, figure.name) if figure.part == "phase" else ()
+        return written(change_index.BOOK, (figure.plugin, figure.name, figure.part))
+    return written(change_index.PHASE, figure.name) if figure.part == "phase" else ()
 
 
 def _is_count(figure: Figure) -> bool:
@@ -110,7 +110,7 @@ def _moves(recording: Recording, job: JobId) -> list[tuple[Seq, TaskStatus, Task
 def _moves_of(recording: Recording, key: TaskKey) -> Iterator[tuple[Seq, TaskStatus, TaskStatus]]:
     line = recording.timeline
     before = line.opening_tasks[key].status
-    for seq in dict.fromkeys(line.written(writings.TASK, key)):
+    for seq in dict.fromkeys(line.written(change_index.TASK, key)):
         now = line.state_at(seq).tasks[key].status
         if now is not before:
             yield seq, before, now

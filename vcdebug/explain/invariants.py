@@ -17,7 +17,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import TaskStatus, allocated_status
-from vcdebug.trace import writings
+from vcdebug.trace import change_index
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -78,7 +78,7 @@ def _quirk(recording: Recording, violation: Violation) -> str:
 def _nodes(recording: Recording) -> Iterator[Violation]:
     for name, node in recording.session.nodes.items():
         allocatable = node.allocatable
-        seqs = (1, *_within(recording, recording.timeline.written(writings.NODE, name)))
+        seqs = (1, *_within(recording, recording.timeline.written(change_index.NODE, name)))
         shares = ((seq, _both(recording, name, seq)) for seq in seqs)
         for seq, both in _differing(shares, allocatable):
             text = f"{name} has {resource(both)} of {resource(allocatable)}"
@@ -124,7 +124,7 @@ def _book(recording: Recording, plugin: str, rule: str, name: str) -> Iterator[V
     jobs = list(_jobs(recording, rule, name))
     moves = sorted(_moves(recording, jobs), key=lambda move: move[0])
     held, passed, last = _held_at_opening(recording, jobs), 0, ""
-    written = _within(recording, recording.timeline.written(writings.BOOK, (plugin, name, "allocated")))
+    written = _within(recording, recording.timeline.written(change_index.BOOK, (plugin, name, "allocated")))
     for seq in dict.fromkeys(merge((1,), written, (seq for seq, _, _ in moves))):
         upto = bisect_right(moves, seq, key=lambda move: move[0])
         for _, sign, request in moves[passed:upto]:
@@ -169,7 +169,7 @@ def _moves(recording: Recording, jobs: Iterable[JobInfo]) -> Iterator[tuple[Seq,
     for job in jobs:
         for key in recording.timeline.touched.get(job.uid, ()):
             before = _holds(recording.timeline.opening_tasks[key].status)
-            for seq in _within(recording, recording.timeline.written(writings.TASK, key)):
+            for seq in _within(recording, recording.timeline.written(change_index.TASK, key)):
                 now = _holds(recording.timeline.state_at(seq).tasks[key].status)
                 if now != before:
                     yield seq, 1 if now else -1, recording.timeline.tasks[key].resreq

@@ -20,9 +20,9 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo, task_status
+from vcdebug.trace.change_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey
 from vcdebug.trace.history import JobCounts, LazyMap, TaskState
 from vcdebug.trace.postings import Seqs
-from vcdebug.trace.writings import BOOK, NODE, PHASE, TASK, FigureKey, Writings
 
 GROUPS = ("jobs", "queues")
 """Parts of a plugin's books that are kept by job or queue; other figures belong to the plugin as a whole."""
@@ -34,7 +34,7 @@ class Timeline:
     def __init__(self, record: Record, session: Session) -> None:
         self._record = record
         self._session = session
-        self._writings = Writings(record, session.nodes)
+        self._change_index = ChangeIndex(record, session.nodes)
 
     def state_at(self, seq: Seq) -> ClusterState:
         """The state after event `seq`; 0 is the opening state."""
@@ -48,11 +48,11 @@ class Timeline:
     def written(self, kind: str, key: str | FigureKey) -> Seqs:
         """Every event that wrote a figure, ascending; one that wrote it twice is there twice."""
         seqs = self._record.changes.seqs
-        return array("I", (seqs[place] for place in self._writings.of(kind, key)))
+        return array("I", (seqs[place] for place in self._change_index.of(kind, key)))
 
     def _place(self, kind: str, key: str | FigureKey, seq: Seq) -> int | None:
         """Where the last change of a figure at or before `seq` lies in the log."""
-        places = self._writings.of(kind, key)
+        places = self._change_index.of(kind, key)
         position = bisect_left(places, bisect_right(self._record.changes.seqs, seq))
         return places[position - 1] if position else None
 
@@ -70,7 +70,7 @@ class Timeline:
     def touched(self) -> Mapping[JobId, Sequence[TaskKey]]:
         """Tasks that change at all, by job."""
         found: dict[JobId, list[TaskKey]] = {}
-        for key in self._writings.names(TASK):
+        for key in self._change_index.names(TASK):
             task = self.tasks.get(key)
             if task is not None:
                 found.setdefault(task.job, []).append(key)

@@ -10,10 +10,10 @@ from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import PODS, Resource
+from vcdebug.trace.change_index import NODE
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
-from vcdebug.trace.writings import NODE
 from vcdebug.views.amounts import amount, dimensions, short_name
 from vcdebug.views.bars import LEGEND, fullest, node_bar
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, muted

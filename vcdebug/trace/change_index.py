@@ -19,7 +19,7 @@ Group = tuple[str, str, tuple[str, ...]]
 """(kind, plugin, figures that are written together); the last two are empty for what is no plugin's."""
 
 
-class Writings:
+class ChangeIndex:
     """Places by figure: kind is task, node, phase or book."""
 
     def __init__(self, record: Record, nodes: Collection[NodeName]) -> None:

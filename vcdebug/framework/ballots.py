@@ -12,7 +12,7 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import HOOKS, AnyHook
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import HookEvent, Record, made
-from vcdebug.framework.shown import Show
+from vcdebug.framework.trace_form import Show
 from vcdebug.releases.release import NEWEST, Release
 
 Functions = dict[tuple[str, str], Call]

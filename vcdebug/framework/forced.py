@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from vcdebug.framework import combine, shown
+from vcdebug.framework import combine, trace_form
 from vcdebug.framework.ballots import RecordedCall
 from vcdebug.framework.combine import Answer, Ballot, Tiers
 from vcdebug.framework.forced_values import forced_value
@@ -108,7 +108,7 @@ class ForcedPredicate:
         statuses = forced_value(combine.each_answer, forced, (task, nodes))
         reasons = self._record.reasons
         own, code = reasons.statuses(int(codes[0])), reasons.code(statuses) if statuses else 0
-        self._answers.mark(plugin, shown.statuses(own) or None, shown.statuses(statuses) or None)
+        self._answers.mark(plugin, trace_form.statuses(own) or None, trace_form.statuses(statuses) or None)
         return np.array([code], dtype=np.uint16)
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from vcdebug.framework import combine, shown
+from vcdebug.framework import combine, trace_form
 from vcdebug.framework.combine import Args, Tiers
 from vcdebug.framework.plugin import NodeScores, PluginError, ValidateResult
-from vcdebug.framework.shown import Show
+from vcdebug.framework.trace_form import Show
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes
 from vcdebug.model.node import NodeInfo
@@ -76,48 +76,50 @@ CLUSTER_ORDER: Hook[[str, str], int] = Hook(
     "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.first_difference
 )
 JOB_VALID: Hook[[JobInfo], ValidateResult | None] = Hook(
-    "job_valid", "JobValid", (), combine.first_failure, shown.job_valid
+    "job_valid", "JobValid", (), combine.first_failure, trace_form.job_valid
 )
-JOB_READY: Hook[[JobInfo], bool] = Hook("job_ready", "JobReady", ("enableJobReady",), combine.all_true, shown.job)
+JOB_READY: Hook[[JobInfo], bool] = Hook("job_ready", "JobReady", ("enableJobReady",), combine.all_true, trace_form.job)
 SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
-    "sub_job_ready", "SubJobReady", ("enabledSubJobReady",), combine.all_true, shown.sub_job
+    "sub_job_ready", "SubJobReady", ("enabledSubJobReady",), combine.all_true, trace_form.sub_job
 )
 JOB_PIPELINED: Hook[[JobInfo], bool] = Hook(
-    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.vote, shown.job
+    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.vote, trace_form.job
 )
 SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
-    "sub_job_pipelined", "SubJobPipelined", ("enabledSubJobPipelined",), combine.vote, shown.sub_job
+    "sub_job_pipelined", "SubJobPipelined", ("enabledSubJobPipelined",), combine.vote, trace_form.sub_job
 )
 JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook(
-    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.vote, shown.job
+    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.vote, trace_form.job
 )
 JOB_ENQUEUED: Hook[[JobInfo], None] = Hook(
-    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.call_all, shown.job
+    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.call_all, trace_form.job
 )
 JOB_STARVING: Hook[[JobInfo], bool] = Hook(
-    "job_starving", "JobStarving", ("enableJobStarving",), combine.first_tier_all, shown.job
+    "job_starving", "JobStarving", ("enableJobStarving",), combine.first_tier_all, trace_form.job
 )
-OVERUSED: Hook[[QueueInfo], bool] = Hook("overused", "Overused", ("enabledOverused",), combine.any_true, shown.queue)
+OVERUSED: Hook[[QueueInfo], bool] = Hook(
+    "overused", "Overused", ("enabledOverused",), combine.any_true, trace_form.queue
+)
 PREEMPTIVE: Hook[[QueueInfo, list[TaskInfo]], bool] = Hook(
-    "preemptive", "Preemptive", ("enablePreemptive",), combine.all_true, shown.queue_candidates
+    "preemptive", "Preemptive", ("enablePreemptive",), combine.all_true, trace_form.queue_candidates
 )
 ALLOCATABLE: Hook[[QueueInfo, TaskInfo], bool] = Hook(
-    "allocatable", "Allocatable", ("enabledAllocatable",), combine.all_true, shown.queue_task
+    "allocatable", "Allocatable", ("enabledAllocatable",), combine.all_true, trace_form.queue_task
 )
 PREEMPTABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "preemptable", "Preemptable", ("enablePreemptable",), combine.tier_intersection, shown.victims
+    "preemptable", "Preemptable", ("enablePreemptable",), combine.tier_intersection, trace_form.victims
 )
 RECLAIMABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.tier_intersection, shown.victims
+    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.tier_intersection, trace_form.victims
 )
 UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "unified_evictable", "UnifiedEvictable", (), combine.tier_intersection, shown.unified_victims, GANG_EVICTION
+    "unified_evictable", "UnifiedEvictable", (), combine.tier_intersection, trace_form.unified_victims, GANG_EVICTION
 )
 VICTIM_TASKS: Hook[[list[TaskInfo]], list[TaskInfo]] = Hook(
-    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.first_union, shown.victim_tasks
+    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.first_union, trace_form.victim_tasks
 )
 PRE_PREDICATE: Hook[[TaskInfo], PluginError | None] = Hook(
-    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.first_error, shown.pre_predicate
+    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.first_error, trace_form.pre_predicate
 )
 PREDICATE: Hook[[TaskInfo, NodeRows], dict[str, Codes]] = Hook(
     "predicate", "Predicate", ("enablePredicate",), combine.each_answer
@@ -130,50 +132,54 @@ BATCH_NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores | None]] = Hoo
     "batch_node_order", "BatchNodeOrder", ("enableNodeOrder",), combine.each_answer
 )
 BEST_NODE: Hook[[TaskInfo, NodeRows], NodeInfo | None] = Hook(
-    "best_node", "BestNode", ("enableBestNode",), combine.first_not_none, shown.task
+    "best_node", "BestNode", ("enableBestNode",), combine.first_not_none, trace_form.task
 )
 HYPER_NODE_ORDER: Hook[[SubJobInfo, dict[str, list[str]]], dict[str, dict[str, float]]] = Hook(
-    "hyper_node_order", "HyperNodeOrder", ("enabledHyperNodeOrder",), combine.each_answer, shown.hyper_node_order
+    "hyper_node_order", "HyperNodeOrder", ("enabledHyperNodeOrder",), combine.each_answer, trace_form.hyper_node_order
 )
 HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], Hypers | None] = Hook(
     "hyper_node_gradient_for_job",
     "HyperNodeGradientForJob",
     ("enabledHyperNodeGradient",),
     combine.first_answer,
-    shown.gradient_job,
-    earlier=(GANG_EVICTION, shown.without_purpose(shown.gradient_job)),
+    trace_form.gradient_job,
+    earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.gradient_job)),
 )
 HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], Hypers | None] = Hook(
     "hyper_node_gradient_for_sub_job",
     "HyperNodeGradientForSubJob",
     ("enabledHyperNodeGradient",),
     combine.first_answer,
-    shown.gradient_sub_job,
-    earlier=(GANG_EVICTION, shown.without_purpose(shown.gradient_sub_job)),
+    trace_form.gradient_sub_job,
+    earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.gradient_sub_job)),
 )
 TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook(
     "target_job", "TargetJob", ("enableTargetJob",), combine.first_answer
 )
 RESERVED_NODES: Hook[[], None] = Hook("reserved_nodes", "ReservedNodes", ("enableReservedNodes",), combine.call_all)
 SIMULATE_ALLOCATABLE: Hook[[CycleState, QueueInfo, TaskInfo], bool] = Hook(
-    "simulate_allocatable", "SimulateAllocatable", ("enabledAllocatable",), combine.all_true, shown.state_queue_task
+    "simulate_allocatable",
+    "SimulateAllocatable",
+    ("enabledAllocatable",),
+    combine.all_true,
+    trace_form.state_queue_task,
 )
 SIMULATE_PREDICATE: Hook[[CycleState, TaskInfo, NodeInfo], str | None] = Hook(
-    "simulate_predicate", "SimulatePredicate", ("enablePredicate",), combine.first_text, shown.state_task_node
+    "simulate_predicate", "SimulatePredicate", ("enablePredicate",), combine.first_text, trace_form.state_task_node
 )
 SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_add_task",
     "SimulateAddTask",
     ("enablePreemptable", "enabledAllocatable"),
     combine.first_text,
-    shown.state_task_other_node,
+    trace_form.state_task_other_node,
 )
 SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_remove_task",
     "SimulateRemoveTask",
     ("enablePreemptable", "enabledAllocatable"),
     combine.first_text,
-    shown.state_task_other_node,
+    trace_form.state_task_other_node,
 )
 
 HOOKS: tuple[AnyHook, ...] = tuple(value for value in globals().values() if isinstance(value, Hook))

@@ -18,7 +18,7 @@ from vcdebug.framework.draws import Draws
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Scope
-from vcdebug.framework.shown import statuses
+from vcdebug.framework.trace_form import statuses
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.nodeview import NodeView

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import pod
 from vcdebug.framework import combine
-from vcdebug.framework.combine import Ballot, Tiers
+from vcdebug.framework.combine import PluginCall, Tiers
 from vcdebug.framework.plugin import ValidateResult
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.pod import Pod
@@ -25,7 +25,7 @@ class Panel:
         self.notes: list[str] = []
         self.tiers = Tiers(
             (
-                [Ballot(f"{t}{p}", self._voter(f"{t}{p}", answer)) for p, answer in enumerate(answers)]
+                [PluginCall(f"{t}{p}", self._voter(f"{t}{p}", answer)) for p, answer in enumerate(answers)]
                 for t, answers in enumerate(tiers)
             ),
             lambda code, *_: self.notes.append(code),

@@ -190,9 +190,9 @@ def test_every_rule_but_telling_and_comparing_has_a_reader_and_words() -> None:
 
 
 def test_without_forced_answers_the_calls_are_the_usual_ones() -> None:
-    tiers = bundled().session.ballots["preemptable"]
+    tiers = bundled().session.plugin_calls["preemptable"]
     assert isinstance(tiers, Tiers)
-    assert {"RecordedCall"} == {type(ballot.call).__name__ for tier in tiers for ballot in tier}
+    assert {"RecordedCall"} == {type(plugin_call.call).__name__ for tier in tiers for plugin_call in tier}
 
 
 ANSWERS = {

@@ -259,10 +259,10 @@ def _tiers(recording: Recording, choice: VictimChoice | None) -> Iterator[Stage]
 @per_recording()
 def tiers_asked(recording: Recording) -> tuple[int, ...]:
     """Tiers in which some plugin has a say about victims."""
-    ballots = recording.session.ballots
+    plugin_calls = recording.session.plugin_calls
     methods = ("preemptable", "reclaimable")
     size = len(recording.conf.tiers)
-    return tuple(n for n in range(1, size + 1) if any(m in ballots and ballots[m][n - 1] for m in methods))
+    return tuple(n for n in range(1, size + 1) if any(m in plugin_calls and plugin_calls[m][n - 1] for m in methods))
 
 
 def _until_none(stages: Sequence[Stage]) -> tuple[Stage, ...]:

@@ -245,16 +245,16 @@ def _asked(then: Then, kind: Kind, left: object, right: object) -> Iterator[Comp
 
 
 def _plugins(then: Then, hook: str, left: object, right: object) -> Iterator[Compared]:
-    tiers = then.recording.session.ballots.get(hook, Tiers())
-    for tier, ballots in enumerate(tiers, start=1):
-        for ballot in ballots:
-            comparator = words(ballot.plugin).comparators.get(hook)
+    tiers = then.recording.session.plugin_calls.get(hook, Tiers())
+    for tier, plugin_calls in enumerate(tiers, start=1):
+        for plugin_call in plugin_calls:
+            comparator = words(plugin_call.plugin).comparators.get(hook)
             if comparator is None:
-                unknown = Difference(f"{ballot.plugin}'s own order", None, None, 0, known=False)
-                yield Compared(unknown, POINTS[hook], tier, ballot.plugin)
+                unknown = Difference(f"{plugin_call.plugin}'s own order", None, None, 0, known=False)
+                yield Compared(unknown, POINTS[hook], tier, plugin_call.plugin)
                 continue
             for difference in comparator(then, left, right):
-                yield Compared(difference, POINTS[hook], tier, ballot.plugin)
+                yield Compared(difference, POINTS[hook], tier, plugin_call.plugin)
 
 
 # Victims
@@ -282,11 +282,11 @@ def _victims(then: Then, left: TaskKey, right: TaskKey, asker: TaskKey) -> Itera
 
 
 def _victim_queues(then: Then, left: QueueInfo, right: QueueInfo, asking: QueueInfo) -> Iterator[Compared]:
-    tiers = then.recording.session.ballots.get("victim_queue_order", Tiers())
-    for tier, ballots in enumerate(tiers, start=1):
-        for ballot in ballots:
-            compare = words(ballot.plugin).victim_queues
+    tiers = then.recording.session.plugin_calls.get("victim_queue_order", Tiers())
+    for tier, plugin_calls in enumerate(tiers, start=1):
+        for plugin_call in plugin_calls:
+            compare = words(plugin_call.plugin).victim_queues
             for difference in compare(then, left, right, asking) if compare is not None else ():
-                yield Compared(difference, POINTS["victim_queue_order"], tier, ballot.plugin)
+                yield Compared(difference, POINTS["victim_queue_order"], tier, plugin_call.plugin)
     for step in _asked(then, "queue", left, right):
         yield replace(step, reverse=True)

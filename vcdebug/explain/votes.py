@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from vcdebug.framework import combine
-from vcdebug.framework.combine import Answer, Args, Ballot, Call, Tiers
+from vcdebug.framework.combine import Answer, Args, Call, PluginCall, Tiers
 from vcdebug.framework.hooks import HOOKS, PREDICATE, AnyHook
 from vcdebug.framework.plugin import ValidateResult
 from vcdebug.framework.record import HookEvent
@@ -168,10 +168,13 @@ class _Replay:
         return Question(self.event.point, subject, self.first, self.next - 1, seats, _named(outcome), tier, plugin)
 
     def _tiers(self) -> Tiers:
-        ballots = self.recording.session.ballots.get(self.hook.method, Tiers())
+        plugin_calls = self.recording.session.plugin_calls.get(self.hook.method, Tiers())
         return Tiers(
-            [Ballot(ballot.plugin, self._asker(tier, place, ballot.plugin)) for place, ballot in enumerate(seats)]
-            for tier, seats in enumerate(ballots, start=1)
+            [
+                PluginCall(plugin_call.plugin, self._asker(tier, place, plugin_call.plugin))
+                for place, plugin_call in enumerate(seats)
+            ]
+            for tier, seats in enumerate(plugin_calls, start=1)
         )
 
     def _asker(self, tier: int, place: int, plugin: str) -> Call:

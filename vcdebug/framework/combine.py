@@ -18,7 +18,7 @@ Call = Callable[..., Answer]
 """A plugin's method, or a rule."""
 
 
-class Ballot(NamedTuple):
+class PluginCall(NamedTuple):
     """One plugin's function at its place in the configuration."""
 
     plugin: str
@@ -29,12 +29,12 @@ NoteHere = Callable[..., None]
 """Code, text, and what fills the blanks of the text."""
 
 
-class Tiers(list[list[Ballot]]):
+class Tiers(list[list[PluginCall]]):
     """Who takes part in a hook, tier by tier; `note` names a quirk at the answer that was just given."""
 
     __slots__ = ("note",)
 
-    def __init__(self, tiers: Iterable[list[Ballot]] = (), note: NoteHere = lambda *_: None) -> None:
+    def __init__(self, tiers: Iterable[list[PluginCall]] = (), note: NoteHere = lambda *_: None) -> None:
         super().__init__(tiers)
         self.note = note
 
@@ -42,8 +42,8 @@ class Tiers(list[list[Ballot]]):
 def first_difference(tiers: Tiers, args: Args) -> int:
     """The first non-zero comparison, else 0."""
     for tier in tiers:
-        for ballot in tier:
-            answer = int(ballot.call(*args))
+        for plugin_call in tier:
+            answer = int(plugin_call.call(*args))
             if answer != 0:
                 return answer
     return 0
@@ -52,8 +52,8 @@ def first_difference(tiers: Tiers, args: Args) -> int:
 def first_failure(tiers: Tiers, args: Args) -> ValidateResult | None:
     """The first answer that does not pass."""
     for tier in tiers:
-        for ballot in tier:
-            answer: ValidateResult | None = ballot.call(*args)
+        for plugin_call in tier:
+            answer: ValidateResult | None = plugin_call.call(*args)
             if answer is not None and not answer.passed:
                 return answer
     return None
@@ -62,22 +62,22 @@ def first_failure(tiers: Tiers, args: Args) -> ValidateResult | None:
 def all_true(tiers: Tiers, args: Args) -> bool:
     """AND over all tiers, stopping at the first False; nobody means True."""
     for tier in tiers:
-        for ballot in tier:
-            if not ballot.call(*args):
+        for plugin_call in tier:
+            if not plugin_call.call(*args):
                 return False
     return True
 
 
 def any_true(tiers: Tiers, args: Args) -> bool:
     """OR over all tiers, stopping at the first True; nobody means False."""
-    return any(ballot.call(*args) for tier in tiers for ballot in tier)
+    return any(plugin_call.call(*args) for tier in tiers for plugin_call in tier)
 
 
 def first_tier_all(tiers: Tiers, args: Args) -> bool:
     """AND inside the first tier with a participant; nobody means False."""
     for tier in tiers:
         if tier:
-            return all(ballot.call(*args) for ballot in tier)
+            return all(plugin_call.call(*args) for plugin_call in tier)
     return False
 
 
@@ -85,8 +85,8 @@ def vote(tiers: Tiers, args: Args) -> bool:
     """A rejection ends it; a tier with a permit passes without asking later ones; all abstaining passes."""
     for tier in tiers:
         permitted = False
-        for ballot in tier:
-            answer = ballot.call(*args)
+        for plugin_call in tier:
+            answer = plugin_call.call(*args)
             if answer < 0:
                 return False
             permitted = permitted or answer > 0
@@ -98,15 +98,15 @@ def vote(tiers: Tiers, args: Args) -> bool:
 def call_all(tiers: Tiers, args: Args) -> None:
     """Everyone is told."""
     for tier in tiers:
-        for ballot in tier:
-            ballot.call(*args)
+        for plugin_call in tier:
+            plugin_call.call(*args)
 
 
 def first_error(tiers: Tiers, args: Args) -> PluginError | None:
     """The first PrePredicate error."""
     for tier in tiers:
-        for ballot in tier:
-            error: PluginError | None = ballot.call(*args)
+        for plugin_call in tier:
+            error: PluginError | None = plugin_call.call(*args)
             if error is not None:
                 return error
     return None
@@ -115,8 +115,8 @@ def first_error(tiers: Tiers, args: Args) -> PluginError | None:
 def first_text(tiers: Tiers, args: Args) -> str | None:
     """The first simulation error."""
     for tier in tiers:
-        for ballot in tier:
-            error: str | None = ballot.call(*args)
+        for plugin_call in tier:
+            error: str | None = plugin_call.call(*args)
             if error is not None:
                 return error
     return None
@@ -125,16 +125,16 @@ def first_text(tiers: Tiers, args: Args) -> str | None:
 def first_answer(tiers: Tiers, args: Args) -> Answer:
     """The first participant decides alone, even with an empty answer; nobody means None."""
     for tier in tiers:
-        for ballot in tier:
-            return ballot.call(*args)
+        for plugin_call in tier:
+            return plugin_call.call(*args)
     return None
 
 
 def first_not_none(tiers: Tiers, args: Args) -> Answer:
     """The first answer that is one."""
     for tier in tiers:
-        for ballot in tier:
-            answer = ballot.call(*args)
+        for plugin_call in tier:
+            answer = plugin_call.call(*args)
             if answer is not None:
                 return answer
     return None
@@ -142,7 +142,7 @@ def first_not_none(tiers: Tiers, args: Args) -> Answer:
 
 def each_answer(tiers: Tiers, args: Args) -> dict[str, Answer]:
     """plugin → answer."""
-    return {ballot.plugin: ballot.call(*args) for tier in tiers for ballot in tier}
+    return {plugin_call.plugin: plugin_call.call(*args) for tier in tiers for plugin_call in tier}
 
 
 def tier_intersection(tiers: Tiers, args: Args) -> list[TaskInfo] | None:
@@ -154,16 +154,16 @@ def tier_intersection(tiers: Tiers, args: Args) -> list[TaskInfo] | None:
     for tier in tiers:
         victims: list[TaskInfo] | None = None
         disjoint = False
-        for ballot in tier:
-            answer: Victims = ballot.call(*args)
+        for plugin_call in tier:
+            answer: Victims = plugin_call.call(*args)
             candidates, code = answer
             if code == 0:
                 continue
             if not candidates:
-                victims, vetoed = None, vetoed or ballot.plugin
+                victims, vetoed = None, vetoed or plugin_call.plugin
                 break
             if disjoint and victims is None:
-                tiers.note(INTERSECTION_RESTARTED, "the tier had nobody left, and {} starts over", ballot.plugin)
+                tiers.note(INTERSECTION_RESTARTED, "the tier had nobody left, and {} starts over", plugin_call.plugin)
             victims = candidates if victims is None else _intersection(victims, candidates)
             disjoint = victims is None
         if victims is not None:
@@ -186,8 +186,8 @@ def first_union(tiers: Tiers, args: Args) -> list[TaskInfo]:
     """Everything that the plugins of the first productive tier name, each object once."""
     for tier in tiers:
         union: dict[int, TaskInfo] = {}
-        for ballot in tier:
-            union.update((id(task), task) for task in ballot.call(*args))
+        for plugin_call in tier:
+            union.update((id(task), task) for task in plugin_call.call(*args))
         if union:
             return list(union.values())
     return []

@@ -10,7 +10,6 @@ from typing import Protocol
 
 from vcdebug.framework import hooks
 from vcdebug.framework.arguments import Arguments, release_arguments
-from vcdebug.framework.ballots import build_ballots, register
 from vcdebug.framework.bound import RecordFullError
 from vcdebug.framework.closing import close_session
 from vcdebug.framework.conf import SchedulerConf
@@ -18,6 +17,7 @@ from vcdebug.framework.forced import ForcedAnswers, with_forced
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
 from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, PanicEvent, Record, StateEvent
+from vcdebug.framework.recorded_calls import build_plugin_calls, register
 from vcdebug.framework.registry import Registry, resolve
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
@@ -91,7 +91,7 @@ def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
     open_topology(ssn)
     open_plugins(ssn, plugins)
     if ssn.snapshot.answers:
-        ssn.ballots = with_forced(ssn.ballots, forced, ssn.record)
+        ssn.plugin_calls = with_forced(ssn.plugin_calls, forced, ssn.record)
     for job in ssn.jobs.values():
         ssn.ask(hooks.JOB_VALID, job)
     record_state(ssn, "open")
@@ -108,7 +108,7 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
                 ssn.note(PLUGIN_TWICE, f"{option.name} is listed again: its second instance answers at both places")
             if option.name in plugins:
                 _open_plugin(ssn, resolve(plugins[option.name]), option.arguments)
-    ssn.ballots = build_ballots(ssn.conf, ssn.functions, ssn.record, ssn.release)
+    ssn.plugin_calls = build_plugin_calls(ssn.conf, ssn.functions, ssn.record, ssn.release)
 
 
 def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, object]) -> None:

@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 
 from vcdebug.framework import combine, trace_form
-from vcdebug.framework.ballots import RecordedCall
-from vcdebug.framework.combine import Answer, Ballot, Tiers
+from vcdebug.framework.combine import Answer, PluginCall, Tiers
 from vcdebug.framework.forced_values import forced_value
 from vcdebug.framework.hooks import HOOKS, PREDICATE, AnyHook
 from vcdebug.framework.record import HookEvent, Record
+from vcdebug.framework.recorded_calls import RecordedCall
 from vcdebug.model.names import Codes, Seq
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
@@ -93,8 +93,8 @@ class ForcedPredicate:
 
     __slots__ = ("_answers", "_ballot", "_record")
 
-    def __init__(self, ballot: Ballot, answers: ForcedAnswers, record: Record) -> None:
-        self._ballot = ballot
+    def __init__(self, plugin_call: PluginCall, answers: ForcedAnswers, record: Record) -> None:
+        self._ballot = plugin_call
         self._answers = answers
         self._record = record
 
@@ -112,21 +112,21 @@ class ForcedPredicate:
         return np.array([code], dtype=np.uint16)
 
 
-def with_forced(ballots: dict[str, Tiers], answers: ForcedAnswers, record: Record) -> dict[str, Tiers]:
-    """The ballots with every recorded call ready to be told what to say."""
-    return {hook.method: _tiers(hook, ballots[hook.method], answers, record) for hook in HOOKS}
+def with_forced(plugin_calls: dict[str, Tiers], answers: ForcedAnswers, record: Record) -> dict[str, Tiers]:
+    """The plugin_calls with every recorded call ready to be told what to say."""
+    return {hook.method: _tiers(hook, plugin_calls[hook.method], answers, record) for hook in HOOKS}
 
 
 def _tiers(hook: AnyHook, tiers: Tiers, answers: ForcedAnswers, record: Record) -> Tiers:
-    return Tiers([[_forced(hook, ballot, answers, record) for ballot in tier] for tier in tiers], tiers.note)
+    return Tiers([[_forced(hook, plugin_call, answers, record) for plugin_call in tier] for tier in tiers], tiers.note)
 
 
-def _forced(hook: AnyHook, ballot: Ballot, answers: ForcedAnswers, record: Record) -> Ballot:
-    if isinstance(ballot.call, RecordedCall):
-        return ballot._replace(call=ForcedCall(ballot.call, hook, answers))
+def _forced(hook: AnyHook, plugin_call: PluginCall, answers: ForcedAnswers, record: Record) -> PluginCall:
+    if isinstance(plugin_call.call, RecordedCall):
+        return plugin_call._replace(call=ForcedCall(plugin_call.call, hook, answers))
     if hook is PREDICATE:
-        return ballot._replace(call=ForcedPredicate(ballot, answers, record))
-    return ballot
+        return plugin_call._replace(call=ForcedPredicate(plugin_call, answers, record))
+    return plugin_call
 
 
 def _words(result: object) -> str:

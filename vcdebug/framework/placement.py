@@ -46,15 +46,15 @@ def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     Upstream: framework/session_plugins.PredicateFn.
     """
     codes: Codes | None = None
-    for tier in ssn.ballots[PREDICATE.method]:
-        for ballot in tier:
+    for tier in ssn.plugin_calls[PREDICATE.method]:
+        for plugin_call in tier:
             if codes is None:
-                codes = ballot.call(task, nodes)
+                codes = plugin_call.call(task, nodes)
                 continue
             alive = np.flatnonzero(codes == 0)
             if not len(alive):
                 return codes
-            codes[alive] = ballot.call(task, NodeRows(nodes.table, nodes.rows[alive]))
+            codes[alive] = plugin_call.call(task, NodeRows(nodes.table, nodes.rows[alive]))
     return np.zeros(len(nodes), dtype=np.uint16) if codes is None else codes
 
 
@@ -200,13 +200,13 @@ def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
     row = ssn.node_table.single(node.row)
     subject = task.pod.subject + node.subject
     record = ssn.record
-    for tier in ssn.ballots[PREDICATE.method]:
-        for ballot in tier:
+    for tier in ssn.plugin_calls[PREDICATE.method]:
+        for plugin_call in tier:
             record.silent += 1
-            code = int(ballot.call(task, row)[0])
+            code = int(plugin_call.call(task, row)[0])
             record.silent -= 1
             result = ssn.shown_code(code) if code else None
-            record.append(made(HookEvent, (PREDICATE.upstream, ballot.plugin, subject, result)))
+            record.append(made(HookEvent, (PREDICATE.upstream, plugin_call.plugin, subject, result)))
             if code:
                 return code
     return 0

@@ -74,15 +74,15 @@ def _order(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> Float
     """
     total = nodes.zeros()
     lost: BoolArray | None = None
-    for tier in ssn.ballots[NODE_ORDER.method]:
-        for ballot in tier:
-            scores: NodeScores = ballot.call(task, nodes)
+    for tier in ssn.plugin_calls[NODE_ORDER.method]:
+        for plugin_call in tier:
+            scores: NodeScores = plugin_call.call(task, nodes)
             own = scores.total if lost is None else np.where(lost, np.nan, scores.total)
             if scores.failed is not None:
                 before = np.zeros(len(nodes), dtype=np.bool_) if lost is None else lost
                 own = np.where(scores.failed & ~before, 0.0, own)
                 lost = before | scores.failed
-            parts.append((ballot.plugin, own))
+            parts.append((plugin_call.plugin, own))
             parts.extend(scores.parts)
             total = total + scores.total
     return total if lost is None else np.where(lost, 0.0, total)
@@ -91,13 +91,13 @@ def _order(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> Float
 def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts, everywhere: list[str]) -> FloatArray:
     """Upstream: framework/session_plugins.BatchNodeOrderFn."""
     total = nodes.zeros()
-    for tier in ssn.ballots[BATCH_NODE_ORDER.method]:
-        for ballot in tier:
-            scores: NodeScores | None = ballot.call(task, nodes)
+    for tier in ssn.plugin_calls[BATCH_NODE_ORDER.method]:
+        for plugin_call in tier:
+            scores: NodeScores | None = plugin_call.call(task, nodes)
             if scores is not None and scores.everywhere:
-                everywhere.append(f"{ballot.plugin}/batch")
+                everywhere.append(f"{plugin_call.plugin}/batch")
             elif scores is not None:
-                parts.append((sys.intern(f"{ballot.plugin}/batch"), scores.total))
+                parts.append((sys.intern(f"{plugin_call.plugin}/batch"), scores.total))
                 parts.extend(scores.parts)
                 total = total + scores.total
     return total

@@ -11,13 +11,13 @@ from typing import ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
 from vcdebug.framework.accounts import OpenAccounts
-from vcdebug.framework.ballots import Functions
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.draws import Draws
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Scope
+from vcdebug.framework.recorded_calls import Functions
 from vcdebug.framework.trace_form import statuses
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.kube.cycle_state import CycleState
@@ -92,7 +92,7 @@ class Session:
         self.allocate_handlers: list[Handler] = []
         self.deallocate_handlers: list[Handler] = []
         self.functions: Functions = {}
-        self.ballots: dict[str, Tiers] = {}
+        self.plugin_calls: dict[str, Tiers] = {}
         self.withdrawn: dict[str, None] = {}
         self.persistence = cluster.persistence
         self.restored = dict(cluster.restored)
@@ -111,7 +111,7 @@ class Session:
 
     def ask(self, hook: Hook[P, R], *args: P.args, **_: P.kwargs) -> R:
         """The combined answer of every plugin that takes part in the hook."""
-        return hook.rule(self.ballots[hook.method], args)
+        return hook.rule(self.plugin_calls[hook.method], args)
 
     def withdraw(self, plugin: Plugin, method: str) -> None:
         """In on_session_open: this instance does not register the hook."""

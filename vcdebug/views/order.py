@@ -159,7 +159,7 @@ def _numbers(left: float, right: float) -> str:
 
 
 def _comparators(recording: Recording, kind: str) -> str:
-    tiers = recording.session.ballots.get(_HOOKS.get(kind, ""), Tiers())
-    names = [ballot.plugin for tier in tiers for ballot in tier]
+    tiers = recording.session.plugin_calls.get(_HOOKS.get(kind, ""), Tiers())
+    names = [plugin_call.plugin for tier in tiers for plugin_call in tier]
     asked = f"{', '.join(names)} compare; then " if names else "no plugin compares; "
     return f"{asked}{_TIES.get(kind, '')}"

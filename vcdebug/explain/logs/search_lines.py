@@ -97,7 +97,7 @@ def scores(at: Context, event: ScoreEvent) -> Iterator[Said]:
 
 
 def _answering(at: Context, method: str) -> list[str]:
-    return [ballot.plugin for tier in at.recording.session.ballots[method] for ballot in tier]
+    return [plugin_call.plugin for tier in at.recording.session.plugin_calls[method] for plugin_call in tier]
 
 
 def _score(at: Context, task: TaskKey, node: NodeName, plugin: str, parts: dict[str, float]) -> Iterator[Said]:

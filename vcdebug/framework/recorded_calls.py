@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vcdebug.framework.combine import Answer, Ballot, Call, Tiers
+from vcdebug.framework.combine import Answer, Call, PluginCall, Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import HOOKS, AnyHook
 from vcdebug.framework.plugin import Plugin
@@ -52,7 +52,7 @@ def register(functions: Functions, plugin: Plugin, withdrawn: Mapping[str, None]
             functions[hook.method, plugin.name] = getattr(plugin, hook.method)
 
 
-def build_ballots(
+def build_plugin_calls(
     conf: SchedulerConf, functions: Functions, record: Record, release: Release = NEWEST
 ) -> dict[str, Tiers]:
     """hook method → tiers of those who take part."""
@@ -63,13 +63,13 @@ def _tiers(hook: AnyHook, conf: SchedulerConf, functions: Functions, record: Rec
     tiers = Tiers(note=record.note_last)
     show = hook.shown_by(release)
     for options in conf.tiers:
-        tier: list[Ballot] = []
+        tier: list[PluginCall] = []
         for option in options:
             function = functions.get((hook.method, option.name))
             if function is None or not option.enabled(hook.switches):
                 continue
             if show is not None:
                 function = RecordedCall(function, option.name, hook.upstream, show, record)
-            tier.append(Ballot(option.name, function))
+            tier.append(PluginCall(option.name, function))
         tiers.append(tier)
     return tiers

@@ -25,7 +25,7 @@ from vcdebug.snapshot.load import snapshot_from_objects
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
-from vcdebug.views.moment import moment as moment_view
+from vcdebug.views.event_view import event_view
 from vcdebug.views.path import marks
 
 EVENTS = 1_000_000
@@ -119,7 +119,7 @@ def later(recording: Recording) -> Iterator[tuple[str, float]]:
     last_change = recording.timeline.last_change
     yield "last change of a node", p95(lambda: last_change("node", draw.choice(nodes), debugger.seq), anywhere)
     yield "state: a node and its tasks", p95(lambda: tasks_on(debugger, draw.choice(nodes)), anywhere)
-    yield "view of the moment", p95(lambda: moment_view(recording, debugger.seq), anywhere)
+    yield "view of the moment", p95(lambda: event_view(recording, debugger.seq), anywhere)
 
 
 def tasks_on(debugger: Debugger, node: str) -> None:

@@ -11,8 +11,8 @@ from vcdebug.trace.cut import CutOffError, cut_off, whole
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import plain
+from vcdebug.views.event_view import event_view
 from vcdebug.views.flow import flow
-from vcdebug.views.moment import moment
 
 BOUNDS = (1, 20, 60, 110)
 
@@ -40,7 +40,7 @@ def test_what_was_recorded_before_the_cut_is_what_a_whole_replay_records(events:
 def test_a_cut_recording_can_be_looked_at(events: int) -> None:
     recording = cut_at(events)
     last = len(recording)
-    assert "✗ the recording ends here, the cycle does not" in plain(moment(recording, last))
+    assert "✗ the recording ends here, the cycle does not" in plain(event_view(recording, last))
     assert "✗ cut off" in plain(flow(recording, (), last))
     assert [span.last >= span.first - 1 for span in recording.spans] == [True] * len(recording.spans)
     assert effects(recording).panic is None

@@ -14,9 +14,9 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views import amounts
 from vcdebug.views.base import Table
 from vcdebug.views.equation import equation
+from vcdebug.views.event_view import event_view
 from vcdebug.views.job_page import job_page
 from vcdebug.views.jobs import jobs
-from vcdebug.views.moment import moment
 from vcdebug.views.nodes import node_detail, nodes
 from vcdebug.views.queues import queues
 from vcdebug.views.statement import statement
@@ -105,7 +105,7 @@ def test_a_cells_figure_is_the_one_that_its_words_name(name: str) -> None:
 def test_an_operations_rows_are_the_figures_that_it_wrote(name: str) -> None:
     recording = RECORDINGS[name]()
     for seq in list(recording.index.of_type(OpEvent))[:40]:
-        table = moment(recording, int(seq))
+        table = event_view(recording, int(seq))
         for row in table.rows:
             figure = table.figures(row, 4)
             assert figure is not None
@@ -163,5 +163,5 @@ def test_other_tables_lead_to_the_status_of_their_tasks_and_the_phase_of_their_j
     recording = bundled()
     cases = ((137, "task research/resnet-sweep-worker-0 status"), (166, "job research/llm-finetune phase"))
     for seq, expected in cases:
-        table = moment(recording, seq)
+        table = event_view(recording, seq)
         assert expected == str(table.figures(table.rows[0], 0))

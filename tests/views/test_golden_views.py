@@ -26,13 +26,13 @@ from vcdebug.views.conf import conf
 from vcdebug.views.detail import subject_detail
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
+from vcdebug.views.event_view import event_view
 from vcdebug.views.evictions import evictions_table
 from vcdebug.views.flow import flow
 from vcdebug.views.funnel import funnel
 from vcdebug.views.hypernodes import hypernodes
 from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
-from vcdebug.views.moment import moment
 from vcdebug.views.nodes import nodes
 from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
@@ -147,17 +147,17 @@ def hyper_node(name: str, tier: int, kind: str, *members: str) -> Manifest:
 CASES: list[tuple[str, str, str, View]] = [
     ("flow", BLOCKED, "victim", everything_open),
     ("flow-reclaim", RECLAIM, "victim", everything_open),
-    ("victims", BLOCKED, "victim", moment),
-    ("victims-nobody", BLOCKED, 'victim if task == "research/llm-finetune-worker-1"', moment),
+    ("victims", BLOCKED, "victim", event_view),
+    ("victims-nobody", BLOCKED, 'victim if task == "research/llm-finetune-worker-1"', event_view),
     ("victims-fates", BLOCKED, "victim", lambda recording, seq: page(recording, seq, "victims", str(seq))),
     ("victims-equation", BLOCKED, 'victim if plugin == "gang"', equation),
-    ("victims-reclaim", RECLAIM, "victim", moment),
-    ("votes-starving", BLOCKED, "starving", moment),
-    ("votes-enqueue", QUOTA, "enqueue reject", moment),
+    ("victims-reclaim", RECLAIM, "victim", event_view),
+    ("votes-starving", BLOCKED, "starving", event_view),
+    ("votes-enqueue", QUOTA, "enqueue reject", event_view),
     ("votes-enqueue-equation", QUOTA, "enqueue reject", equation),
-    ("predicates", FITS, "predicate", moment),
+    ("predicates", FITS, "predicate", event_view),
     ("predicates-equation", FITS, "predicate", equation),
-    ("scores", BLOCKED, "score", moment),
+    ("scores", BLOCKED, "score", event_view),
     ("predicates-list", FITS, "predicate", lambda recording, seq: page(recording, seq, "reason", "A")),
     ("predicates-short", FITS, "predicate", lambda recording, seq: page(recording, seq, "short of", "memory")),
     ("node-page-predicate", FITS, "predicate", lambda recording, seq: page(recording, seq, "node", "gpu-a100-05")),
@@ -166,15 +166,15 @@ CASES: list[tuple[str, str, str, View]] = [
     ("best-equation", BLOCKED, "tie", equation),
     ("capacity-admission-equation", QUOTA, "start", lambda *_: equation(departments(), first("JobEnqueueable"))),
     ("capacity-allocatable-equation", QUOTA, "start", lambda *_: equation(departments(), first("Allocatable"))),
-    ("best", BLOCKED, "tie", moment),
-    ("evict", WORKS, "statement evict", moment),
+    ("best", BLOCKED, "tie", event_view),
+    ("evict", WORKS, "statement evict", event_view),
     ("pipeline-equation", WORKS, "statement pipeline", equation),
     ("statement-open", BLOCKED, "statement pipeline", statement),
     ("statement-discarded", BLOCKED, "statement discard if ops > 0", statement),
     ("statement-committed", WORKS, 'statement commit if action == "preempt"', statement),
-    ("discard", BLOCKED, "statement discard if ops > 0", moment),
-    ("order", BLOCKED, "start", lambda recording, _: moment(recording, recording.index.of_type(PopEvent)[0])),
-    ("order-victims", WORKS, "statement evict", last_pop(moment)),
+    ("discard", BLOCKED, "statement discard if ops > 0", event_view),
+    ("order", BLOCKED, "start", lambda recording, _: event_view(recording, recording.index.of_type(PopEvent)[0])),
+    ("order-victims", WORKS, "statement evict", last_pop(event_view)),
     (
         "order-equation",
         BLOCKED,
@@ -189,7 +189,7 @@ CASES: list[tuple[str, str, str, View]] = [
     ("funnel-elsewhere", BLOCKED, "start", funnel),
     ("evictions", WORKS, "victim", evictions_table),
     ("evictions-discarded", BLOCKED, "statement discard if ops > 0", evictions_table),
-    ("action", BLOCKED, 'action if action == "preempt"', moment),
+    ("action", BLOCKED, 'action if action == "preempt"', event_view),
     ("jobs", BLOCKED, "statement pipeline", jobs),
     ("nodes", BLOCKED, "statement pipeline", nodes),
     ("queues", RECLAIM, "victim", queues),
@@ -245,7 +245,7 @@ def test_the_view_says_what_it_always_said(name: str, snapshot: str, words: str,
 def test_every_event_of_a_cycle_can_be_shown(name: str) -> None:
     recording = recording_of(name)
     for seq in range(1, len(recording) + 1):
-        for view in (moment, equation, statement, jobs, nodes, queues, effects, log, orders, funnel):
+        for view in (event_view, equation, statement, jobs, nodes, queues, effects, log, orders, funnel):
             table = view(recording, seq)
             assert table.title
             assert all(len(table.columns) == len(row.cells) for row in table.rows)

@@ -7,8 +7,8 @@ import pytest
 from tests.recorded import GOLDEN, golden
 from vcdebug.views.base import plain
 from vcdebug.views.equation import equation
+from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import placing_words
-from vcdebug.views.moment import moment
 
 RAW = re.compile(r"\{'|\['|\bNone\b|\bTrue\b|\bFalse\b| object at |\bnan\b|e\+30")
 
@@ -31,5 +31,5 @@ def test_hypernodes_are_told_in_order_and_with_their_scores(result: object, word
 def test_no_view_shows_the_programs_own_data(name: str) -> None:
     recording = golden(name)
     for seq in range(1, len(recording) + 1, 7):
-        for view in (moment, equation):
+        for view in (event_view, equation):
             assert not RAW.search(plain(view(recording, seq))), f"{view.__name__} at {seq}"

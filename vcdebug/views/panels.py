@@ -13,13 +13,13 @@ from vcdebug.views.conf import conf
 from vcdebug.views.dry_run import dry_run
 from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
+from vcdebug.views.event_view import event_view
 from vcdebug.views.evictions import evictions_table
 from vcdebug.views.flow import around, flow
 from vcdebug.views.funnel import funnel
 from vcdebug.views.hypernodes import hypernodes
 from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
-from vcdebug.views.moment import moment
 from vcdebug.views.nodes import nodes
 from vcdebug.views.order import orders
 from vcdebug.views.problems import problems
@@ -77,7 +77,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Moment",
         "2",
         "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after",
-        lambda here: moment(here.recording, here.seq),
+        lambda here: event_view(here.recording, here.seq),
     ),
     PanelView(
         "Equation",

@@ -17,7 +17,7 @@ from vcdebug.views.bookmarks import happened
 from vcdebug.views.conf import conf
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
 from vcdebug.views.equation import equation
-from vcdebug.views.moment import moment
+from vcdebug.views.event_view import event_view
 from vcdebug.views.path import path_words
 from vcdebug.views.pending import STATES
 from vcdebug.views.problems import problems
@@ -210,7 +210,7 @@ def _bookmark(subject: Subject, mark: Bookmark) -> Section:
 
 def panels(recording: Recording, seq: Seq) -> Iterator[Table]:
     """What the screen shows around an event: the event itself, its arithmetic, the open statement."""
-    yield moment(recording, seq)
+    yield event_view(recording, seq)
     arithmetic = equation(recording, seq)
     if arithmetic.rows:
         yield arithmetic

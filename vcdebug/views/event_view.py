@@ -55,7 +55,7 @@ VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {  # Any: an event o
 }
 
 
-def moment(recording: Recording, seq: Seq) -> Table:
+def event_view(recording: Recording, seq: Seq) -> Table:
     """The event, shown in full; quirks that act at it, and an answer that was forced, are named below."""
     event = recording.event(seq)
     table = VIEWS[type(event)](recording, seq, event)

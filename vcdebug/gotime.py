@@ -77,7 +77,7 @@ def nanoseconds(moment: datetime) -> int:
     return (passed.days * 86400 + passed.seconds) * SECOND + passed.microseconds * MICROSECOND
 
 
-def moment(text: str) -> int:
+def time_of(text: str) -> int:
     """A manifest's time in nanoseconds since 1970; a missing one is Go's zero time."""
     if not text:
         return _FIRST_DAY

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from vcdebug.capture.moment import Reading, read_at_one_moment
+from vcdebug.capture.consistent_read import Reading, read_at_one_moment
 from vcdebug.capture.options import CaptureOptions, Progress
 from vcdebug.capture.permission import FILE
 from vcdebug.capture.scheduler import SchedulerSettings, read_settings
-from vcdebug.capture.schedulers import moment
+from vcdebug.capture.schedulers import time_of
 from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.capture.usage import measured
 from vcdebug.snapshot.kinds import KIND_BY_NAME
@@ -140,7 +140,7 @@ def _clock(api: Api, objects: dict[str, list[Manifest]], problems: list[Problem]
 
 def _created(manifest: Manifest) -> datetime | None:
     metadata = manifest.get("metadata")
-    return moment(metadata.get("creationTimestamp") if isinstance(metadata, dict) else None)
+    return time_of(metadata.get("creationTimestamp") if isinstance(metadata, dict) else None)
 
 
 def _description(version: tuple[int, int], image: str) -> str:

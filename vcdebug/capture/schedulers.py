@@ -154,11 +154,11 @@ def _running_since(pod: Manifest, scheduler: Scheduler | None) -> datetime | Non
     for state in statuses if isinstance(statuses, list) else ():
         if isinstance(state, dict) and container and state.get("name") == container.get("name"):
             running = _object(_object(state.get("state")).get("running"))
-            return moment(running.get("startedAt"))
-    return moment(status.get("startTime"))
+            return time_of(running.get("startedAt"))
+    return time_of(status.get("startTime"))
 
 
-def moment(text: object) -> datetime | None:
+def time_of(text: object) -> datetime | None:
     """A time as manifests write it."""
     try:
         time = datetime.fromisoformat(text) if isinstance(text, str) else None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vcdebug.framework.plugin import PERMIT, Plugin, Victims
 from vcdebug.framework.session import Session
-from vcdebug.gotime import moment, nanoseconds, parse_duration
+from vcdebug.gotime import nanoseconds, parse_duration, time_of
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 
@@ -70,5 +70,5 @@ def scheduled_at(pod: Pod) -> int | None:
         return None
     for condition in pod.status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "True":
-            return moment(condition.get("lastTransitionTime") or "")
+            return time_of(condition.get("lastTransitionTime") or "")
     return None

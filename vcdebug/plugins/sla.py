@@ -8,7 +8,7 @@ from __future__ import annotations
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import ABSTAIN, PERMIT, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.gotime import moment, nanoseconds, parse_duration
+from vcdebug.gotime import nanoseconds, parse_duration, time_of
 from vcdebug.model.job import JobInfo
 
 WAITING_TIME_KEY = "sla-waiting-time"
@@ -49,7 +49,7 @@ class Sla(Plugin):
         """Creation plus the waiting time of the job, else of the plugin. Upstream: plugins/sla.readJobWaitingTime."""
         stated = (positive_duration(job.pod_group.annotations.get(key, "")) for key in ANNOTATIONS)
         waiting_time = next((time for time in stated if time is not None), self.waiting_time)
-        return None if waiting_time is None else moment(job.creation_timestamp) + waiting_time
+        return None if waiting_time is None else time_of(job.creation_timestamp) + waiting_time
 
 
 def earlier_first(mine: int | None, other: int | None) -> int:

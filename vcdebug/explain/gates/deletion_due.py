@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.explain.job_view import JobView
-from vcdebug.gotime import SECOND, moment, nanoseconds
+from vcdebug.gotime import SECOND, nanoseconds, time_of
 from vcdebug.model.task import TaskInfo
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
@@ -14,7 +14,7 @@ def deletion_due(view: JobView, task: TaskInfo) -> str:
     gone = (task.pod.manifest.get("metadata") or {}).get("deletionTimestamp")
     if not isinstance(gone, str):
         return "evicted now"
-    seconds = (moment(gone) - nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
+    seconds = (time_of(gone) - nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
     return f"due in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} overdue"
 
 

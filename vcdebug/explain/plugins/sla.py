@@ -13,7 +13,7 @@ from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.framework.plugin import ABSTAIN
 from vcdebug.framework.record import HookEvent
-from vcdebug.gotime import SECOND, moment
+from vcdebug.gotime import SECOND, time_of
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.plugins.sla import Sla, earlier_first
@@ -30,7 +30,7 @@ def plugin_of(recording: Recording) -> Sla:
 def overdue(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Has the job waited as long as it was promised at most?"""
     job, plugin = recording.session.jobs[event.job], plugin_of(recording)
-    deadline, created, verdict = plugin.deadline(job), moment(job.creation_timestamp), plugin.overdue(job)
+    deadline, created, verdict = plugin.deadline(job), time_of(job.creation_timestamp), plugin.overdue(job)
     title, formula = f"sla: has {job.uid} waited too long?", "created + waiting time ≤ now permits; sla never rejects"
     if deadline is None:
         return Equation(title, formula, (), "check", (), ABSTAIN, None, "neither the job nor the plugin states a time")

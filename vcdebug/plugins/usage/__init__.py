@@ -13,7 +13,7 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import Event, NodeScores, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.gotime import moment, nanoseconds
+from vcdebug.gotime import nanoseconds, time_of
 from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
 from vcdebug.model.names import Codes, NodeName, Row, TaskId
 from vcdebug.model.nodetable import NodeRows
@@ -132,7 +132,7 @@ def _unseen(task: TaskInfo, now: int, interval: int) -> bool:
         return False
     if task.status is TaskStatus.RUNNING:
         started = task.pod.status.get("startTime")
-        return not started or now - moment(started) < interval
+        return not started or now - time_of(started) < interval
     return task.status in ON_THE_WAY
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.gotime import MINUTE, moment
+from vcdebug.gotime import MINUTE, time_of
 from vcdebug.model.names import BoolArray, FloatArray, IntArray, Row, TaskId
 from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.resource import CPU, MEMORY
@@ -107,6 +107,6 @@ def _fresh(usage: JsonObject, node: str, now: int) -> bool:
     if not isinstance(time, str) or not time:
         return False
     try:
-        return now - moment(time) <= FRESH_FOR
+        return now - time_of(time) <= FRESH_FOR
     except ValueError:
         return False

@@ -12,7 +12,7 @@ import pytest
 
 from tests.capture.fake_server import ABSENT, Reply, Request, serving, write_kubeconfig
 from tests.golden.compare import first_difference, read_trace
-from tests.snapshot.redacted import parting
+from tests.snapshot.redacted import divergence
 from vcdebug.capture import CaptureOptions, capture
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.load import load
@@ -79,7 +79,7 @@ def test_the_recorded_cluster_is_captured_whole(tmp_path: Path) -> None:
 def test_the_captured_file_redacted_decides_the_same(tmp_path: Path) -> None:
     file = tmp_path / "cluster.tar.gz"
     save(captured(RecordedApi(), tmp_path), file)
-    assert parting(load(file)) is None
+    assert divergence(load(file)) is None
 
 
 def test_the_captured_file_replays_as_the_real_scheduler_ran(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.debugger.cycles import advanced
 from vcdebug.debugger.debugger import Debugger, Stop
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings
-from vcdebug.debugger.what_if import parting_seq, with_edits
+from vcdebug.debugger.what_if import divergence_seq, with_edits
 from vcdebug.debugger.workbench import Workbench
 from vcdebug.framework.record import HookEvent, Level, OpEvent, Span
 from vcdebug.trace.recording import Recording
@@ -113,7 +113,7 @@ def test_other_recordings_do_not_disturb_the_way_back() -> None:
     for _ in range(4):
         bench.debugger.over()
     branch = with_edits(bench.recordings, [GANG_OFF])
-    bench.take(branch, parting_seq(bench.recordings, branch))
+    bench.take(branch, divergence_seq(bench.recordings, branch))
     inside = fingerprint(bench.debugger)
     for verb in VERBS:
         bench.debugger.goto(inside[0])

@@ -41,9 +41,9 @@ def test_how_often_a_job_is_placed_depends_on_the_tie() -> None:
 
 def test_the_first_parting_names_the_tie_before_it() -> None:
     base = replay(free_choice())
-    parting = tally(base, [*map(Draws(base.snapshot), range(1, 21))]).partings[0]
-    assert parting.tie is not None
-    tie = base.event(parting.tie)
+    divergence = tally(base, [*map(Draws(base.snapshot), range(1, 21))]).partings[0]
+    assert divergence.tie is not None
+    tie = base.event(divergence.tie)
     assert isinstance(tie, BestEvent | RandomEvent)
 
 

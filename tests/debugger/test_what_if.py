@@ -9,7 +9,7 @@ import pytest
 from tests.recorded import bundled
 from vcdebug.debugger.cycles import following
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
-from vcdebug.debugger.what_if import compared, parting_seq, with_edits, with_undone, without_last
+from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_last
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
@@ -102,17 +102,17 @@ def test_edits_are_about_the_cycle_that_was_shown() -> None:
 
 def test_the_first_difference_is_where_the_recordings_part() -> None:
     after = compared(with_edits(base(), [GANG_OFF]))
-    seq = parting_seq(base(), after)
+    seq = divergence_seq(base(), after)
     assert after.found is not None
-    parting = after.found.parting
-    assert parting is not None
-    assert [seq, seq] == [side.seq for side in (parting.before, parting.after) if side is not None]
-    assert seq == parting_seq(after, after.at(ORIGINAL, 1))
+    divergence = after.found.divergence
+    assert divergence is not None
+    assert [seq, seq] == [side.seq for side in (divergence.before, divergence.after) if side is not None]
+    assert seq == divergence_seq(after, after.at(ORIGINAL, 1))
 
 
 def test_recordings_that_say_the_same_part_nowhere() -> None:
     after = with_edits(base(), ["answer:103=offer resnet-sweep-worker-0"])
-    assert len(bundled()) + 1 == parting_seq(base(), after)
+    assert len(bundled()) + 1 == divergence_seq(base(), after)
 
 
 @pytest.mark.parametrize(("side", "cycle"), [(BRANCH, 1), (ORIGINAL, 2), (ORIGINAL, 0)])

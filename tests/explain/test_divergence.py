@@ -71,8 +71,8 @@ def test_an_object_on_one_side_only_is_none_on_the_other() -> None:
 
 def test_the_recordings_part_where_a_plugin_first_answers_otherwise() -> None:
     found = compared("PodGroup/second:spec.priorityClassName=high")
-    assert found.parting is not None
-    sides = found.parting.before, found.parting.after
+    assert found.divergence is not None
+    sides = found.divergence.before, found.divergence.after
     for side in sides:
         assert side is not None
         assert isinstance(side.event, HookEvent | PopEvent)
@@ -88,7 +88,7 @@ def test_the_recordings_part_where_a_plugin_first_answers_otherwise() -> None:
 def test_both_sides_of_a_vote_are_shown() -> None:
     base = bundled()
     off = replay(edited(base.snapshot, [parse_edit("conf:plugins.gang.enablePreemptable=false")]))
-    found = compare(base, off).parting
+    found = compare(base, off).divergence
     assert found is not None
     for side, state in ((found.before, "answered"), (found.after, "switched off")):
         assert side is not None
@@ -97,7 +97,7 @@ def test_both_sides_of_a_vote_are_shown() -> None:
 
 
 def test_what_differs_in_one_answer_is_named() -> None:
-    found = compared("Node/n1:metadata.labels.zone=a", "Pod/first-0:spec.nodeSelector.zone=b").parting
+    found = compared("Node/n1:metadata.labels.zone=a", "Pod/first-0:spec.nodeSelector.zone=b").divergence
     assert found is not None
     assert any(difference.field.startswith(("failed", "feasible")) for difference in found.differences)
 
@@ -105,4 +105,4 @@ def test_what_differs_in_one_answer_is_named() -> None:
 def test_figures_alone_are_no_difference() -> None:
     found = compared("Queue/a:spec.weight=2", "Queue/b:spec.weight=2", "Queue/default:spec.weight=2")
     assert found.same
-    assert found.parting is None
+    assert found.divergence is None

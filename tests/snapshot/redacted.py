@@ -19,7 +19,7 @@ from vcdebug.trace.codec import write_jsonl
 from vcdebug.trace.replay import replay
 
 
-def parting(snapshot: Snapshot) -> Difference | None:
+def divergence(snapshot: Snapshot) -> Difference | None:
     """The first event in which the redacted snapshot decides otherwise."""
     done = redaction(snapshot)
     known = {real: new for texts in done.mapping.values() for real, new in texts.items()}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.recorded import CASES, each_case, recorded
 from tests.snapshot.manifests import as_read
-from tests.snapshot.redacted import parting
+from tests.snapshot.redacted import divergence
 from vcdebug.snapshot.load import load
 
 REAL = ("is not in the snapshot", "is missing")
@@ -41,4 +41,4 @@ FAMILIES = list(
 
 @pytest.mark.parametrize("case", FAMILIES, ids=lambda case: case.name)
 def test_a_redacted_and_saved_case_replays_the_same(case: Path) -> None:
-    assert parting(recorded(case).snapshot) is None
+    assert divergence(recorded(case).snapshot) is None

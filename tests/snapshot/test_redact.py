@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.snapshot.redacted import parting
+from tests.snapshot.redacted import divergence
 from vcdebug.releases.naming import named_release
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
@@ -32,7 +32,7 @@ MARK = "LeAkEd"
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 def test_a_redacted_case_is_decided_event_by_event_as_the_case_itself(case: Path) -> None:
-    assert parting(load(case)) is None
+    assert divergence(load(case)) is None
 
 
 class Planter:

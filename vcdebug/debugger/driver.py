@@ -94,9 +94,9 @@ class Driver:
         """Where one stands now."""
         return DebuggerState.of(self.debugger, self._reason, self._stands, self.notebook, self.recordings)
 
-    def take(self, recordings: Recordings, reason: str, parting: Seq | None = None) -> DebuggerState:
+    def take(self, recordings: Recordings, reason: str, divergence: Seq | None = None) -> DebuggerState:
         """Show what lies open now; Workbench.take says where one stands then."""
-        self.workbench.take(recordings, parting)
+        self.workbench.take(recordings, divergence)
         return self._switched(reason)
 
     def goto_in(self, recordings: Recordings, seq: Seq) -> DebuggerState:

@@ -75,7 +75,7 @@ class Odds:
 
     @property
     def first_that_matters(self) -> PartingCount | None:
-        """The first parting after which some draw comes to another outcome."""
+        """The first divergence after which some draw comes to another outcome."""
         return next((one for one in self.partings if one.changed), None)
 
     @property
@@ -87,8 +87,8 @@ class Odds:
 def draw(base: Recording, seed: int) -> Draw:
     """Run the cycle with everything drawn from one seed."""
     run = whole(replay(replace(base.snapshot, chance=Chance.drawn(seed))))
-    parting = part_in_deeds(base, run)
-    at = None if parting is None else parting.before.seq if parting.before is not None else len(base)
+    divergence = part_in_deeds(base, run)
+    at = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
     return _outcome(run)._replace(seed=seed, parts_at=at)
 
 

@@ -80,14 +80,14 @@ def compared(open_: Recordings) -> Recordings:
     return open_ if open_.found is not None else replace(open_, found=compare(*open_.pair()))
 
 
-def parting_seq(before: Recordings, after: Recordings) -> Seq:
+def divergence_seq(before: Recordings, after: Recordings) -> Seq:
     """The first event that differs between what is shown before and after; beyond the last one where none does."""
     found = after.found if after.found is not None else before.found
     if found is not None and _is_about(found_in=after, one=before.shown, other=after.shown):
-        parting = found.parting
+        divergence = found.divergence
     else:
-        parting = part(before.shown, after.shown)
-    side = None if parting is None else parting.before or parting.after
+        divergence = part(before.shown, after.shown)
+    side = None if divergence is None else divergence.before or divergence.after
     return len(after.shown) + 1 if side is None else side.seq
 
 

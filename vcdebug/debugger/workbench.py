@@ -32,10 +32,10 @@ class Workbench:
         """Whether leaving would lose edits."""
         return self.recordings.texts != self.saved and bool(self.recordings.edits)
 
-    def take(self, recordings: Recordings, parting: Seq | None = None) -> None:
+    def take(self, recordings: Recordings, divergence: Seq | None = None) -> None:
         """Show what lies open now.
 
-        Where the recording that is shown and the one before are equal up to an event `parting`, one stands at the same
+        Where the recording that is shown and the one before are equal up to an event `divergence`, one stands at the same
         event, else at the first difference; a place beyond it that one had taken before is kept.
         """
         before = self.debugger
@@ -46,8 +46,8 @@ class Workbench:
             return
         self._came = before.recording, after.last_jump
         self._forget()
-        if parting is not None and not (known and min(before.seq, after.seq) >= parting):
-            after.stand(min(before.seq, parting))
+        if divergence is not None and not (known and min(before.seq, after.seq) >= divergence):
+            after.stand(min(before.seq, divergence))
 
     def back(self) -> bool:
         """Show what was shown before, if no jump was made since; whether it was."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from vcdebug.explain.effects import Effects, JobSummary, effects
-from vcdebug.explain.first_difference import Parting, part, part_in_deeds
+from vcdebug.explain.first_difference import Divergence, part, part_in_deeds
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskKey
 from vcdebug.model.resource import Resource, deep_equal
 from vcdebug.model.status import TaskStatus
@@ -65,9 +65,9 @@ class Comparison:
     queues: tuple[QueueChange, ...]
     panics: tuple[str | None, str | None]
     """What the real scheduler would panic with, on either side."""
-    parting: Parting | None
+    divergence: Divergence | None
     """The first event that differs in more than figures; None where all answers and decisions are the same."""
-    deeds_part: Parting | None
+    deeds_part: Divergence | None
     """The first operation or statement that differs."""
 
     @property

@@ -55,7 +55,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class Divergence:
     """Events of the same rank at which two recordings say or do something else."""
 
     before: Side | None
@@ -65,12 +65,12 @@ class Parting:
     """For events of one type about one subject: what differs; at most `MOST_DIFFERENCES`."""
 
 
-def part(before: Recording, after: Recording) -> Parting | None:
+def part(before: Recording, after: Recording) -> Divergence | None:
     """The first events that differ in an answer, an order, a node, a score or an operation."""
     return _first(before, after, range(1, len(before) + 1), range(1, len(after) + 1))
 
 
-def part_in_deeds(before: Recording, after: Recording) -> Parting | None:
+def part_in_deeds(before: Recording, after: Recording) -> Divergence | None:
     """The first operations and statements that differ: where other answers first had consequences."""
     return _first(before, after, _deeds(before), _deeds(after))
 
@@ -80,14 +80,14 @@ def _deeds(recording: Recording) -> Seqs:
     return sorted([*index.of_type(OpEvent), *index.of_type(StatementEvent)])
 
 
-def _first(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Parting | None:
+def _first(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Divergence | None:
     judge = _Judge(before, after)
     for one, other in zip_longest(left, right):
         events = None if one is None else before.event(one), None if other is None else after.event(other)
         if events[0] is None or events[1] is None or not judge.same(events[0], events[1]):
             left_side, right_side = _side(before, one), _side(after, other)
             left_side = _facing(before, left_side, right_side)
-            return Parting(left_side, _facing(after, right_side, left_side), judge.differences(*events))
+            return Divergence(left_side, _facing(after, right_side, left_side), judge.differences(*events))
     return None
 
 

@@ -72,10 +72,12 @@ def run(
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
     wanted = stop or Stop()
     bound = StoppableBound(wanted, limits)
-    post(attempt(lambda: _cycle(source, Teller(post, wanted), ask_extender, reading, bound), CycleFailed))
+    post(attempt(lambda: _cycle(source, ProgressReporter(post, wanted), ask_extender, reading, bound), CycleFailed))
 
 
-def _cycle(source: Source, teller: Teller, ask_extender: AskExtender | None, reading: Reading, bound: Bound) -> Message:
+def _cycle(
+    source: Source, teller: ProgressReporter, ask_extender: AskExtender | None, reading: Reading, bound: Bound
+) -> Message:
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import collector_paused, replay
 
@@ -87,7 +89,7 @@ def _cycle(source: Source, teller: Teller, ask_extender: AskExtender | None, rea
     return CycleReady(recording)
 
 
-class Teller:
+class ProgressReporter:
     """Says how far the reading is, each thing once."""
 
     def __init__(self, post: Callable[[Message], object], stop: Stop) -> None:

@@ -9,7 +9,7 @@ from vcdebug.debugger.cursor import Kind
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings
 from vcdebug.explain.divergence import Comparison, compare
-from vcdebug.explain.first_difference import Parting
+from vcdebug.explain.first_difference import Divergence
 from vcdebug.framework.record import OpEvent, StateEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs
@@ -88,14 +88,14 @@ def _at(cell: Piece, seq: Seq) -> Piece:
 
 
 def _partings(sides: Sides, found: Comparison) -> Iterator[Row]:
-    if found.parting is not None:
-        yield from _parting(sides, found.parting, "first difference")
-    if found.deeds_part is not None and found.deeds_part != found.parting:
-        yield from _parting(sides, found.deeds_part, "first operation that differs")
+    if found.divergence is not None:
+        yield from _divergence(sides, found.divergence, "first difference")
+    if found.deeds_part is not None and found.deeds_part != found.divergence:
+        yield from _divergence(sides, found.deeds_part, "first operation that differs")
 
 
-def _parting(sides: Sides, parting: Parting, title: str) -> Iterator[Row]:
-    both = parting.before, parting.after
+def _divergence(sides: Sides, divergence: Divergence, title: str) -> Iterator[Row]:
+    both = divergence.before, divergence.after
     seqs = both[0].seq if both[0] else 0, both[1].seq if both[1] else 0
     cells = Piece(title, "title"), _at(side_cell(both[0]), seqs[0]), _at(side_cell(both[1]), seqs[1])
     yield _row(seqs, title, cells)
@@ -105,7 +105,7 @@ def _parting(sides: Sides, parting: Parting, title: str) -> Iterator[Row]:
             yield _row(seqs, f"{title} {where}", (muted(f"  {where}"), before, after))
         yield _row(seqs, f"{title} →", (muted("  →"), outcome_cell(questions[0]), outcome_cell(questions[1])))
         return
-    for one in parting.differences:
+    for one in divergence.differences:
         cells = muted(f"  {one.field}"), Piece(placing_words(one.before)), Piece(placing_words(one.after))
         yield _row(seqs, f"{title} {one.field}", cells)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vcdebug.explain.amounts import resource
 from vcdebug.explain.divergence import Comparison, JobChange, QueueChange, TaskChange, TaskOutcome
 from vcdebug.explain.effects import JobSummary
-from vcdebug.explain.first_difference import Parting, Side
+from vcdebug.explain.first_difference import Divergence, Side
 from vcdebug.explain.votes import Question, Seat
 from vcdebug.framework.forced import FORCED
 from vcdebug.framework.record import HookEvent
@@ -45,7 +45,7 @@ def summary(found: Comparison) -> str:
     if not found.same:
         counts = ((found.jobs, "job"), (found.tasks, "pod"), (found.queues, "queue"))
         return "different: " + ", ".join(count(len(changed), noun) for changed, noun in counts if changed)
-    if found.parting is None:
+    if found.divergence is None:
         return "the same events, the same decisions"
     return "the same decisions, on different grounds"
 
@@ -95,7 +95,7 @@ def queue_cells(change: QueueChange) -> tuple[Piece, Piece]:
     return Piece(before), Piece(after)
 
 
-def parting(found: Parting, title: str, before: Recording, after: Recording) -> Iterator[Table]:
+def divergence(found: Divergence, title: str, before: Recording, after: Recording) -> Iterator[Table]:
     """Where two recordings part: what either does there, and what the plugins said."""
     sides = ((before, found.before), (after, found.after))
     head = tuple(

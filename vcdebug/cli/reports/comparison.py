@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from vcdebug.explain.divergence import Comparison, TaskOutcome
 from vcdebug.explain.effects import JobSummary
-from vcdebug.explain.first_difference import Parting, Side
+from vcdebug.explain.first_difference import Divergence, Side
 from vcdebug.explain.votes import Question
 from vcdebug.model.resource import Resource
 from vcdebug.trace.codec import event_json, plain
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Table
-from vcdebug.views.comparison import changes, parting, summary
+from vcdebug.views.comparison import changes, divergence, summary
 from vcdebug.views.document import Block, paragraph
 
 
@@ -47,11 +47,11 @@ def blocks(found: Comparison, sides: Sides) -> Iterator[Block]:
             yield paragraph(f"{side}: the real scheduler panics: {panic}", "bad")
     for table in changes(found):
         yield from _table(table)
-    if found.parting is not None:
-        for table in parting(found.parting, "first difference", before, after):
+    if found.divergence is not None:
+        for table in divergence(found.divergence, "first difference", before, after):
             yield from _table(table)
-    if found.deeds_part is not None and found.deeds_part != found.parting:
-        for table in parting(found.deeds_part, "first operation that differs", before, after):
+    if found.deeds_part is not None and found.deeds_part != found.divergence:
+        for table in divergence(found.deeds_part, "first operation that differs", before, after):
             yield from _table(table)
 
 
@@ -77,8 +77,8 @@ def document(found: Comparison, sides: Sides) -> dict[str, object]:
             for c in found.queues
         ],
         "panics": {"before": found.panics[0], "after": found.panics[1]},
-        "firstDifference": _parting(found.parting, before, after),
-        "firstOperation": _parting(found.deeds_part, before, after),
+        "firstDifference": _divergence(found.divergence, before, after),
+        "firstOperation": _divergence(found.deeds_part, before, after),
     }
 
 
@@ -113,7 +113,7 @@ def _amount(amount: Resource | None) -> object:
     return None if amount is None else plain(amount)
 
 
-def _parting(found: Parting | None, before: Recording, after: Recording) -> dict[str, object] | None:
+def _divergence(found: Divergence | None, before: Recording, after: Recording) -> dict[str, object] | None:
     if found is None:
         return None
     return {

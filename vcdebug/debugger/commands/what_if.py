@@ -8,7 +8,7 @@ from typing import Final
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings, Side
-from vcdebug.debugger.what_if import compared, parting_seq, with_edits, with_undone, without_last
+from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_last
 from vcdebug.explain.divergence import Comparison
 from vcdebug.explain.votes import HOOK_AT, rule_of
 from vcdebug.framework.forced_values import choices
@@ -50,8 +50,8 @@ def _changed(driver: Driver, change: Change, what: str) -> Reply:
     def work() -> Reply:
         after = change(before)
         after = compared(after) if after.branch else after
-        parting = parting_seq(before, after) if after.cycle == before.cycle else None
-        return Reply(then=lambda: Reply(driver.take(after, "what-if", parting), _result(after, what)))
+        divergence = divergence_seq(before, after) if after.cycle == before.cycle else None
+        return Reply(then=lambda: Reply(driver.take(after, "what-if", divergence), _result(after, what)))
 
     return Reply(text=f"replaying with {what}", work=work)
 
@@ -64,8 +64,8 @@ def _result(after: Recordings, what: str) -> str:
 
 def difference_words(found: Comparison) -> str:
     """What a comparison came to, in one line."""
-    parting = found.parting and (found.parting.before or found.parting.after)
-    at = f"; the first difference is event {parting.seq}" if parting else ""
+    divergence = found.divergence and (found.divergence.before or found.divergence.after)
+    at = f"; the first difference is event {divergence.seq}" if divergence else ""
     if found.panics[0] != found.panics[1]:
         return f"one of the two panics{at}"
     if found.same:
@@ -156,12 +156,12 @@ def _shown(driver: Driver, side: Side, seq: Seq | None) -> Reply:
     if before.side == side:
         return Reply(driver.moment(), f"this is the {side}")
     if before.found is not None:
-        return Reply(driver.take(after, side, parting_seq(before, after)))
+        return Reply(driver.take(after, side, divergence_seq(before, after)))
 
     def work() -> Reply:
         known = compared(after)
-        parting = parting_seq(before, known)
-        return Reply(then=lambda: Reply(driver.take(known, side, parting)))
+        divergence = divergence_seq(before, known)
+        return Reply(then=lambda: Reply(driver.take(known, side, divergence)))
 
     return Reply(text="comparing", work=work)
 

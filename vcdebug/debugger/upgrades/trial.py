@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from vcdebug.explain.divergence import compare
-from vcdebug.explain.first_difference import Parting
+from vcdebug.explain.first_difference import Divergence
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
@@ -78,11 +78,11 @@ class Trials:
         )
         found = compare(target.recording, run.recording)
         return Trial(
-            found.parting is not None or target.digest != run.digest,
+            found.divergence is not None or target.digest != run.digest,
             not found.same,
             tuple(change.job for change in found.jobs),
             tuple(change.task for change in found.tasks),
-            _event(found.parting, target.recording),
+            _event(found.divergence, target.recording),
             _event(found.deeds_part, target.recording),
             run.asked,
         )
@@ -109,8 +109,8 @@ class _Run:
         return digest(self.recording)
 
 
-def _event(parting: Parting | None, recording: Recording) -> Seq | None:
+def _event(divergence: Divergence | None, recording: Recording) -> Seq | None:
     """Where a recording parts from another one; behind its end where only the other one goes on."""
-    if parting is None:
+    if divergence is None:
         return None
-    return len(recording) + 1 if parting.before is None else parting.before.seq
+    return len(recording) + 1 if divergence.before is None else divergence.before.seq

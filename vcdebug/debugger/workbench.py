@@ -35,7 +35,7 @@ class Workbench:
     def take(self, recordings: Recordings, divergence: Seq | None = None) -> None:
         """Show what lies open now.
 
-        Where the recording that is shown and the one before are equal up to an event `divergence`, one stands at the same
+        Where the recording that is shown and the one before are equal up to `divergence`, one stands at the same
         event, else at the first difference; a place beyond it that one had taken before is kept.
         """
         before = self.debugger

@@ -27,8 +27,8 @@ from vcdebug.framework.record import (
     StatementEvent,
     TaskClose,
 )
-from vcdebug.framework.shown import statuses
 from vcdebug.framework.subject import Result
+from vcdebug.framework.trace_form import statuses
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import MAX_FLOAT64, Resource
 from vcdebug.snapshot.json_values import JsonDict

@@ -75,6 +75,7 @@ def _command(commands: dict[str, Command], args: Namespace) -> Command:
 def _parser(commands: dict[str, Command]) -> Parser:
     parser = Parser(prog="vcdebug", description=DESCRIPTION, epilog="Without a command: open.")
     parser.add_argument("--version", action="version", version=f"vcdebug {__version__}")
+    parser.set_defaults(commands=commands)
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for command in commands.values():
         subparser = subparsers.add_parser(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
@@ -38,9 +38,10 @@ class Completion(Command):
         parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        options = {command.NAME: list(_options(command)) for command in _commands()}
+        commands: Mapping[str, Command] = args.commands
+        options = {name: list(_options(command)) for name, command in commands.items()}
         if args.shell == "fish":
-            output.text("\n".join(_fish(options)))
+            output.text("\n".join(_fish(commands, options)))
             return Outcome.DONE
         cases = "\n".join(CASE % (name, " ".join(words)) for name, words in options.items())
         script = BASH % {"commands": " ".join(options), "cases": cases}
@@ -48,23 +49,17 @@ class Completion(Command):
         return Outcome.DONE
 
 
-def _commands() -> tuple[type[Command], ...]:
-    from vcdebug.cli.commands import COMMANDS
-
-    return COMMANDS
-
-
-def _options(command: type[Command]) -> Iterator[str]:
+def _options(command: Command) -> Iterator[str]:
     """Every long option of a command."""
     parser = ArgumentParser()
-    command().configure(parser)
+    command.configure(parser)
     for action in parser._actions:
         yield from (option for option in action.option_strings if option.startswith("--"))
 
 
-def _fish(options: dict[str, list[str]]) -> Iterator[str]:
-    for command in _commands():
+def _fish(commands: Mapping[str, Command], options: Mapping[str, list[str]]) -> Iterator[str]:
+    for name, command in commands.items():
         said = command.HELP.replace("'", "")
-        yield FISH_COMMAND % (command.NAME, said)
-        for option in options[command.NAME]:
-            yield FISH_OPTION % (command.NAME, option.removeprefix("--"))
+        yield FISH_COMMAND % (name, said)
+        for option in options[name]:
+            yield FISH_OPTION % (name, option.removeprefix("--"))

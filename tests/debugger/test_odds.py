@@ -41,7 +41,7 @@ def test_how_often_a_job_is_placed_depends_on_the_tie() -> None:
 
 def test_the_first_parting_names_the_tie_before_it() -> None:
     base = replay(free_choice())
-    divergence = tally(base, [*map(Draws(base.snapshot), range(1, 21))]).partings[0]
+    divergence = tally(base, [*map(Draws(base.snapshot), range(1, 21))]).divergences[0]
     assert divergence.tie is not None
     tie = base.event(divergence.tie)
     assert isinstance(tie, BestEvent | RandomEvent)
@@ -65,7 +65,7 @@ def test_what_matters_first_is_the_tie_after_which_outcomes_differ() -> None:
     base = replay(free_choice())
     found = tally(base, [*map(Draws(base.snapshot), range(1, 41))])
     first = found.first_that_matters
-    assert first == found.partings[0]
+    assert first == found.divergences[0]
     assert first is not None
     assert 0 < first.changed <= first.draws
 

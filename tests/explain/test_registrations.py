@@ -39,7 +39,7 @@ def test_plugins_that_are_told_of_operations_are_named() -> None:
 
 def test_what_takes_part_is_what_the_session_asks() -> None:
     recording = opened(enablePreemptable=False)
-    tiers_asked = [tier for found in recording.session.ballots.values() for tier in found]
+    tiers_asked = [tier for found in recording.session.plugin_calls.values() for tier in found]
     asked = [ballot for tier in tiers_asked for ballot in tier]
     listed = [each for each in registrations(recording) if each.takes_part]
     assert len(asked) == len(listed)

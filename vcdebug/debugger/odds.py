@@ -48,7 +48,7 @@ class JobOdds(NamedTuple):
     """Whether it is placed without any draw."""
 
 
-class PartingCount(NamedTuple):
+class DivergenceCount(NamedTuple):
     """How many draws part from the base at one of its events."""
 
     seq: Seq
@@ -69,14 +69,14 @@ class Odds:
     jobs: tuple[JobOdds, ...]
     evictions: tuple[tuple[TaskKey, int], ...]
     """Pods that some draw evicts, with how often."""
-    partings: tuple[PartingCount, ...]
+    divergences: tuple[DivergenceCount, ...]
     """In the order of events."""
     panics: int
 
     @property
-    def first_that_matters(self) -> PartingCount | None:
+    def first_that_matters(self) -> DivergenceCount | None:
         """The first divergence after which some draw comes to another outcome."""
-        return next((one for one in self.partings if one.changed), None)
+        return next((one for one in self.divergences if one.changed), None)
 
     @property
     def certain(self) -> bool:
@@ -132,8 +132,8 @@ def tally(base: Recording, draws: Iterable[Draw]) -> Odds:
             evicted[task] = evicted.get(task, 0) + 1
     outcomes = dict.fromkeys(one.outcome for one in found)
     panics = len([one for one in found if one.panic])
-    partings = tuple(_partings(base, found))
-    return Odds(len(found), len(outcomes), jobs, tuple(sorted(evicted.items())), partings, panics)
+    divergences = tuple(_divergences(base, found))
+    return Odds(len(found), len(outcomes), jobs, tuple(sorted(evicted.items())), divergences, panics)
 
 
 def _job_odds(job: JobSummary, draws: list[Draw]) -> JobOdds:
@@ -142,7 +142,7 @@ def _job_odds(job: JobSummary, draws: list[Draw]) -> JobOdds:
     return JobOdds(job.job, job.queue, placed, moved, _placed(job))
 
 
-def _partings(base: Recording, draws: list[Draw]) -> Iterator[PartingCount]:
+def _divergences(base: Recording, draws: list[Draw]) -> Iterator[DivergenceCount]:
     usual = _outcome(base).outcome
     parted: dict[Seq, list[Draw]] = {}
     for one in draws:
@@ -150,7 +150,7 @@ def _partings(base: Recording, draws: list[Draw]) -> Iterator[PartingCount]:
             parted.setdefault(one.parts_at, []).append(one)
     for seq in sorted(parted):
         changed = len([one for one in parted[seq] if one.outcome != usual])
-        yield PartingCount(seq, tie_before(base, seq), len(parted[seq]), changed)
+        yield DivergenceCount(seq, tie_before(base, seq), len(parted[seq]), changed)
 
 
 def tie_before(recording: Recording, seq: Seq) -> Seq | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.debugger.odds import Odds, PartingCount
+from vcdebug.debugger.odds import DivergenceCount, Odds
 from vcdebug.trace.recording import Recording
 from vcdebug.views.document import Block, listing, paragraph
 from vcdebug.views.headline import headline
@@ -29,14 +29,14 @@ def blocks(odds: Odds, base: Recording, wanted: int) -> Iterator[Block]:
         yield paragraph("")
         yield paragraph("evicted", "title")
         yield listing(("pod", "draws#"), tuple((task, str(count)) for task, count in odds.evictions), 2)
-    if odds.partings:
+    if odds.divergences:
         yield paragraph("")
         yield paragraph("where draws part from the cycle without draws", "title")
-        yield listing(PARTING_HEADS, tuple(_parting_row(one, base) for one in odds.partings), 2, prose=True)
+        yield listing(PARTING_HEADS, tuple(_divergence_row(one, base) for one in odds.divergences), 2, prose=True)
         yield from _first(odds.first_that_matters, base)
 
 
-def _first(one: PartingCount | None, base: Recording) -> Iterator[Block]:
+def _first(one: DivergenceCount | None, base: Recording) -> Iterator[Block]:
     if one is None:
         return
     what = _words(base, one.tie) if one.tie is not None else MAPS
@@ -52,7 +52,7 @@ def _job_rows(odds: Odds) -> Iterator[tuple[str, ...]]:
         yield job.job, job.queue, str(job.placed), str(odds.draws), share, str(job.moved), base
 
 
-def _parting_row(one: PartingCount, base: Recording) -> tuple[str, ...]:
+def _divergence_row(one: DivergenceCount, base: Recording) -> tuple[str, ...]:
     tie = _words(base, one.tie) if one.tie is not None else MAPS
     numbers = (one.seq, one.draws, one.changed)
     return *map(str, numbers), str(one.tie or "-"), f"{_words(base, one.seq)}; drawn before it: {tie}"
@@ -75,7 +75,7 @@ def document(odds: Odds, base: Recording, wanted: int) -> dict[str, object]:
             for job in odds.jobs
         ],
         "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
-        "partings": [
+        "divergences": [
             {
                 "seq": one.seq,
                 "text": _words(base, one.seq),
@@ -83,6 +83,6 @@ def document(odds: Odds, base: Recording, wanted: int) -> dict[str, object]:
                 "draws": one.draws,
                 "other_outcome": one.changed,
             }
-            for one in odds.partings
+            for one in odds.divergences
         ],
     }

@@ -7,11 +7,11 @@ from rich.text import Text
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.recordings import BRANCH
 from vcdebug.explain.coverage import input_problems
 from vcdebug.framework.forced import FORCED
 from vcdebug.releases.release import Release
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.views.base import count as counted
 from vcdebug.views.base import grouped
 from vcdebug.views.path import path_words

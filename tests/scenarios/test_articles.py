@@ -1,0 +1,18 @@
+"""Every claim of the articles is on the screen where docs/articles.md says so."""
+
+import pytest
+
+from tests.scenarios.articles import ALL, PAGE, Claim, page, shown
+
+
+@pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.what)
+def test_the_word_is_on_the_screen(claim: Claim) -> None:
+    assert claim.seen in shown(claim)
+
+
+def test_no_claim_is_there_twice() -> None:
+    assert len(ALL) == len(dict.fromkeys(claim.what for claim in ALL))
+
+
+def test_the_page_is_what_the_tests_follow() -> None:
+    assert page() == PAGE.read_text(encoding="utf-8")

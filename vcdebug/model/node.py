@@ -24,7 +24,8 @@ OVERSUBSCRIPTION_CPU = "volcano.sh/oversubscription-cpu"
 OVERSUBSCRIPTION_MEMORY = "volcano.sh/oversubscription-memory"
 REVOCABLE_ZONE_LABEL = "volcano.sh/revocable-zone"
 _NOTHING: Mapping[str, float] = {}
-_NO_DEVICES = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
+NO_DEVICES = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
+"""Statuses of tasks that hold no cards."""
 
 
 class NodeInfo:
@@ -37,6 +38,7 @@ class NodeInfo:
         "annotations",
         "capability",
         "devices",
+        "holds_none",
         "idle",
         "labels",
         "last_amounts",
@@ -76,6 +78,7 @@ class NodeInfo:
         self.tasks: dict[TaskKey, TaskInfo] = {}
         self.devices: dict[str, DeviceLedger] = {}
         """Ledgers of shared devices by device name."""
+        self.holds_none: tuple[TaskStatus, ...] = NO_DEVICES
         self.last_amounts: NodeAmounts | None = None
         """What was last shown of this node."""
         self.ordering = ordering
@@ -159,7 +162,7 @@ class NodeInfo:
             return error
         copy = task.clone()
         self._charge(task.status, task.resreq)
-        if self.devices and task.status not in _NO_DEVICES:
+        if self.devices and task.status not in self.holds_none:
             for ledger in self.devices.values():
                 ledger.add_resource(task.pod)
         task.node_name = copy.node_name = self.name
@@ -191,7 +194,7 @@ class NodeInfo:
             return
         self._order = self._in_order = None
         request = stored.resreq
-        if self.devices and stored.status not in _NO_DEVICES:
+        if self.devices and stored.status not in self.holds_none:
             for ledger in self.devices.values():
                 ledger.sub_resource(task.pod)
         if stored.status is TaskStatus.PIPELINED:
@@ -228,7 +231,7 @@ class NodeInfo:
         copy.idle, copy.used = self.allocatable.clone(), Resource()
         copy.releasing, copy.pipelined = Resource(), Resource()
         copy.tasks, copy.row, copy.table = {}, self.row, None
-        copy.devices = {}
+        copy.devices, copy.holds_none = {}, self.holds_none
         copy.last_amounts = copy._order = copy._in_order = None
         for task in self.tasks_in_order():
             copy.add_task(task)

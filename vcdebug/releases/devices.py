@@ -17,7 +17,6 @@ NUMA_POD_LEVEL = Change(
     ("v1.16",),
     "#5504",
     "M",
-    replayed=False,
 )
 DEVICE_ANNOTATIONS_ON_POD = Change(
     "device-annotations-on-pod",
@@ -26,7 +25,6 @@ DEVICE_ANNOTATIONS_ON_POD = Change(
     ("v1.16",),
     "#5588",
     "M",
-    replayed=False,
 )
 VGPU_DUPLICATE_ALLOCATE = Change(
     "vgpu-duplicate-allocate",
@@ -36,7 +34,6 @@ VGPU_DUPLICATE_ALLOCATE = Change(
     "#5588",
     "M",
     since="v1.15.0",
-    replayed=False,
 )
 VGPU_UUID_LISTS = Change(
     "vgpu-uuid-lists",
@@ -53,7 +50,6 @@ VGPU_IDS_VALIDATION = Change(
     ("v1.16",),
     "#5404",
     "L",
-    replayed=False,
 )
 GPUSHARE_IDLE_WRAPS = Change(
     "gpushare-idle-wraps",
@@ -62,7 +58,6 @@ GPUSHARE_IDLE_WRAPS = Change(
     ("v1.16",),
     "#5470",
     "L",
-    replayed=False,
 )
 GPUSHARE_RELEASE_BY_INDEX = Change(
     "gpushare-release-by-index",
@@ -71,7 +66,6 @@ GPUSHARE_RELEASE_BY_INDEX = Change(
     ("v1.16",),
     "#5588",
     "M",
-    replayed=False,
 )
 DEVICESHARE_NIL_LEDGER_BATCH = Change(
     "deviceshare-nil-ledger-batch",
@@ -109,7 +103,6 @@ DEVICES_SHARED_WITH_CACHE = Change(
     ("v1.15.0",),
     "#5235",
     "M",
-    replayed=False,
 )
 RELEASING_CHARGED_TO_DEVICES = Change(
     "releasing-charged-to-devices",
@@ -118,7 +111,6 @@ RELEASING_CHARGED_TO_DEVICES = Change(
     ("v1.15.0",),
     "#5235",
     "M",
-    replayed=False,
 )
 VGPU_LEDGER_LEAKS = Change(
     "vgpu-ledger-leaks",
@@ -127,7 +119,6 @@ VGPU_LEDGER_LEAKS = Change(
     ("v1.15.0",),
     "#5235",
     "M",
-    replayed=False,
 )
 VGPU_DEVICE_ORDER = Change(
     "vgpu-device-order",
@@ -178,7 +169,6 @@ VGPU_HANDSHAKE = Change(
     ("v1.15.1", "v1.14.3"),
     "#5433",
     "M",
-    replayed=False,
 )
 HAMI_ASCEND_LEDGER = Change(
     "hami-ascend-ledger",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vcdebug.model.devices.vgpu import VgpuLedger, held_cards
+from vcdebug.model.devices.ledger import Released
+from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.json_values import JsonObject
 
@@ -62,7 +63,7 @@ class ExclusiveLedger:
 
     def _annotated(self, pod: Pod) -> list[int]:
         index_of = {card.uuid: index for index, card in self._inner.cards.items()}
-        return [index_of[held.uuid] for held in held_cards(pod) if held.uuid in index_of]
+        return [index_of[held.uuid] for held in self._inner.held_by(pod) if held.uuid in index_of]
 
     def _take(self, rules: Indexes, cards: Iterable[int]) -> None:
         for index in cards:
@@ -144,7 +145,7 @@ class ExclusiveLedger:
             self._track(pod)
         return error
 
-    def release(self, pod: Pod) -> bool:
+    def release(self, pod: Pod) -> Released:
         """Upstream: plugins/deviceshare/gpuexclusive.Release."""
         released = self._inner.release(pod)
         self._untrack(pod)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from vcdebug.gomath import div
-from vcdebug.model.devices.ledger import whole_limit
+from vcdebug.model.devices.ledger import Released, whole_limit
 from vcdebug.model.pod import Pod
+from vcdebug.releases.devices import DEVICES_SHARED_WITH_CACHE, GPUSHARE_IDLE_WRAPS, GPUSHARE_RELEASE_BY_INDEX
+from vcdebug.releases.release import Release
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value
 
@@ -22,15 +25,48 @@ GPU_INDEX = "volcano.sh/gpu-index"
 UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_UINT64 = 1 << 64
 _FINISHED = ("Succeeded", "Failed")
+
+
+class ShareRules(NamedTuple):
+    """How cards are charged."""
+
+    wraps: bool = False
+    """A card that holds more than it has counts as nearly endless."""
+    by_index: bool = False
+    """Only cards that the pod's own annotation names are given back, and not what the session chose."""
+    shared: bool = False
+    """Copies of a node charge one and the same ledger."""
+
+    @classmethod
+    def of(cls, release: Release) -> ShareRules:
+        """As the release has them."""
+        has = release.has
+        return cls(has(GPUSHARE_IDLE_WRAPS), has(GPUSHARE_RELEASE_BY_INDEX), has(DEVICES_SHARED_WITH_CACHE))
+
+
+NEWEST_RULES = ShareRules()
 
 
 class GpuShareLedger:
     """Cards by index, each with the pods on it."""
 
-    __slots__ = ("_cards", "_memory", "_node", "_number_on", "_sharing_on")
+    __slots__ = ("_cards", "_memory", "_node", "_number_on", "_patched", "_rules", "_sharing_on")
 
-    def __init__(self, node: str, memory: int, indexes: list[int], *, sharing_on: bool, number_on: bool) -> None:
+    def __init__(
+        self,
+        node: str,
+        memory: int,
+        indexes: list[int],
+        *,
+        sharing_on: bool,
+        number_on: bool,
+        rules: ShareRules = NEWEST_RULES,
+    ) -> None:
+        self._rules = rules
+        self._patched: dict[str, bool] = {}
+        """Pod UID → whether the API server's pod names cards, where the session has changed it."""
         self._node = node
         self._memory = memory
         self._sharing_on = sharing_on
@@ -38,7 +74,9 @@ class GpuShareLedger:
         self._cards: dict[int, dict[str, Pod]] = {index: {} for index in indexes}
 
     @classmethod
-    def of_node(cls, manifest: JsonObject, *, sharing_on: bool, number_on: bool) -> GpuShareLedger | None:
+    def of_node(
+        cls, manifest: JsonObject, *, sharing_on: bool, number_on: bool, rules: ShareRules = NEWEST_RULES
+    ) -> GpuShareLedger | None:
         """None for a node without both capacities. Upstream: api/devices/nvidia/gpushare/device_info.NewGPUDevices."""
         capacity = (manifest.get("status") or {}).get("capacity") or {}
         if GPU_MEMORY not in capacity or GPU_NUMBER not in capacity:
@@ -50,7 +88,7 @@ class GpuShareLedger:
         unhealthy = _numbers((metadata.get("annotations") or {}).get(UNHEALTHY, ""))
         indexes = [index for index in range(count) if index not in unhealthy]
         memory = div(value(capacity[GPU_MEMORY]), count)
-        return cls(metadata["name"], memory, indexes, sharing_on=sharing_on, number_on=number_on)
+        return cls(metadata["name"], memory, indexes, sharing_on=sharing_on, number_on=number_on, rules=rules)
 
     def add_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
@@ -62,7 +100,7 @@ class GpuShareLedger:
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/gpushare/device_info.SubResource."""
         if _memory_of(pod) > 0 or _number_of(pod) > 0:
-            self.release(pod)
+            self._remove(pod)
 
     def has_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/nvidia/gpushare/device_info.HasDeviceRequest."""
@@ -95,17 +133,24 @@ class GpuShareLedger:
         for index in chosen:
             self._cards[index][pod.uid] = pod
         if chosen:
+            self._patched[pod.uid] = True
             return None
         return f"the node {pod.node_name} can't place the pod {pod.name} in ns {pod.namespace}"
 
-    def release(self, pod: Pod) -> bool:
-        """From the cards that its annotation names, from all without one.
-        Upstream: api/devices/nvidia/gpushare/device_info.Release.
-        """
-        for index in gpu_indexes(pod) or self._cards:
+    def release(self, pod: Pod) -> Released:
+        """Upstream: api/devices/nvidia/gpushare/device_info.Release."""
+        if self._rules.by_index and not self._patched.get(pod.uid, GPU_INDEX in pod.annotations):
+            return Released.REFUSED
+        self._patched[pod.uid] = False
+        self._remove(pod)
+        kept = self._rules.by_index and any(pod.uid in pods for pods in self._cards.values())
+        return Released.KEPT if kept else Released.FREE
+
+    def _remove(self, pod: Pod) -> None:
+        """From the cards that its annotation names; without one from all, which older releases do not."""
+        for index in gpu_indexes(pod) or (() if self._rules.by_index else self._cards):
             if index in self._cards:
                 self._cards[index].pop(pod.uid, None)
-        return True
 
     def reservation(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/nvidia/gpushare/share.gpuIndexAnnotations."""
@@ -118,16 +163,21 @@ class GpuShareLedger:
 
     def clone(self) -> GpuShareLedger:
         """Upstream: api/devices/nvidia/gpushare/device_info.DeepCopy."""
-        copy = GpuShareLedger(self._node, self._memory, [], sharing_on=self._sharing_on, number_on=self._number_on)
+        if self._rules.shared:
+            return self
+        switches = {"sharing_on": self._sharing_on, "number_on": self._number_on}
+        copy = GpuShareLedger(self._node, self._memory, [], rules=self._rules, **switches)
+        copy._patched = dict(self._patched)
         copy._cards = {index: dict(pods) for index, pods in self._cards.items()}
         return copy
 
     def free_memory(self, index: int) -> int:
-        """What no pod on the card has asked for, at least 0."""
+        """What no pod on the card has asked for; below 0 it counts as nothing, and once did as nearly endless."""
         used = 0
         for pod in self._cards[index].values():
             used += 0 if pod.phase in _FINISHED else _memory_of(pod)
-        return max(self._memory - used, 0)
+        free = self._memory - used
+        return max(free, 0) if free >= 0 or not self._rules.wraps else free + _UINT64
 
     def pods_on(self, index: int) -> list[str]:
         """Names of the pods on a card."""

@@ -6,6 +6,7 @@ Upstream: api/shared_device_pool (Devices).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Protocol
 
 from vcdebug.model.pod import Pod
@@ -13,6 +14,16 @@ from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import nano_value, value
 
 NANO = 1_000_000_000
+
+
+class Released(Enum):
+    """What became of a pod's charge."""
+
+    FREE = "free"
+    KEPT = "kept"
+    """The pod stays charged."""
+    REFUSED = "refused"
+    """The API server refused a write, so that the caller stops."""
 
 
 class DeviceLedger(Protocol):
@@ -36,8 +47,8 @@ class DeviceLedger(Protocol):
     def allocate(self, pod: Pod) -> str | None:
         """Charge devices for the pod; an error charges nothing."""
 
-    def release(self, pod: Pod) -> bool:
-        """Take the charge back; False when the pod stays charged."""
+    def release(self, pod: Pod) -> Released:
+        """Take the charge back."""
 
     def reservation(self, pod: Pod) -> Mapping[str, str]:
         """Annotations by which a bind tells the pod what it was given; only those that a ledger reads."""

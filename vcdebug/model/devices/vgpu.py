@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import NamedTuple
 
-from vcdebug.model.devices.ledger import limit
+from vcdebug.model.devices.ledger import Released, limit
+from vcdebug.model.devices.notes import PodNotes
+from vcdebug.model.devices.vgpu_held import ASSIGNED, Held, held_cards, plugin_answers
 from vcdebug.model.devices.vgpu_request import (
     HAMI_CORE,
     MODE_ANNOTATION,
@@ -32,7 +35,11 @@ from vcdebug.snapshot.quantity import value
 
 DEVICE_NAME = "hamivgpu"
 REGISTER = "volcano.sh/node-vgpu-register"
-ASSIGNED = "volcano.sh/vgpu-ids-new"
+ASSIGNED_NODE = "volcano.sh/vgpu-node"
+BIND_PHASE = "volcano.sh/bind-phase"
+SUCCESS = "success"
+OWN_KEYS = (ASSIGNED_NODE, ASSIGNED, BIND_PHASE)
+"""What a ledger writes on pods and reads again."""
 MIG = "mig"
 BINPACK = "binpack"
 SPREAD = "spread"
@@ -44,9 +51,7 @@ OTHER_MODE = "pod required sharing mode {} is not the same as the node mode {}"
 NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
 
 FIELDS = 6
-HELD_FIELDS = 4
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
-_UINT32 = re.compile(r"[0-9]{1,10}", re.ASCII)
 
 
 class Usage:
@@ -58,14 +63,6 @@ class Usage:
         self.memory = memory
         self.core = core
         self.group = group
-
-
-class Held(NamedTuple):
-    """One card of a pod's annotation."""
-
-    uuid: str
-    memory: int
-    core: int
 
 
 class Card:
@@ -86,6 +83,13 @@ class Card:
         self.used_number += sign
         self.used_memory += sign * memory
         self.used_core += sign * core
+
+    def give(self, pod: Pod, memory: int, core: int) -> None:
+        """Note what the pod holds of the card, on top of what it held."""
+        usage = self.pods.setdefault(pod.uid, Usage(0, 0, ""))
+        usage.memory += memory
+        usage.core += core
+        usage.group = pod_group_key(pod)
 
     def clone(self) -> Card:
         copy = Card(self.uuid, self.number, self.memory, self.kind)
@@ -116,10 +120,13 @@ class Choice(NamedTuple):
 class VgpuLedger:
     """The cards of a node by their position in its register annotation."""
 
-    __slots__ = ("_given", "cards", "last_score", "node", "policy", "rules")
+    __slots__ = ("_given", "_notes", "cards", "last_score", "node", "policy", "rules")
 
-    def __init__(self, node: str, cards: Cards, policy: str, rules: CardRules = NEWEST_RULES) -> None:
+    def __init__(
+        self, node: str, cards: Cards, policy: str, rules: CardRules = NEWEST_RULES, notes: PodNotes | None = None
+    ) -> None:
         self.rules = rules
+        self._notes = PodNotes() if notes is None else notes
         self.node = node
         self.cards = cards
         self.policy = policy
@@ -130,30 +137,45 @@ class VgpuLedger:
         """Left by the last pod that passed the filter here, whichever it was."""
 
     @classmethod
-    def of_node(cls, manifest: JsonObject, policy: str, rules: CardRules = NEWEST_RULES) -> VgpuLedger | None:
+    def of_node(
+        cls,
+        manifest: JsonObject,
+        policy: str,
+        rules: CardRules = NEWEST_RULES,
+        notes: PodNotes | None = None,
+        now: datetime | None = None,
+    ) -> VgpuLedger | None:
         """None for a node that registers no cards, or has no allocatable virtual GPUs.
         Upstream: api/devices/nvidia/vgpu/device_info.NewGPUDevices.
         """
-        allocatable = (manifest.get("status") or {}).get("allocatable") or {}
-        if not all(name in allocatable and value(allocatable[name]) for name in (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY)):
-            return None
-        cards = _registered(manifest)
-        return cls(manifest["metadata"]["name"], cards, policy, rules) if cards else None
+        alive = _allocatable(manifest) if now is None or not rules.shakes_hands else plugin_answers(manifest, now)
+        cards = _registered(manifest) if alive else {}
+        return cls(manifest["metadata"]["name"], cards, policy, rules, notes) if cards else None
+
+    def held_by(self, pod: Pod) -> list[Held]:
+        """What the pod's annotations say it holds."""
+        return held_cards(self._notes.of(pod), validated=self.rules.validates)
 
     def add_resource(self, pod: Pod) -> None:
         """Per card only the first entry of a pod counts. Upstream: api/devices/nvidia/vgpu/device_info.AddResource."""
-        for held in held_cards(pod):
+        for held in self.held_by(pod):
             card = self._holder(held)
-            if card is not None and pod.uid not in card.pods:
-                card.charge(held.memory, held.core)
-                card.pods[pod.uid] = Usage(held.memory, held.core, pod_group_key(pod))
+            if card is None or (pod.uid in card.pods and not self.rules.leaks):
+                continue
+            card.charge(held.memory, held.core)
+            card.give(pod, held.memory, held.core)
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/vgpu/device_info.SubResource."""
-        for held in held_cards(pod):
+        for held in self.held_by(pod):
             card = self._holder(held)
-            if card is not None and card.pods.pop(pod.uid, None) is not None:
-                card.charge(held.memory, held.core, -1)
+            if card is None or pod.uid not in card.pods:
+                continue
+            card.charge(held.memory, held.core, -1)
+            if self.rules.leaks:
+                card.give(pod, -held.memory, -held.core)
+            else:
+                del card.pods[pod.uid]
 
     def has_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/nvidia/vgpu/device_info.HasDeviceRequest."""
@@ -174,25 +196,41 @@ class VgpuLedger:
 
     def allocate(self, pod: Pod) -> str | None:
         """Choose again, on the ledger itself. Upstream: api/devices/nvidia/vgpu/device_info.Allocate."""
-        choice = self._choose(pod, self.cards, self.policy)
+        if self.rules.keeps_assigned and self._assigned_here(pod):
+            return None
+        choice = self._choose(pod, self.cards, self.policy, keeps_charges=self.rules.leaks)
         if choice.error is not None:
             return choice.error
         self._given[pod.uid] = tuple(choice.held)
         for held in choice.held:
             for card in self.cards.values():
                 if card.uuid in held.uuid:
-                    usage = card.pods.setdefault(pod.uid, Usage(0, 0, ""))
-                    usage.memory += held.memory
-                    usage.core += held.core
-                    usage.group = pod_group_key(pod)
+                    card.give(pod, held.memory, held.core)
+        if self.rules.on_pods and not self.rules.leaks:
+            notes = {ASSIGNED_NODE: self.node, BIND_PHASE: "allocating", **self.reservation(pod)}
+            self._notes.write(pod, notes)
         return None
 
-    def release(self, pod: Pod) -> bool:
-        """Upstream looks for the cards on the pod object, which an allocation of this session did not change.
+    def _assigned_here(self, pod: Pod) -> bool:
+        """Whether the pod already names cards of this node."""
+        notes = self._notes.of(pod)
+        return notes.get(ASSIGNED_NODE) == self.node and bool(notes.get(ASSIGNED))
+
+    def release(self, pod: Pod) -> Released:
+        """Upstream looks for the cards on the pod object, which today an allocation of the session does not change.
         Upstream: api/devices/nvidia/vgpu/device_info.Release.
         """
-        self.sub_resource(pod)
-        return not any(pod.uid in card.pods for card in self.cards.values())
+        if not self.rules.shakes_hands:
+            self._give_back(pod)
+        usages = [card.pods[pod.uid] for card in self.cards.values() if pod.uid in card.pods]
+        kept = any(not self.rules.leaks or usage.memory > 0 or usage.core > 0 for usage in usages)
+        return Released.KEPT if kept else Released.FREE
+
+    def _give_back(self, pod: Pod) -> None:
+        if not self.rules.leaks:
+            self.sub_resource(pod)
+        if self.rules.on_pods and self._notes.of(pod).get(BIND_PHASE) != SUCCESS:
+            self._notes.erase(pod, OWN_KEYS)
 
     def reservation(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/nvidia/vgpu/utils.encodePodDevices."""
@@ -204,7 +242,7 @@ class VgpuLedger:
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Upstream: api/devices/nvidia/vgpu/device_info.AddQueueResource."""
         amounts: dict[str, float] = {}
-        for held in held_cards(pod):
+        for held in self.held_by(pod):
             for card in self.cards.values():
                 if card.uuid in held.uuid:
                     amounts[VGPU_MEMORY] = amounts.get(VGPU_MEMORY, 0.0) + float(held.memory * 1000)
@@ -213,9 +251,10 @@ class VgpuLedger:
 
     def clone(self) -> VgpuLedger:
         """Upstream: api/devices/nvidia/vgpu/device_info.DeepCopy."""
-        copy = VgpuLedger(
-            self.node, {index: card.clone() for index, card in self.cards.items()}, self.policy, self.rules
-        )
+        if self.rules.shared:
+            return self
+        cards = {index: card.clone() for index, card in self.cards.items()}
+        copy = VgpuLedger(self.node, cards, self.policy, self.rules, self._notes)
         copy.last_score = self.last_score
         copy._given = dict(self._given)
         return copy
@@ -223,7 +262,7 @@ class VgpuLedger:
     def _holder(self, held: Held) -> Card | None:
         return next((card for card in self.cards.values() if card.uuid in held.uuid), None)
 
-    def _choose(self, pod: Pod, cards: Cards, policy: str) -> Choice:
+    def _choose(self, pod: Pod, cards: Cards, policy: str, *, keeps_charges: bool = False) -> Choice:
         """Cards for one container after the other; a shortage gives everything back.
         Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
         """
@@ -242,7 +281,7 @@ class VgpuLedger:
             else:
                 missing, score = _serve(request, cards, way, wanted, (held, charged, score))
             if error is not None or missing > 0:
-                for card, memory, core in charged:
+                for card, memory, core in () if keeps_charges else charged:
                     card.charge(memory, core, -1)
                 return Choice([], 0.0, error or wanted.complaint(cards, self.node) or NOTHING_FITS)
         return Choice(held, score, None)
@@ -309,6 +348,11 @@ def _card_score(card: Card, way: Way) -> float:
     return 100 * (float(card.used_memory) / float(card.memory))
 
 
+def _allocatable(manifest: JsonObject) -> bool:
+    amounts = (manifest.get("status") or {}).get("allocatable") or {}
+    return all(name in amounts and value(amounts[name]) for name in (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY))
+
+
 def _registered(manifest: JsonObject) -> Cards:
     """Cards of the register annotation; one short entry voids them all.
     Upstream: api/devices/nvidia/vgpu/utils.decodeNodeDevices.
@@ -338,20 +382,6 @@ def registers_mig(manifest: JsonObject) -> bool:
     text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER, "")
     modes = [fields[5] for entry in text.split(":") if len(fields := entry.split(",")) >= FIELDS]
     return bool(modes) and modes[-1] == MIG
-
-
-def held_cards(pod: Pod) -> list[Held]:
-    """What the pod's annotation says it holds; entries that cannot be read are passed over."""
-    entries = (entry.split(",") for part in pod.annotations.get(ASSIGNED, "").split(";") for entry in part.split(":"))
-    return [
-        Held(fields[0], int(fields[2]), int(fields[3]))
-        for fields in entries
-        if len(fields) >= HELD_FIELDS and _is_uint32(fields[2]) and _is_uint32(fields[3])
-    ]
-
-
-def _is_uint32(text: str) -> bool:
-    return _UINT32.fullmatch(text) is not None and int(text) < 1 << 32
 
 
 def _atoi(text: str) -> int:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.model.devices.ledger import exact_integer, limit
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
-from vcdebug.releases.devices import VGPU_DEVICE_ORDER, VGPU_PODGROUP_SPREAD, VGPU_SPREAD_SCORE, VGPU_UUID_LISTS
+from vcdebug.releases.devices import (
+    DEVICE_ANNOTATIONS_ON_POD,
+    DEVICES_SHARED_WITH_CACHE,
+    VGPU_DEVICE_ORDER,
+    VGPU_DUPLICATE_ALLOCATE,
+    VGPU_HANDSHAKE,
+    VGPU_IDS_VALIDATION,
+    VGPU_LEDGER_LEAKS,
+    VGPU_PODGROUP_SPREAD,
+    VGPU_SPREAD_SCORE,
+    VGPU_UUID_LISTS,
+)
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.json_values import JsonObject
 
@@ -71,7 +82,7 @@ def pod_group_key(pod: Pod) -> str:
 
 
 class CardRules(NamedTuple):
-    """How cards are chosen and scored."""
+    """How cards are chosen and scored, and how they are charged."""
 
     heeds_uuids: bool = True
     """Lists of wanted and unwanted cards are read."""
@@ -81,6 +92,18 @@ class CardRules(NamedTuple):
     """Cards are tried from the last to the first, whatever the policy."""
     favours_unused: bool = False
     """The policy spread scores cards that nobody used before."""
+    on_pods: bool = False
+    """Annotations are those of the pod object, which the session changes."""
+    keeps_assigned: bool = False
+    """A pod that names cards of the node is not given cards again."""
+    leaks: bool = False
+    """A charge is given back only where a pod with annotations leaves; a failed choice keeps its first containers."""
+    shared: bool = False
+    """Copies of a node charge one and the same ledger."""
+    shakes_hands: bool = False
+    """Cards count while the device plugin answers; a release gives nothing back."""
+    validates: bool = True
+    """Entries that cannot be read are passed over."""
 
     @classmethod
     def of(cls, release: Release) -> CardRules:
@@ -90,6 +113,12 @@ class CardRules(NamedTuple):
             not release.has(VGPU_PODGROUP_SPREAD),
             release.has(VGPU_DEVICE_ORDER),
             release.has(VGPU_SPREAD_SCORE),
+            release.has(DEVICE_ANNOTATIONS_ON_POD),
+            release.has(VGPU_DUPLICATE_ALLOCATE),
+            release.has(VGPU_LEDGER_LEAKS),
+            release.has(DEVICES_SHARED_WITH_CACHE),
+            release.has(VGPU_HANDSHAKE),
+            not release.has(VGPU_IDS_VALIDATION),
         )
 
 

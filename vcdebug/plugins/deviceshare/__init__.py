@@ -20,22 +20,22 @@ from vcdebug.framework.unknown import note_unknown
 from vcdebug.gomath import trunc
 from vcdebug.model.devices import gpushare, vgpu
 from vcdebug.model.devices.exclusive import ExclusiveLedger
-from vcdebug.model.devices.gpushare import GpuShareLedger
+from vcdebug.model.devices.gpushare import GpuShareLedger, ShareRules
 from vcdebug.model.devices.ledger import DeviceLedger
+from vcdebug.model.devices.notes import PodNotes
 from vcdebug.model.devices.vgpu import VgpuLedger, registers_mig
 from vcdebug.model.devices.vgpu_request import CardRules
 from vcdebug.model.fiterror import UNSCHEDULABLE, Status
 from vcdebug.model.names import Codes
-from vcdebug.model.node import NodeInfo
+from vcdebug.model.node import NO_DEVICES, NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import AssertPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.deviceshare.settings import RULES, Settings
-from vcdebug.releases.devices import GPU_EXCLUSIVE_RULES
+from vcdebug.releases.devices import GPU_EXCLUSIVE_RULES, RELEASING_CHARGED_TO_DEVICES
 
-NOT_CHARGED = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 ASCEND_PREFIX = "huawei.com/"
 
 
@@ -55,6 +55,9 @@ class Deviceshare(Plugin):
         """
         self._ssn = ssn
         self._card_rules = CardRules.of(ssn.release)
+        self._share_rules = ShareRules.of(ssn.release)
+        self._holds_none = (TaskStatus.PIPELINED,) if ssn.release.has(RELEASING_CHARGED_TO_DEVICES) else NO_DEVICES
+        notes = PodNotes()
         self.problems = tuple(self._settings.problems(ssn.snapshot))
         self._any = False
         self._mig = [registers_mig(node.manifest) for node in ssn.nodes.values()] if self._settings.vgpu else []
@@ -63,19 +66,22 @@ class Deviceshare(Plugin):
         if ssn.snapshot.process.first_cycle(ssn.snapshot.now):
             return
         for node in ssn.nodes.values():
-            self._give_ledgers(node)
+            self._give_ledgers(node, notes)
             self._any = self._any or bool(node.devices)
 
-    def _give_ledgers(self, node: NodeInfo) -> None:
+    def _give_ledgers(self, node: NodeInfo, notes: PodNotes) -> None:
         """Upstream: plugins/deviceshare.initializeDevicesWithSession."""
         settings = self._settings
-        pods = [task.pod for task in node.tasks_in_order() if task.status not in NOT_CHARGED]
+        pods = [task.pod for task in node.tasks_in_order() if task.status not in self._holds_none]
+        node.holds_none = self._holds_none
         if settings.sharing or settings.number:
-            cards = GpuShareLedger.of_node(node.manifest, sharing_on=settings.sharing, number_on=settings.number)
+            switches = {"sharing_on": settings.sharing, "number_on": settings.number}
+            cards = GpuShareLedger.of_node(node.manifest, rules=self._share_rules, **switches)
             if cards is not None:
                 node.devices[gpushare.DEVICE_NAME] = _charged(cards, pods)
         if settings.vgpu and not registers_mig(node.manifest):
-            cut = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules)
+            now = self._ssn.snapshot.now
+            cut = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules, notes, now)
             if cut is not None:
                 _charged(cut, pods)
                 node.devices[vgpu.DEVICE_NAME] = self._exclusive(cut, node) if settings.rules else cut

@@ -22,6 +22,7 @@ from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.numa_aware.assignment import NONE, Assignment, assign, cpu_request, normalized
 from vcdebug.plugins.numa_aware.reserved import reserve, with_reserved
+from vcdebug.releases.devices import NUMA_POD_LEVEL
 from vcdebug.snapshot.process import CpuReservation
 
 POLICY_ANNOTATION = "volcano.sh/numa-topology-policy"
@@ -58,7 +59,8 @@ class NumaAware(Plugin):
         self._info: dict[NodeName, NumaInfo] = {
             name: info for name, info in read_numa(manifests).items() if name in ssn.nodes
         }
-        ssn.process = replace(ssn.process, reserved_cpus=reserve(self._info, ssn.process.reserved_cpus))
+        by_pod = not ssn.release.has(NUMA_POD_LEVEL)
+        ssn.process = replace(ssn.process, reserved_cpus=reserve(self._info, ssn.process.reserved_cpus, by_pod=by_pod))
         self._free: dict[NodeName, BitSet | None] = {name: info.free_cpus for name, info in self._info.items()}
         self._assigned: dict[TaskId, dict[NodeName, BitSet]] = {}
         self._known: dict[Question, Assignment] = {}

@@ -14,12 +14,14 @@ from vcdebug.snapshot.process import CpuReservation
 Reserved = tuple[CpuReservation, ...]
 
 
-def reserve(info: Mapping[NodeName, NumaInfo], reserved: Reserved) -> Reserved:
+def reserve(info: Mapping[NodeName, NumaInfo], reserved: Reserved, *, by_pod: bool = True) -> Reserved:
     """Take them from the nodes' free CPUs; what is still reserved.
 
     A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
+    Without `by_pod` what the node shows of pods is not read, and they stay.
     """
-    missing = dict.fromkeys(one.node for one in reserved if one.node in info and not _shown(info[one.node], one))
+    on_nodes = [one for one in reserved if one.node in info]
+    missing = dict.fromkeys(one.node for one in on_nodes if not (by_pod and _shown(info[one.node], one)))
     kept = tuple(one for one in reserved if one.node in missing or one.node not in info)
     for one in kept:
         node = info.get(one.node)

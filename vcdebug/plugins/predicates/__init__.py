@@ -19,6 +19,7 @@ from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.placement import Placement
+from vcdebug.model.devices.ledger import Released
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, Status, aborts
 from vcdebug.model.names import BoolArray, Codes, IntArray
 from vcdebug.model.node import NodeInfo
@@ -315,10 +316,15 @@ class Predicates(Plugin):
                     return True
         return False
 
-    def _release_devices(self, task: TaskInfo) -> None:
+    def _release_devices(self, task: TaskInfo) -> bool:
+        """Whether the handler goes on."""
         for name, ledger in self._ssn.nodes[task.node_name].devices.items():
-            if ledger.has_request(task.pod) and not ledger.release(task.pod):
+            released = ledger.release(task.pod) if ledger.has_request(task.pod) else Released.FREE
+            if released is Released.REFUSED:
+                return False
+            if released is Released.KEPT:
                 quirks.device_stays_charged(self._ssn, task, name)
+        return True
 
     def deallocate_func(self, event: Event) -> None:
         """Give reservations back and take the pod off its node. Upstream: plugins/predicates.runUnReservePlugins."""
@@ -330,8 +336,8 @@ class Predicates(Plugin):
         for reserving in (self._claims, self._volumes):
             if reserving is not None:
                 reserving.unreserve(state, task.pod.node_name)
-        self._release_devices(task)
-        self._view.remove_pod(row, task.pod.uid)
+        if self._release_devices(task):
+            self._view.remove_pod(row, task.pod.uid)
 
 
 def _refused(filter_name: str, message: str) -> PluginError:

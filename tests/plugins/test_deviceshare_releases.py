@@ -1,0 +1,133 @@
+"""How older releases charge cards and give them back."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import task
+from tests.plugins.test_deviceshare import SHORT, cards, gpus, limited, opened, placed, refusal, used, vgpu
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.model.devices.vgpu import VgpuLedger
+from vcdebug.model.devices.vgpu_request import CardRules
+from vcdebug.model.resource import AssertPanic
+from vcdebug.snapshot.snapshot import Manifest
+
+ONE = "gpu-a,10,1000,NVIDIA,true,hami-core"
+FREE, TAKEN = [("gpu-a", 0, 0, 0)], [("gpu-a", 1, 1000, 0)]
+V1_15, V1_14 = "v1.15.1", "v1.14.4"
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def on_one_card(release: str, *pods: Manifest) -> Session:
+    node = cards(ONE)
+    node["metadata"]["annotations"]["volcano.sh/node-vgpu-handshake"] = "Reported"
+    return opened(node, *pods, VGPUEnable="true", release=release)
+
+
+@pytest.mark.parametrize(("release", "after"), [("", TAKEN), (V1_15, FREE), (V1_14, TAKEN), ("v1.15.0", FREE)])
+def test_what_a_discarded_placement_leaves_on_the_card(release: str, after: list[Any]) -> None:
+    ssn = on_one_card(release, limited(vgpu()))
+    placed(ssn).discard()
+    assert after == used(ssn)
+
+
+def test_a_pod_object_that_names_the_cards_is_charged_once_however_often_it_is_placed() -> None:
+    ssn = on_one_card(V1_15, limited(vgpu()))
+    for _ in range(2):
+        placed(ssn).discard()
+    placed(ssn)
+    assert TAKEN == used(ssn)
+
+
+@pytest.mark.parametrize(("release", "users"), [("", 2), (V1_15, 1), (V1_14, 2)])
+def test_a_pod_that_already_names_a_card_of_the_node(release: str, users: int) -> None:
+    left_over = limited(vgpu(memory="100"), vgpu_node="n1", vgpu_ids_new="gpu-a,NVIDIA,100,0:")
+    ssn = on_one_card(release, left_over)
+    placed(ssn)
+    assert [("gpu-a", users, users * 100, 0)] == used(ssn)
+
+
+@pytest.mark.parametrize(("release", "after"), [("", FREE), (V1_15, FREE), (V1_14, [("gpu-a", 1, 600, 0)])])
+def test_a_second_container_without_room(release: str, after: list[Any]) -> None:
+    ssn = on_one_card(release, limited(vgpu(memory="600"), vgpu(memory="600")))
+    Statement(ssn).allocate(task(ssn, "j-0"), "n1")
+    assert after == used(ssn)
+
+
+@pytest.mark.parametrize(("release", "refused"), [("", []), (V1_15, []), (V1_14, [SHORT])])
+def test_whether_an_eviction_frees_the_card_at_once(release: str, refused: list[str]) -> None:
+    runs = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,1000,0:")
+    ssn = on_one_card(release, runs, limited(vgpu()))
+    Statement(ssn).evict(task(ssn, "r-0"), "preempt")
+    assert refused == refusal(ssn)
+
+
+@pytest.mark.parametrize(("release", "users"), [("", 1), (V1_15, 1), (V1_14, 2)])
+def test_several_entries_for_one_card(release: str, users: int) -> None:
+    runs = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,100,0:;gpu-a,NVIDIA,100,0:")
+    assert [("gpu-a", users, users * 100, 0)] == used(on_one_card(release, runs))
+
+
+@pytest.mark.parametrize(("release", "copies"), [("", False), (V1_15, False), (V1_14, True)])
+def test_whether_a_copied_node_charges_the_same_cards(release: str, copies: bool) -> None:
+    node = on_one_card(release).nodes["n1"]
+    assert copies is (node.devices["hamivgpu"] is node.clone().devices["hamivgpu"])
+
+
+@pytest.mark.parametrize(
+    ("said", "counts"),
+    [
+        (None, False),
+        ("Deleted_2026.10.31 23:00:00", False),
+        ("Reported 2026-10-31", True),
+        (f"Requesting_{NOW - timedelta(seconds=60):%Y.%m.%d %H:%M:%S}", True),
+        (f"Requesting_{NOW - timedelta(seconds=61):%Y.%m.%d %H:%M:%S}", False),
+        ("Requesting_soon", False),
+    ],
+)
+def test_cards_count_while_the_device_plugin_shakes_hands(said: str | None, counts: bool) -> None:
+    manifest = cards(ONE)
+    manifest["status"]["allocatable"] = {}
+    if said is not None:
+        manifest["metadata"]["annotations"]["volcano.sh/node-vgpu-handshake"] = said
+    ledger = VgpuLedger.of_node(manifest, "", CardRules(shakes_hands=True), now=NOW)
+    assert counts is (ledger is not None)
+
+
+def test_damaged_entries_count_as_0_or_panic() -> None:
+    damaged = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,x,5:")
+    assert [[("gpu-a", 0, 0, 0)], [("gpu-a", 1, 0, 5)]] == [used(on_one_card(one, damaged)) for one in ("", V1_15)]
+    short = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA:")
+    with pytest.raises(AssertPanic, match="index out of range \\[2\\] with length 2"):
+        on_one_card(V1_15, short)
+
+
+def sharing(release: str, *pods: Manifest) -> Session:
+    return opened(gpus("16", "1"), *pods, GPUSharingEnable="true", release=release)
+
+
+def of_memory(name: str, memory: str, on: str = "", **notes: str) -> Manifest:
+    return limited({"volcano.sh/gpu-memory": memory}, name=name, on=on, **notes)
+
+
+@pytest.mark.parametrize(("release", "held"), [("", []), (V1_15, ["default/j-0"])])
+def test_a_discarded_placement_on_a_shared_card(release: str, held: list[str]) -> None:
+    ssn = sharing(release, of_memory("j-0", "4"))
+    placed(ssn).discard()
+    ledger: Any = ssn.nodes["n1"].devices["GpuShare"]
+    assert held == ledger.pods_on(0)
+
+
+@pytest.mark.parametrize(("release", "seen"), [("", 0), (V1_15, 1)])
+def test_a_victim_that_names_no_card_stays_in_view_where_the_server_refuses(release: str, seen: int) -> None:
+    ssn = sharing(release, of_memory("r-0", "4", on="n1"))
+    Statement(ssn).evict(task(ssn, "r-0"), "preempt")
+    assert seen == int(ssn.view.pod_count[0])
+
+
+@pytest.mark.parametrize(("release", "refused"), [("", True), (V1_15, False)])
+def test_a_shared_card_that_holds_more_than_it_has(release: str, refused: bool) -> None:
+    ssn = sharing(release, of_memory("r-0", "20", on="n1", gpu_index="0"), of_memory("j-0", "1"))
+    assert refused is bool(refusal(ssn))

@@ -13,6 +13,7 @@ from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
 from vcdebug.explain.evictions import fate_of
 from vcdebug.explain.state_before import before, job_of, task_of
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
+from vcdebug.explain.visits import inside
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus, preemptable_status
@@ -112,16 +113,8 @@ def funnels(recording: Recording, seq: Seq) -> tuple[Funnel, ...]:
     action = recording.tree.around(seq, Level.ACTION)
     if action is None or action.name not in EVICTING:
         return ()
-    tasks = [span for span in _inside(recording, action) if span.level is Level.TASK]
+    tasks = [span for span in inside(recording, action) if span.level is Level.TASK]
     return tuple(_funnel(recording, span.index, action.name) for span in tasks)
-
-
-def _inside(recording: Recording, span: Span) -> Iterator[Span]:
-    """Spans inside one, empty ones included: they follow it until one that is not."""
-    for inner in recording.spans[span.index + 1 :]:
-        if inner.parent < span.index:
-            return
-        yield inner
 
 
 @per_recording(most=256)
@@ -129,7 +122,7 @@ def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     span = recording.spans[index]
     task, within = task_of(recording, span.name), action == "preempt" and not _between_jobs(recording, span)
     search = _search(recording, span)
-    turns = [inner for inner in _inside(recording, span) if inner.level is Level.NODE]
+    turns = [inner for inner in inside(recording, span) if inner.level is Level.NODE]
     reach = Reach(recording, action, task, within)
     tried = tuple(_node(recording, turn, action, reach) for turn in turns)
     visited = dict.fromkeys(each.node for each in tried)

@@ -28,22 +28,22 @@ class Refusal(NamedTuple):
     """The first time."""
 
 
+Together = dict[tuple[JobId, str, str], list[tuple[Seq, TaskKey]]]
+"""Job, action and reason → when, and for which task; no task where the job as a whole was refused."""
+
+
 def refusals(recording: Recording, node: NodeName) -> tuple[Refusal, ...]:
     """By the predicates, and where victims were looked for in vain; in the order of the first time."""
-    together: dict[tuple[JobId, str, str], list[tuple[Seq, TaskKey]]] = {}
+    together: Together = {}
     for seq, task, action, why in (*_predicates(recording, node), *_searches(recording, node)):
         job = recording.owners.jobs.get(task, "")
         together.setdefault((job, action, why), []).append((seq, task))
-    found = [
-        Refusal(job, action, why, tuple(dict.fromkeys(task for _, task in entries)), entries[0][0])
-        for (job, action, why), entries in together.items()
-    ]
-    return tuple(sorted(found, key=lambda refusal: refusal.seq))
+    return _refusals(together)
 
 
 def queue_refusals(recording: Recording, queue: QueueName) -> tuple[Refusal, ...]:
     """What was refused for a queue: admission, room for tasks, reclaiming; each plugin and hook once per job."""
-    together: dict[tuple[JobId, str, str], list[tuple[Seq, TaskKey]]] = {}
+    together: Together = {}
     for point in QUEUE_POINTS:
         for seq in recording.index.at_point(point):
             event = recording.event(seq)
@@ -55,6 +55,10 @@ def queue_refusals(recording: Recording, queue: QueueName) -> tuple[Refusal, ...
             action = recording.tree.around(seq, Level.ACTION)
             key = (job, action.name if action is not None else "", f"{event.plugin} says no to {point}")
             together.setdefault(key, []).extend((seq, task) for task in tasks or ("",))
+    return _refusals(together)
+
+
+def _refusals(together: Together) -> tuple[Refusal, ...]:
     found = [
         Refusal(job, action, why, tuple(dict.fromkeys(task for _, task in entries if task)), entries[0][0])
         for (job, action, why), entries in together.items()

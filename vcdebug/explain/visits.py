@@ -105,7 +105,7 @@ def _action(recording: Recording, span: Span) -> str:
 
 def _visit(recording: Recording, span: Span) -> Visit:
     action = _action(recording, span)
-    tasks = [inner for inner in _children(recording, span) if inner.level == Level.TASK]
+    tasks = [inner for inner in inside(recording, span) if inner.level == Level.TASK]
     tries = tuple(_task_try(recording, inner, action) for inner in tasks)
     events = _events(recording, span)
     ends = [
@@ -121,14 +121,14 @@ def _visit(recording: Recording, span: Span) -> Visit:
 def _task_try(recording: Recording, span: Span, action: str) -> TaskTry:
     nodes = tuple(
         NodeTry(inner.name, inner.first, _events(recording, inner))
-        for inner in _children(recording, span)
+        for inner in inside(recording, span)
         if inner.level == Level.NODE
     )
     return TaskTry(action, span.name, span.first, _events(recording, span), nodes)
 
 
-def _children(recording: Recording, span: Span) -> Iterator[Span]:
-    """Spans inside one: they follow it until one that is not."""
+def inside(recording: Recording, span: Span) -> Iterator[Span]:
+    """Spans inside one, empty ones included: they follow it until one that is not."""
     for index in range(span.index + 1, len(recording.spans)):
         inner = recording.spans[index]
         if inner.parent < span.index:

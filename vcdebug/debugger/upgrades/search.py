@@ -5,7 +5,7 @@ It never runs anything itself: it says what to try next and is told what came of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -81,26 +81,16 @@ class Search:
     # Each change alone
 
     def _alone(self, asked: Mixture) -> Rounds:
-        """Switch groups back, and halve those that alter something: most changes alter nothing."""
-        groups = _halves(asked)
-        while groups:
-            yield from self._try(self._without(group) for group in groups)
-            telling = [group for group in groups if self._alters(group)]
-            self._keep([group[0] for group in telling if len(group) == 1])
-            groups = [half for group in telling if len(group) > 1 for half in _halves(group)]
+        """Each of them for itself: switched back in groups, some would hide what others do."""
+        without = {name: self._without(name) for name in asked}
+        yield from self._try(without.values())
+        for name, mixture in without.items():
+            trial = self._tried[mixture]
+            if trial is not None and trial.altered:
+                self.alone.append(Alone(name, trial))
 
-    def _alters(self, group: Mixture) -> bool:
-        """A group that cannot be run may hide what does alter something."""
-        trial = self._tried[self._without(group)]
-        return trial is None or trial.altered
-
-    def _keep(self, ids: Sequence[str]) -> None:
-        found = [(name, self._tried[self._without((name,))]) for name in ids]
-        self.alone += [Alone(name, trial) for name, trial in found if trial is not None]
-        self.alone.sort(key=lambda one: self._all.index(one.id))
-
-    def _without(self, group: Mixture) -> Mixture:
-        return tuple(name for name in self._all if name not in group)
+    def _without(self, left_out: str) -> Mixture:
+        return tuple(name for name in self._all if name != left_out)
 
     # The smallest set
 
@@ -144,14 +134,10 @@ class Search:
         return trial is not None and not trial.decided
 
 
-def _halves(group: Mixture) -> list[Mixture]:
-    return _parts(group, 2)
-
-
 def _parts(group: Mixture, count: int) -> list[Mixture]:
     """The group in at most so many parts, none of them empty."""
     count = min(count, len(group))
-    edges = [len(group) * at // count for at in range(count + 1)] if count else []
+    edges = [len(group) * at // count for at in range(count + 1)]
     return [group[start:end] for start, end in pairwise(edges)]
 
 

@@ -204,3 +204,13 @@ def test_of_two_breakpoints_at_one_event_the_lower_number_stops() -> None:
     hit = points.next_stop(bundled(), first - 1, FORWARD)
     assert hit is not None
     assert (first, 1) == (hit.seq, hit.breakpoint.number)
+
+
+def test_a_search_for_victims_is_stopped_at_before_anybody_is_asked() -> None:
+    recording = bundled("preempt-works")
+    seqs = list(parse_breakpoint("break search", 1).hits(recording))
+    assert 2 == len(seqs)
+    assert seqs == list(parse_breakpoint("break search between", 1).hits(recording))
+    assert [] == list(parse_breakpoint("break search within", 1).hits(recording))
+    victims = list(parse_breakpoint("break victim", 1).hits(recording))
+    assert seqs[0] < victims[0] < seqs[1] < victims[1]

@@ -130,6 +130,13 @@ RESOURCES = (
 )
 PREEMPTION = (
     claim(
+        "Preempt has two phases: between jobs, then inside a job",
+        BLOCKED,
+        "break search; continue; panel funnel",
+        "phase 1, between jobs",
+    ),
+    claim("The entry of preempt() for one task", WORKS, "find search", "PrePredicate"),
+    claim(
         "Starving: ready and waiting are below minAvailable",
         WORKS,
         'break starving if plugin == "gang"; continue; panel equation',
@@ -279,7 +286,7 @@ NOT_YET = (
     "the tolerance 0.1 and the default Zero or Infinity of a missing dimension, where a comparison uses them",
     "the inside of least, most, balanced, affinity, spread, image and usage scores as sums; hierarchical drf's tree",
     "skew by domain, the pod of an anti-affinity, volumes, usage thresholds, NUMA and GPU cards, the error cache",
-    "preempt's two phases by name, a stop at its entry; bundles of gang actions; choices of tdm and rescheduling",
+    "bundles of gang actions; choices of tdm and rescheduling",
     "the fast path, the binder's idempotence and the guards against underflow, in a bundled snapshot",
 )
 """What the articles name and no view tells."""

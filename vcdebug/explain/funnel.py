@@ -120,7 +120,7 @@ def funnels(recording: Recording, seq: Seq) -> tuple[Funnel, ...]:
 @per_recording(most=256)
 def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     span = recording.spans[index]
-    task, within = task_of(recording, span.name), action == "preempt" and not _between_jobs(recording, span)
+    task, within = task_of(recording, span.name), action == "preempt" and not between_jobs(recording, span)
     search = _search(recording, span)
     turns = [inner for inner in inside(recording, span) if inner.level is Level.NODE]
     reach = Reach(recording, action, task, within)
@@ -159,7 +159,7 @@ def _search(recording: Recording, span: Span) -> tuple[Seq, PredicateEvent] | No
     return None
 
 
-def _between_jobs(recording: Recording, task: Span) -> bool:
+def between_jobs(recording: Recording, task: Span) -> bool:
     """preempt turns to each job twice; only the first time the job has just left its queue."""
     job = recording.spans[task.parent]
     event = recording.event(job.first - 1) if job.first > 1 else None

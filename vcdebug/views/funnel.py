@@ -72,11 +72,18 @@ def _head(found: Funnel) -> Iterator[Line]:
         f" → {len(tried)} tried",
         muted(f", {len(found.never)} never tried" if found.never else ""),
     )
-    yield line(muted(f"in reach: {found.reach}"))
+    yield line(muted(f"{_phase(found)}in reach: {found.reach}"))
     words = [each.words for each in found.tried]
     if words and not any(each.outcome == PLACED for each in found.tried):
         most = max(dict.fromkeys(words), key=words.count)
         yield line(Piece(f"{NO} {most} on {words.count(most)} of {count(len(words), 'node')}", "bad"))
+
+
+def _phase(found: Funnel) -> str:
+    """Preempt looks between jobs first, then inside each job."""
+    if found.action != "preempt":
+        return ""
+    return "phase 2, inside the job; " if found.within else "phase 1, between jobs; "
 
 
 def _key(each: NodeFunnel) -> str:

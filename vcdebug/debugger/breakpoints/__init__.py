@@ -9,6 +9,7 @@ KINDS: dict[str, str] = {
     "predicate": "vcdebug.debugger.breakpoints.predicate:Predicate",
     "quirk": "vcdebug.debugger.breakpoints.quirk:Quirk",
     "score": "vcdebug.debugger.breakpoints.score:Score",
+    "search": "vcdebug.debugger.breakpoints.search:Search",
     "starving": "vcdebug.debugger.breakpoints.starving:Starving",
     "statement": "vcdebug.debugger.breakpoints.statement:Statement",
     "tie": "vcdebug.debugger.breakpoints.tie:Tie",

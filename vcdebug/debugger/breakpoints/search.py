@@ -1,0 +1,39 @@
+"""Preempt or reclaim begins to look for victims for a task: the entry of the search, before anybody is asked."""
+
+from __future__ import annotations
+
+from vcdebug.debugger.breakpoints.base import Kind
+from vcdebug.explain.funnel import EVICTING, between_jobs
+from vcdebug.framework.record import HookEvent, Level, PredicateEvent, Span
+from vcdebug.model.names import Seq
+from vcdebug.trace.index import Seqs
+from vcdebug.trace.recording import Recording
+
+BETWEEN, WITHIN = "between", "within"
+
+
+class Search(Kind):
+    """The first event of each search; `between` jobs (preempt's first phase, reclaim), `within` a job (its second)."""
+
+    KIND = "search"
+    HELP = "preempt or reclaim begins to look for victims for a task (between: of other jobs; within: of its own job)"
+    WORDS = (BETWEEN, WITHIN)
+    WATCHES = (HookEvent, PredicateEvent)
+
+    def candidates(self, recording: Recording) -> Seqs:
+        return [span.first for span in recording.spans if _searches(recording, span)]
+
+    def means(self, recording: Recording, seq: Seq) -> bool:
+        task, action = (recording.tree.around(seq, level) for level in (Level.TASK, Level.ACTION))
+        if task is None or action is None:
+            return False
+        inside = action.name == "preempt" and not between_jobs(recording, task)
+        return not self.words or (WITHIN if inside else BETWEEN) in self.words
+
+
+def _searches(recording: Recording, span: Span) -> bool:
+    """Whether a span is a task's search that left some event."""
+    if span.level is not Level.TASK or span.first > span.last:
+        return False
+    action = recording.tree.around(span.first, Level.ACTION)
+    return action is not None and action.name in EVICTING

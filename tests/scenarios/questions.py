@@ -331,6 +331,64 @@ QUESTIONS = (
         {"pods.placed": 1, "pods.missing": 1},
         beside=("predicates-mixed",),
     ),
+    # What nobody had asked for when the first answers were written.
+    Question(
+        1331,
+        "queue-not-allocatable",
+        ("train-1 alone asks 6 where 4 nvidia.com/gpu is all there may be", "no waiting, no eviction and no node"),
+        {"short.nvidia.com/gpu": 3},
+        advice="raise spec.capability of queue a to 6 nvidia.com/gpu or more",
+        beside=("gang-discard",),
+    ),
+    Question(
+        1492,
+        "predicates-mixed",
+        ("big is NotReady (node.kubernetes.io/not-ready:NoSchedule)",),
+        advice="look at the kubelet of big",
+    ),
+    Question(
+        1755,
+        "gang-discard",
+        ("found places for 5 pods", "role ps has 1 of the 2 that minTaskMember asks for", "1 nvidia.com/gpu"),
+        {"pods.placed": 5, "pods.missing": 0},
+        advice="make room for one more pod of role ps",
+        beside=("queue-not-allocatable",),
+    ),
+    Question(
+        1901,
+        "enqueue-overcommit",
+        ("sla permits it in the same tier 2, where one reject decides",),
+        {"short.cpu": 4},
+        advice="move sla into a tier before overcommit",
+    ),
+    Question(
+        2283,
+        "predicates-mixed",
+        ("this very cycle gave it to casual-0 of team/casual (queue q-a)", "priority only orders jobs within a queue"),
+        {"short.cpu": 4},
+    ),
+    Question(
+        2462,
+        "not-enough-pods",
+        ("2 of the 5 pods that minMember asks for run, 3 of 5 pods do not exist any more",),
+        {"pods.missing": 3},
+        advice="create 3 more pods",
+    ),
+    Question(2622, "places", ("at the cost of team/mid-0", "n2 would have done as well (low-0 of priority 10)")),
+    Question(
+        2976,
+        "phantom-pipelined",
+        ("never bound", "without evicting anyone", "its anti-affinity forbids to stand beside low-1 on n1"),
+        {"pods.pipelined": 1},
+        advice="make the anti-affinity preferred",
+    ),
+    Question(
+        4528,
+        "predicates-unresolvable",
+        ("queue plain names no node group", "being strict, off n3, which is in no group"),
+        {"nodes.unresolvable": 3},
+        advice="set strict: false in the arguments of nodegroup",
+    ),
 )
 
 

@@ -68,7 +68,13 @@ def _wanted(view: JobView) -> tuple[str, Resource]:
 
 
 def _discard(visit: Visit) -> tuple[Evidence, ...]:
-    return (Evidence(visit.end[0], f"{visit.action} discards an empty statement"),) if visit.end is not None else ()
+    """How the action left the job: with a statement that does nothing, or one that is undone."""
+    if visit.end is None:
+        return ()
+    seq, statement = visit.end
+    done = "commits" if visit.committed else "discards"
+    what = plural(len(statement.ops), "operation") if statement.ops else "an empty statement"
+    return (Evidence(seq, f"{visit.action} {done} {what}"),)
 
 
 def _no_candidates(view: JobView, visit: Visit) -> Finding:

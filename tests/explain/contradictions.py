@@ -1,0 +1,124 @@
+"""Contradictions between what explain says of a job and what the recording holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vcdebug.explain.answer import Evidence, Explanation, Finding
+from vcdebug.explain.effects import effects
+from vcdebug.explain.evictions import CARRIED_OUT, evictions
+from vcdebug.explain.survey import survey
+from vcdebug.framework.record import Event, HookEvent, OpEvent, PredicateEvent, StatementEvent
+from vcdebug.model.status import TaskStatus
+from vcdebug.trace.recording import Recording
+
+NOBODY = ("nobody is evicted", "without evicting anyone", "nothing was evicted for it")
+PLACED = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
+WAITS = (TaskStatus.PENDING, TaskStatus.PIPELINED)
+NOUGHT = re.compile(r"(?<![\d.])0 (too few|more pods|pods? at the same time)")
+KINDS: tuple[tuple[str, type[Event], str], ...] = (
+    (r"^\S+ commits ", StatementEvent, "commit"),
+    (r"^\S+ discards ", StatementEvent, "discard"),
+    (r"^(allocate|pipeline|bind) \S+ on ", OpEvent, ""),
+    (r"^\w+: \d+ of \d+ nodes? refuse ", PredicateEvent, ""),
+    (r"rejects the PodGroup", HookEvent, "JobEnqueueable"),
+    (r"may not allocate", HookEvent, "Allocatable"),
+    (r"pipelines it, where nothing is Releasing", OpEvent, "pipeline"),
+)
+"""What a piece of evidence says → the event that it must be, and its kind."""
+
+
+def contradictions(recording: Recording, found: Explanation) -> Iterator[str]:
+    """Each in a few words; none where sentence, steps, proof and recording agree."""
+    for finding in (found.dominant, *found.contributing):
+        yield from _proof(recording, finding)
+        yield from _sentence(recording, found, finding)
+        yield from _sums(finding)
+    yield from _steps(recording, found)
+    yield from _outcome(recording, found)
+
+
+def not_in_the_survey(recording: Recording) -> list[str]:
+    """Jobs with a pod that waits when the cycle ends, of which the survey says nothing."""
+    listed = {one.explanation.job for one in survey(recording).explained if one.finding.cause and one.finding.sentence}
+    return [
+        uid
+        for uid, job in recording.session.jobs.items()
+        if any(task.status in WAITS for task in job.tasks.values()) and uid not in listed
+    ]
+
+
+def _proof(recording: Recording, finding: Finding) -> Iterator[str]:
+    for evidence in finding.evidence:
+        if not 1 <= evidence.seq <= len(recording):
+            yield f"{evidence.seq} is no event"
+        elif not _is_of_its_kind(recording, evidence):
+            yield f"{evidence.seq} is {recording.event(evidence.seq)!r:.60}, not {evidence.text}"
+
+
+def _is_of_its_kind(recording: Recording, evidence: Evidence) -> bool:
+    event = recording.event(evidence.seq)
+    for words, kind, what in KINDS:
+        if re.search(words, evidence.text):
+            named = {StatementEvent: "what", OpEvent: "op", HookEvent: "point"}.get(kind, "")
+            return isinstance(event, kind | HookEvent if kind is PredicateEvent else kind) and (
+                not what or getattr(event, named) == what
+            )
+    return True
+
+
+def _sentence(recording: Recording, found: Explanation, finding: Finding) -> Iterator[str]:
+    own = {task.key for task in recording.session.jobs[found.job].tasks.values()}
+    victims = [one for one in evictions(recording) if one.fate in CARRIED_OUT and one.preemptor in (*own, found.job)]
+    told = finding.sentence
+    if victims and any(words in told for words in NOBODY):
+        yield f"{victims[0].victim} is evicted for it, and yet: {told}"
+    if NOUGHT.search(" ".join((told, *finding.advice))):
+        yield f"nought too few: {told} {finding.advice}"
+    if finding.cause == "evicted" and not any(one.job == found.job for one in effects(recording).evicted):
+        yield f"nobody of {found.job} is evicted, and yet: {told}"
+    if "room that is being released" in told and not _releasing(recording, own):
+        yield f"nothing is Releasing, and yet: {told}"
+
+
+def _releasing(recording: Recording, own: set[str]) -> bool:
+    """Whether a node on which one of these waits holds a task that is leaving."""
+    nodes = recording.session.nodes
+    waiting = [recording.timeline.tasks[key] for key in own]
+    places = [nodes[task.node_name] for task in waiting if task.status is TaskStatus.PIPELINED and task.node_name]
+    return any(task.status is TaskStatus.RELEASING for node in places for task in node.tasks_in_order())
+
+
+def _sums(finding: Finding) -> Iterator[str]:
+    """short = request - nearest, dimension by dimension."""
+    numbers = finding.numbers
+    for name, number in numbers.items():
+        figure, _, dimension = name.partition(".")
+        request, nearest = numbers.get(f"request.{dimension}"), numbers.get(f"nearest.{dimension}")
+        if figure != "short" or request is None or nearest is None or nearest.value <= 0:
+            continue
+        if abs(request.value - nearest.value - number.value) > 1e-6 * max(1.0, abs(request.value)):
+            yield f"{request.value} - {nearest.value} is not {number.value} ({dimension})"
+
+
+def _steps(recording: Recording, found: Explanation) -> Iterator[str]:
+    for step in found.steps:
+        for what in ("committed", "discarded"):
+            if step.text.endswith(f"statement {what}"):
+                event = recording.event(step.seqs[0])
+                if not isinstance(event, StatementEvent) or not what.startswith(event.what):
+                    yield f"step {step.name}: {event!r:.60} is no statement that is {what}"
+
+
+def _outcome(recording: Recording, found: Explanation) -> Iterator[str]:
+    """Scheduled if, and only if, the states at the end say so."""
+    job = recording.session.jobs[found.job]
+    states = [task.status for task in job.tasks.values()]
+    opening = recording.timeline.opening_tasks
+    waited = [task for task in job.tasks.values() if opening[task.key].status in WAITS]
+    if found.scheduled and waited and not any(task.status in PLACED for task in waited):
+        yield f"{found.job} is called scheduled, and each of its pods waits ({found.cause})"
+    whole = bool(states) and all(state is TaskStatus.RUNNING for state in states)
+    if not found.scheduled and whole and len(states) >= job.min_available and job.check_task_valid():
+        yield f"{found.job} is called unscheduled, and all of it runs ({found.cause})"

@@ -12,7 +12,7 @@ import pytest
 from tests.capture.fake_server import FakeApi, Reply
 from tests.capture.small_cluster import CONF, HYPERNODES, small_cluster
 from vcdebug.capture import CaptureOptions, capture
-from vcdebug.errors import CaptureError
+from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.save import save, saved_files
@@ -84,7 +84,7 @@ def test_a_missing_permission_adds_access_reviews_and_nothing_else(
     resource: str, api: FakeApi, options: CaptureOptions
 ) -> None:
     api.forbidden = {resource}
-    with suppress(CaptureError):
+    with suppress(VcdebugError):
         capture(options)
     sent = {(request.method, request.path) for request in api.requests if request.method != "GET"}
     assert sent <= {("POST", REVIEW)}

@@ -18,7 +18,7 @@ from tests.capture.fake_server import Reply, serving, status, write_kubeconfig
 from tests.capture.small_cluster import CONF, PODS, deployment
 from tests.cli.transcripts import call
 from vcdebug.capture import CaptureOptions, capture
-from vcdebug.capture.transport import Answer, ConnectionFailed, Query
+from vcdebug.capture.transport import Answer, ConnectionFailed, NoAnswer, Query, TooSlow
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.load import load
@@ -59,7 +59,7 @@ def test_a_reset_on_the_first_request_is_tried_again() -> None:
 
 def test_a_server_that_refuses_connections_is_not_asked_again() -> None:
     transport = Breaking(small_server(), {"/version": 1}, broken_off=False)
-    with pytest.raises(CaptureError, match="no answer from the API server"):
+    with pytest.raises(NoAnswer, match="no answer from the API server"):
         captured(small_server(), transport)
 
 
@@ -74,7 +74,7 @@ def test_an_optional_kind_whose_connection_keeps_breaking_is_skipped_and_noted()
 
 def test_a_server_that_is_gone_is_not_waited_for_kind_by_kind() -> None:
     paths = {kind.path: 99 for kind in KIND_BY_NAME.values() if not kind.required}
-    with pytest.raises(CaptureError, match="no answer from the API server"):
+    with pytest.raises(NoAnswer, match="no answer from the API server"):
         captured(small_server(), Breaking(small_server(), paths))
 
 
@@ -98,7 +98,7 @@ class Clock:
 
 
 def test_a_capture_that_takes_too_long_is_given_up() -> None:
-    with pytest.raises(CaptureError, match=r"could not be read within 5 seconds; give it more with --timeout"):
+    with pytest.raises(TooSlow, match=r"could not be read within 5 seconds; give it more with --timeout"):
         capture(replace(OPTIONS, deadline=5), transport=Direct(small_server()), sleep=quickly, clock=Clock(step=1.0))
 
 

@@ -18,7 +18,7 @@ from tests.capture.fake_server import (
 )
 from tests.capture.small_cluster import BUDGETS, HYPERNODES, PODS, QUEUES, small_cluster
 from vcdebug.capture import CaptureOptions, capture
-from vcdebug.capture.transport import Answer, ConnectionFailed, Query
+from vcdebug.capture.transport import Answer, ConnectionFailed, NoAnswer, Query
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -218,7 +218,7 @@ def test_a_connection_that_breaks_off_later_is_tried_again(options: CaptureOptio
 
 def test_a_connection_that_stays_broken_is_one_clear_error(options: CaptureOptions) -> None:
     transport = BreakingTransport(breaks=1000)
-    with pytest.raises(CaptureError, match="no answer from the API server: reset by peer"):
+    with pytest.raises(NoAnswer, match="no answer from the API server: reset by peer"):
         capture(options, transport=transport)
 
 

@@ -5,21 +5,33 @@ Upstream: actions/gangpreempt.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from vcdebug.framework.action import Action
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionKind
 from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
+from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import preemptable_status
 from vcdebug.model.task import TaskInfo
 
 
-class GangPreempt(GangEviction):
+class GangPreempt(Action):
     """Victims are bound or running tasks of lower-priority jobs of the same queue.
     Upstream: actions/gangpreempt.Execute, actions/gangpreempt.preemptJobInDomains.
     """
 
     name = "gangpreempt"
-    kind = EvictionKind.GANG_PREEMPT
+    kind: ClassVar[EvictionKind] = EvictionKind.GANG_PREEMPT
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.eviction = GangEviction(self, arguments)
+
+    def execute(self, ssn: Session) -> None:
+        self.eviction.execute(ssn)
 
     def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
         if not preemptable_status(task.status) or owner.queue != job.queue:
@@ -29,3 +41,9 @@ class GangPreempt(GangEviction):
     def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
         """Upstream: actions/utils/bundle.SortBundlesForPreempt."""
         return left.uid != right.uid and not ssn.job_order_less(left, right)
+
+    def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
+        return True
+
+    def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
+        return False

@@ -5,6 +5,10 @@ Upstream: actions/gangreclaim.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from vcdebug.framework.action import Action
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionKind
 from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.hooks import OVERUSED, PREEMPTIVE
@@ -15,13 +19,20 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
 
-class GangReclaim(GangEviction):
+class GangReclaim(Action):
     """Victims are running tasks of other reclaimable queues, whatever their priority.
     Upstream: actions/gangreclaim.Execute, actions/gangreclaim.reclaimJobInDomains.
     """
 
     name = "gangreclaim"
-    kind = EvictionKind.GANG_RECLAIM
+    kind: ClassVar[EvictionKind] = EvictionKind.GANG_RECLAIM
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.eviction = GangEviction(self, arguments)
+
+    def execute(self, ssn: Session) -> None:
+        self.eviction.execute(ssn)
 
     def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
         if task.status is not TaskStatus.RUNNING or owner.queue == job.queue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.capture.transport import Api, ApiRefusal
-from vcdebug.errors import CaptureError
+from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.snapshot.kinds import KINDS, Kind
 from vcdebug.snapshot.problem import Problem
 
@@ -69,7 +69,7 @@ def optional_skipped(kind: Kind, refusal: ApiRefusal, groups: dict[str, list[str
     return Problem(FILE, kind.resource, "", f"cannot be listed: {refusal}", effect)
 
 
-def optional_failed(kind: Kind, failure: CaptureError) -> Problem:
+def optional_failed(kind: Kind, failure: VcdebugError) -> Problem:
     """What it means that the connection broke whenever an optional kind was read."""
     return Problem(FILE, kind.resource, "", failure.message, f"the replay may be wrong about {kind.falsifies}")
 

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple, Protocol
 
 from vcdebug.capture.options import CaptureOptions
-from vcdebug.errors import CaptureError
+from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.snapshot.kinds import Kind
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -40,11 +40,11 @@ class ConnectionFailed(Exception):
         """Whether there was a connection, and somebody ended it."""
 
 
-class NoAnswer(CaptureError):
+class NoAnswer(VcdebugError):
     """The server does not answer, however often it is asked."""
 
 
-class TooSlow(CaptureError):
+class TooSlow(VcdebugError):
     """The time for the whole capture is over."""
 
 

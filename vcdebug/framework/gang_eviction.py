@@ -5,10 +5,9 @@ Upstream: actions/gangpreempt, actions/gangreclaim.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
-from vcdebug.framework.action import ERROR_CACHE, Action, collect_starving
+from vcdebug.framework.action import ERROR_CACHE, collect_starving
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.bundles import (
     Bundle,
@@ -40,33 +39,39 @@ DEFAULT_MAX_DOMAINS = 8
 ALLOCATE = "allocate"
 
 
-class GangEviction(Action):
-    """Evicts bundles in a domain until a starving gang fits there as a whole."""
+class GangRules(Protocol):
+    """In what the gang actions differ."""
 
+    name: ClassVar[str]
     kind: ClassVar[EvictionKind]
 
-    def __init__(self, arguments: Arguments) -> None:
-        super().__init__(arguments)
+    def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
+        """The action's own filter, for a task of a job in the session that may be evicted at all."""
+        ...
+
+    def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
+        """Whether bundles of `left` are taken before bundles of `right`."""
+        ...
+
+    def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
+        """Whether the queue may ask for room at all."""
+        ...
+
+    def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
+        """Whether the queue is dropped without a look at its jobs."""
+        ...
+
+
+class GangEviction:
+    """Evicts bundles in a domain until a starving gang fits there as a whole."""
+
+    def __init__(self, rules: GangRules, arguments: Arguments) -> None:
+        self.rules = rules
+        self.error_cache = True
         self.max_domains = arguments.get_int("maxDomains", DEFAULT_MAX_DOMAINS)
         if self.max_domains <= 0:
             self.max_domains = DEFAULT_MAX_DOMAINS
         self.allow_whole_bundle = arguments.get_bool("allowWholeBundle", default=True)
-
-    @abstractmethod
-    def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
-        """The action's own filter, for a task of a job in the session that may be evicted at all."""
-
-    @abstractmethod
-    def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
-        """Whether bundles of `left` are taken before bundles of `right`."""
-
-    def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
-        """Whether the queue may ask for room at all."""
-        return True
-
-    def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
-        """Whether the queue is dropped without a look at its jobs."""
-        return False
 
     def execute(self, ssn: Session) -> None:
         """Drain every queue once; queues are not pushed back."""
@@ -75,7 +80,7 @@ class GangEviction(Action):
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.scope(Level.QUEUE, queue.name):
-                if self.passes_over(ssn, queue):
+                if self.rules.passes_over(ssn, queue):
                     continue
                 jobs = starving.jobs[queue.name]
                 while jobs:
@@ -95,12 +100,12 @@ class GangEviction(Action):
 
     def _search(self, ssn: Session, statement: Statement, queue: QueueInfo, job: JobInfo) -> dict[SubJobId, str]:
         pending = pending_for_eviction(ssn, job)
-        if not pending or not self.may_start(ssn, queue, pending):
+        if not pending or not self.rules.may_start(ssn, queue, pending):
             return {}
         need = Resource()
         for task in pending:
             need.add(task.init_resreq)
-        planner = GangPlanner(ssn, queue, job, self.name, error_cache=self.error_cache)
+        planner = GangPlanner(ssn, queue, job, self.rules.name, error_cache=self.error_cache)
         for domain in self._domains(ssn, job):
             found = self._search_domain(ssn, statement, planner, job, need, domain)
             if found is not None:
@@ -140,11 +145,11 @@ class GangEviction(Action):
             return []
 
         def less(left: JobInfo, right: JobInfo) -> bool:
-            return self.owner_less(ssn, job, left, right)
+            return self.rules.owner_less(ssn, job, left, right)
 
         bundles = sort_bundles(bundles, need, less)
         candidates = [task for bundle in bundles for task in bundle.tasks]
-        allowed = ssn.ask(UNIFIED_EVICTABLE, EvictionContext(self.kind, job, domain), candidates) or []
+        allowed = ssn.ask(UNIFIED_EVICTABLE, EvictionContext(self.rules.kind, job, domain), candidates) or []
         valid = apply_allowed(bundles, dict.fromkeys(task.uid for task in allowed))
         ordered = sort_bundles(valid, need, less)
         return [b for b in ordered if b.type is BundleType.SAFE or self.allow_whole_bundle]
@@ -161,7 +166,7 @@ class GangEviction(Action):
         owner = ssn.jobs.get(task.job)
         if owner is None or not task.preemptable or not _preemptable_by_gangs(owner):
             return False
-        return self.is_candidate(ssn, job, owner, task)
+        return self.rules.is_candidate(ssn, job, owner, task)
 
 
 def _preemptable_by_gangs(job: JobInfo) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vcdebug.errors import SnapshotError
+from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.documents import starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
@@ -17,7 +17,7 @@ YAML_BYTES_PER_SECOND = 2_000_000
 """Measured with libyaml: manifests take some ten times as long as in JSON."""
 
 
-class LoadStoppedError(SnapshotError):
+class LoadStoppedError(VcdebugError):
     """Somebody did not want to wait any longer."""
 
 

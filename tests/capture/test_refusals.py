@@ -19,15 +19,15 @@ from tests.capture.fake_server import (
 from tests.capture.small_cluster import BUDGETS, HYPERNODES, PODS, QUEUES, small_cluster
 from vcdebug.capture import CaptureOptions, capture
 from vcdebug.capture.transport import Answer, ConnectionFailed, NoAnswer, Query
-from vcdebug.errors import CaptureError
+from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.snapshot import Manifest
 
 SHARDS = "/apis/shard.volcano.sh/v1alpha1/nodeshards"
 INTERNAL = status(500, "InternalError", "etcdserver: leader changed")
 
 
-def error_of(options: CaptureOptions) -> CaptureError:
-    with pytest.raises(CaptureError) as caught:
+def error_of(options: CaptureOptions) -> VcdebugError:
+    with pytest.raises(VcdebugError) as caught:
         capture(options)
     assert "\n" not in caught.value.line()
     return caught.value

@@ -12,6 +12,7 @@ from vcdebug.explain.ledger import OVERCOMMIT, ledger, total
 from vcdebug.explain.plugins.proportion import dealt
 from vcdebug.explain.queues import PROPORTION, places, queue_share, real_capability, sharer, spoilt, stated_deserved
 from vcdebug.model.resource import Resource, deep_equal
+from vcdebug.snapshot.edit_apply import released
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -135,6 +136,17 @@ def test_children_share_what_their_parent_may_use() -> None:
     assert limit is not None
     assert "dept's" == limit.columns[0]
     assert (6000.0, 2000.0, 0.0, 4000.0, 6000.0, 4000.0) == limit.terms[0].figures
+
+
+def test_the_root_has_what_the_cluster_has_where_a_release_says_so() -> None:
+    queues = [queue("root", capability={"cpu": "6"}), queue("dept", parent="root")]
+    conf = conf_of("gang capacity", arguments={"capacity": {"enableHierarchy": "true"}})
+    given = cluster(node("n1", cpu="10"), queues, pod_group("j", queue="dept"), pods("j", 1), conf=conf)
+    for release, expected in (("master", 6000.0), ("master,+root-infinite", 10000.0)):
+        limit = real_capability(replay(released(given, release)), "root")
+        assert limit is not None
+        assert isinstance(limit.verdict, Resource)
+        assert expected == limit.verdict.milli_cpu
 
 
 def test_the_ledger_says_who_counts_and_who_does_not() -> None:

@@ -114,7 +114,7 @@ def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
     attr = attr_of(recording, queue)
     bound = attr.bound if attr is not None else None
     title = f"limit of queue {queue} (real capability)"
-    if attr is not None and queue == ROOT_QUEUE and capacity_tree(recording) is not None:
+    if attr is not None and bound is None and queue == ROOT_QUEUE and capacity_tree(recording) is not None:
         limit = attr.real_capability
         terms = tuple(Term(name, (limit.get(name),), None) for name in dimensions_of(limit))
         return Equation(title, ENDLESS_LIMIT, ("limit",), "dimension", terms, limit)

@@ -11,7 +11,7 @@ from vcdebug.model.inqueue import NEWEST_FORM, Reserving
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
-from vcdebug.model.queuelimit import queue_limit
+from vcdebug.model.queuelimit import QueueLimit, queue_limit
 from vcdebug.model.resource import MAX_INT64, Resource
 from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, count_in
 from vcdebug.plugins.capacity.devices import ClaimDemands, Demand, DeviceAmount, DeviceQuota, copied, merge
@@ -149,7 +149,9 @@ def limit_from_root(root: QueueAttr, total: Resource, *, bounded: bool = False) 
         root.capability = Resource.infinite()
         for name in total.scalars or ():
             root.capability.set_scalar(name, float(MAX_INT64))
-    root.real_capability = total.clone() if bounded else root.capability
+    root.real_capability = root.capability
+    if bounded:
+        root.confine(QueueLimit(total, Resource(), Resource(), total, None, total.clone()))
     level = [root]
     while level:
         for attr in level:

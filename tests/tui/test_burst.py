@@ -1,5 +1,8 @@
 """Keys that arrive faster than the screen moves: all at once, as a paste, a macro or a slow connection sends them."""
 
+from random import Random
+
+import pytest
 from textual import events
 
 from tests.tui.driving import Desk, opened
@@ -13,6 +16,46 @@ def send(desk: Desk, keys: str) -> None:
     """Every key is in the queue before the first of them is looked at."""
     for key in keys:
         desk.app.post_message(events.Key(SIGNS.get(key, key), key if key.isprintable() else None))
+
+
+LINES = (":goto 51\n", ":goto 7\n", "g40\n", ":bookmark here\n", ":break pop\n", ":nonsense\n", "/gang\n", ":abc\x1b")
+SINGLE = ("n", "s", "u", "-", "5", "1", "j", "k", "G", "gg", "\x1b", "m")
+
+
+def burst_of(random: Random) -> list[str]:
+    """Keys and whole lines in any order."""
+    return [random.choice(random.choice((LINES, SINGLE))) for _ in range(12)]
+
+
+def standing(desk: Desk) -> tuple[object, ...]:
+    """All that keys may have changed."""
+    set_here = (desk.moment.breakpoints, desk.moment.bookmarks, desk.main.query_one(Prompt).history)
+    panels = [(name, panel.filter_text, panel.cursor) for name, panel in desk.main.keeper.panels.items()]
+    return desk.seq, desk.main.focused and desk.main.focused.id, set_here, panels, desk.status()
+
+
+async def slowly(keys: list[str]) -> tuple[object, ...]:
+    async with opened("preempt-works") as desk:
+        for key in "".join(keys):
+            await desk.press(SIGNS.get(key, key))
+        return standing(desk)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_any_burst_gives_the_same_as_typed_slowly(seed: int) -> None:
+    keys = burst_of(Random(seed))
+    expected = await slowly(keys)
+    async with opened("preempt-works") as desk:
+        send(desk, "".join(keys))
+        await desk.until(lambda: expected == standing(desk), f"{keys} come to the same")
+
+
+async def test_a_command_typed_behind_long_work_waits_for_it() -> None:
+    async with opened("preempt-works") as desk:
+        send(desk, ":next-cycle\n:goto 5\n")
+        await desk.until(lambda: desk.main.moment is not None and desk.seq == 5, "both are done")
+        assert desk.moment.recordings is not None
+        assert 2 == desk.moment.recordings.cycle
 
 
 async def test_a_key_right_after_a_panels_key_is_for_that_panel() -> None:
@@ -64,3 +107,10 @@ async def test_g_twice_is_the_first_row_and_a_capital_the_last() -> None:
         await desk.until(lambda: jobs.cursor == 0, "the first row")
         send(desk, "g40\n")
         await desk.until(lambda: desk.seq == 40, "the event")
+
+
+async def test_commands_one_after_the_other() -> None:
+    async with opened("preempt-works") as desk:
+        send(desk, ":goto 51\n:goto 52\n")
+        await desk.until(lambda: desk.seq == 52, "both commands are done, the second last")
+        assert ["goto 51", "goto 52"] == desk.main.query_one(Prompt).history["command"]

@@ -225,3 +225,16 @@ async def test_a_filter_that_is_opened_again_is_typed_on() -> None:
     async with opened("preempt-blocked-by-gang", NARROW) as desk:
         await desk.press("5", "slash", "l", "enter", "slash", "m")
         assert "lm" == desk.panel("jobs").filter_text
+
+
+async def test_a_bookmark_of_another_cycle_stays_in_the_list_and_leads_back_there() -> None:
+    async with opened() as desk:
+        await desk.command("goto 30")
+        await desk.command("bookmark remember me")
+        await desk.work("next-cycle")
+        await desk.press("M")
+        assert "remember me" in desk.text("bookmarks")
+        assert "in cycle 1 of the original" in desk.text("bookmarks")
+        await desk.press("enter")
+        assert desk.moment.recordings is not None
+        assert (1, 30) == (desk.moment.recordings.cycle, desk.seq)

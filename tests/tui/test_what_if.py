@@ -351,3 +351,22 @@ async def test_a_release_without_a_name_says_whose_rules_decide() -> None:
     async with opened() as desk:
         await desk.command("release")
         assert "replayed by the newest rules, master of 2026-08-20" in desk.status()
+
+
+@pytest.mark.parametrize(
+    ("panel", "head", "edit"),
+    [
+        ("jobs", "queue", "spec.queue=platform"),
+        ("jobs", "prio", "spec.priorityClassName="),
+        ("queues", "weight", "spec.weight=1"),
+        ("nodes", "cpu", "status.allocatable.cpu=64"),
+    ],
+)
+async def test_w_changes_what_stands_in_the_column_under_the_cursor(panel: str, head: str, edit: str) -> None:
+    async with opened() as desk:
+        await desk.command(f"panel {panel}")
+        grid = desk.panel(panel)
+        heads = [column.title for column in grid.table.columns]
+        grid.cursor_column = next(at for at, title in enumerate(heads) if title.startswith(head))
+        await desk.press("w")
+        assert edit in typed(desk)

@@ -48,6 +48,8 @@ class DebuggerState:
     watches: tuple[Watch, ...] = ()
     bookmarks: tuple[Bookmark, ...] = ()
     """Those of this recording, in order."""
+    bookmarks_elsewhere: tuple[Bookmark, ...] = ()
+    """Those of other cycles, and of the other side."""
     recordings: Recordings | None = None
     """What else lies open; None where this recording is the only one."""
 
@@ -64,7 +66,8 @@ class DebuggerState:
         at = debugger.moment()
         names = (at.job or "", at.task or "", at.queue or "", at.node or "")
         bookmarks = tuple(notebook.bookmarks.of(recordings.cycle, branch=recordings.side == BRANCH))
-        set_here = (breakpoints, tuple(notebook.watches), bookmarks)
+        elsewhere = tuple(mark for mark in notebook.bookmarks if mark not in bookmarks)
+        set_here = (breakpoints, tuple(notebook.watches), bookmarks, elsewhere)
         return cls(debugger.recording, at.seq, reason, *names, at.selection, *set_here, recordings)
 
 

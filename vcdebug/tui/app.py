@@ -6,13 +6,9 @@ import os
 import sys
 from io import BytesIO
 from pathlib import Path
-from typing import Final
 
 from textual import events
 from textual.app import App
-from textual.message_pump import MessagePump
-from textual.screen import Screen
-from textual.widgets import Input
 
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
@@ -25,10 +21,8 @@ from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import STDIN, Start
 from vcdebug.tui.themes import THEMES
-from vcdebug.tui.widgets.prompt import Line
+from vcdebug.tui.typeahead import TypeAhead
 from vcdebug.tui.worker import USUAL, Limits
-
-AIMS_KEPT: Final = 256
 
 
 class VcdebugApp(App[int]):
@@ -47,7 +41,7 @@ class VcdebugApp(App[int]):
         self._asked: Start | None = None
         """What was wanted from a folder of snapshots."""
         self.animation_level = "none"
-        self._aims: dict[int, MessagePump] = {}
+        self._type_ahead = TypeAhead(self, self._give)
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = self.settings.theme
@@ -101,31 +95,15 @@ class VcdebugApp(App[int]):
         if main is not None:
             main.say(f"{key_names(keys_of(by_id()['quit'], self.settings.keys))} quits")
 
-    # Keys in one burst
-
     async def on_event(self, event: events.Event) -> None:
-        """A key that was sent before the focus moved is for what has the focus now."""
-        if isinstance(event, events.Key):
-            if not event.is_forwarded:
-                self._aims[id(event)] = self.focused or self.screen
-                if len(self._aims) > AIMS_KEPT:
-                    self._aims = {id(event): self._aims[id(event)]}
-            elif self._sent_on(event):
-                return
-        await super().on_event(event)
+        """A key waits until the one before it has been done."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self._type_ahead.typed(event)
+        else:
+            await super().on_event(event)
 
-    def _sent_on(self, event: events.Key) -> bool:
-        """Give the key to a line that has opened since, or to a screen that is just being built."""
-        aim = self._aims.get(id(event))
-        if isinstance(aim, Line):
-            event.prevent_default(False)
-        now: MessagePump = self.focused or self.screen
-        waits = isinstance(now, Screen) and not now.is_mounted
-        if aim is None or aim is now or not (isinstance(now, Input) or waits):
-            return False
-        self._aims[id(event)] = now
-        now.post_message(event.stop(False))
-        return True
+    async def _give(self, key: events.Key) -> None:
+        await super().on_event(key)
 
 
 def run_tui(

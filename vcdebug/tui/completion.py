@@ -126,6 +126,11 @@ def _stands(moment: DebuggerState | None) -> list[str]:
     return [str(stand.number) for stand in moment.breakpoints] if moment is not None else []
 
 
+def _bookmarks(moment: DebuggerState | None) -> list[str]:
+    marks = (*moment.bookmarks, *moment.bookmarks_elsewhere) if moment is not None else ()
+    return [str(mark.number) for mark in marks]
+
+
 def _cycles(moment: DebuggerState | None) -> list[str]:
     open_ = moment.recordings if moment is not None else None
     return [str(number) for number in range(1, open_.cycles + 1)] if open_ is not None else []
@@ -138,7 +143,8 @@ _FOLLOW: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]] = 
     "toggle": _stands,
     "change": _stands,
     "unwatch": lambda moment: [*(str(watch.number) for watch in moment.watches), "all"] if moment is not None else [],
-    "unbookmark": lambda moment: [*(str(one.number) for one in moment.bookmarks), "all"] if moment is not None else [],
+    "bookmarks": _bookmarks,
+    "unbookmark": lambda moment: [*_bookmarks(moment), "all"],
     "delete": lambda moment: [*_stands(moment), "all"],
     "log": lambda _: ("3", "4", "5"),
     "set": lambda moment: edit_words(moment) if moment is not None else [],

@@ -21,9 +21,9 @@ COLUMNS = (
 MARK = "▼"
 
 
-def bookmarks(recording: Recording, seq: Seq, marks: Sequence[Bookmark]) -> Table:
-    """Every bookmark of this recording in the order of events."""
-    rows = [_row(recording, mark) for mark in marks]
+def bookmarks(recording: Recording, seq: Seq, marks: Sequence[Bookmark], elsewhere: Sequence[Bookmark] = ()) -> Table:
+    """Every bookmark of this recording in the order of events, then those of other cycles."""
+    rows = [*(_row(recording, mark) for mark in marks), *map(_row_elsewhere, elsewhere)]
     current = next((str(mark.number) for mark in marks if mark.seq == seq), "")
     foot = () if rows else (line(muted("no bookmarks: m marks this event, or :bookmark NOTE")),)
     return Table("Bookmarks", COLUMNS, rows, foot=foot, current=current)
@@ -40,6 +40,19 @@ def _row(recording: Recording, mark: Bookmark) -> Row:
         muted(where or "between actions"),
     )
     return Row(str(mark.number), cells, mark.seq if there else 0)
+
+
+def _row_elsewhere(mark: Bookmark) -> Row:
+    """Its recording is not the one shown: the number leads there."""
+    side = "the branch" if mark.branch else "the original"
+    cells = (
+        Piece(str(mark.number)),
+        Piece(str(mark.seq)),
+        Piece(mark.note, "strong") if mark.note else muted("–"),
+        muted(f"in cycle {mark.cycle} of {side}"),
+        muted(""),
+    )
+    return Row(str(mark.number), cells)
 
 
 def happened(recording: Recording, seq: Seq) -> str:

@@ -7,9 +7,11 @@ from dataclasses import fields
 from typing import Final, NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.figures import Figure
 from vcdebug.explain.votes import HOOK_AT, rule_of
 from vcdebug.framework.forced_values import choices
 from vcdebug.framework.record import HookEvent
+from vcdebug.model.resource import CPU
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.gather import object_name
 from vcdebug.snapshot.json_values import Json
@@ -26,6 +28,8 @@ class _Field(NamedTuple):
     path: str
     otherwise: str
     """What stands there if the manifest says nothing."""
+    by_dim: bool = False
+    """Whether the path goes on with a dimension."""
 
 
 FIELDS: Final = {
@@ -35,15 +39,39 @@ FIELDS: Final = {
     "node": _Field("Node", "spec.unschedulable", "true"),
 }
 
+OF_FIGURES: Final = {
+    ("node", "idle"): _Field("Node", "status.allocatable", "", by_dim=True),
+    ("node", "allocatable"): _Field("Node", "status.allocatable", "", by_dim=True),
+    ("queue", "deserved"): _Field("Queue", "spec.deserved", "", by_dim=True),
+    ("queue", "capability"): _Field("Queue", "spec.capability", "", by_dim=True),
+    ("queue", "realCapability"): _Field("Queue", "spec.capability", "", by_dim=True),
+    ("queue", "guarantee"): _Field("Queue", "spec.guarantee.resource", "", by_dim=True),
+    ("job", "priority"): _Field("PodGroup", "spec.priorityClassName", ""),
+    ("job", "phase"): _Field("PodGroup", "status.phase", ""),
+    ("task", "priority"): _Field("Pod", "spec.priorityClassName", ""),
+    ("task", "node"): _Field("Pod", "spec.nodeName", ""),
+}
+"""What is meant where the cursor stands on a figure: by its kind and part."""
+OF_HEADS: Final = {("job", "queue"): _Field("PodGroup", "spec.queue", "default")}
+"""The same for cells that are no figures: by the kind of the row and the head of the column."""
 
-def suggested_edit(here: DebuggerState, kind: str = "", name: str = "") -> str:
-    """A `set` of the object, a `force` at a hook call, or a bare `set`."""
-    field = FIELDS.get(kind)
+
+def suggested_edit(here: DebuggerState, kind: str = "", name: str = "", figure: Figure | None = None, head: str = "") -> str:
+    """A `set` of what stands in the cell, else of the object; a `force` at a hook call, or a bare `set`."""
+    field = _of_figure(figure) or OF_HEADS.get((kind, head)) or FIELDS.get(kind)
     if field is not None and name:
         value = _present(here.recording.snapshot, field, name)
         return f"set {field.kind}/{name}:{field.path}={value or field.otherwise}"
     event = here.recording.event(here.seq)
     return f"force {_other_answer(event)}" if isinstance(event, HookEvent) else "set "
+
+
+def _of_figure(figure: Figure | None) -> _Field | None:
+    """What a manifest holds of a figure."""
+    if figure is None or (figure.kind, figure.part) not in OF_FIGURES:
+        return None
+    field, dim = OF_FIGURES[figure.kind, figure.part], figure.dim or CPU
+    return field._replace(path=field.path + (f"[{dim}]" if "." in dim else f".{dim}")) if field.by_dim else field
 
 
 def edit_words(here: DebuggerState) -> Iterator[str]:
@@ -89,9 +117,19 @@ def _other_answer(event: HookEvent) -> str:
 def _present(snapshot: Snapshot, field: _Field, name: str) -> str:
     """What the manifest says."""
     manifest: Json = next((one for one in snapshot.of(field.kind) if object_name(one) == name), None)
-    for step in field.path.replace("[0]", ".0").split("."):
+    for step in _steps(field.path):
         if isinstance(manifest, list):
             manifest = manifest[0] if manifest else None
         else:
             manifest = manifest.get(step) if isinstance(manifest, dict) else None
     return "" if manifest is None else str(manifest)
+
+
+def _steps(path: str) -> Iterator[str]:
+    """`spec.containers[0]` step by step; a name with dots stands in brackets."""
+    for part in path.replace("[", "\n[").split("\n"):
+        if part.startswith("["):
+            name, _, rest = part[1:].partition("]")
+            yield name
+            part = rest.removeprefix(".")
+        yield from (step for step in part.split(".") if step)

@@ -124,7 +124,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Bookmarks",
         "M",
         "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows",
-        lambda here: bookmarks(here.recording, here.seq, here.bookmarks),
+        lambda here: bookmarks(here.recording, here.seq, here.bookmarks, here.bookmarks_elsewhere),
         leads=True,
     ),
     PanelView(

@@ -6,6 +6,7 @@ from typing import Final
 
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL
 
 NUMBER: Final = "bookmark's number"
 
@@ -23,8 +24,13 @@ def _note(driver: Driver, argument: str) -> Reply:
     return _bookmark(driver, argument)
 
 
-def _bookmarks(_: Driver, __: str) -> Reply:
-    return Reply(opens="panel", argument="bookmarks")
+def _bookmarks(driver: Driver, argument: str) -> Reply:
+    """The list, or to one of them, in whichever cycle it lies."""
+    if not argument:
+        return Reply(opens="panel", argument="bookmarks")
+    mark = driver.notebook.bookmarks[number(argument, NUMBER)]
+    side = BRANCH if mark.branch else ORIGINAL
+    return Reply(driver.goto_in(driver.recordings.at(side, mark.cycle), mark.seq))
 
 
 def _unbookmark(driver: Driver, argument: str) -> Reply:
@@ -57,7 +63,7 @@ def _load(_: Driver, argument: str) -> Reply:
 VERBS: Final = (
     Verb(("bookmark",), "[NOTE]", "mark this event, with a note", _bookmark),
     Verb(("note",), "TEXT", "a note about this event", _note),
-    Verb(("bookmarks",), "", "all bookmarks", _bookmarks),
+    Verb(("bookmarks",), "[N]", "all bookmarks, or to one of them in whichever cycle it lies", _bookmarks),
     Verb(("unbookmark",), "[N | all]", "remove a bookmark, by default this event's", _unbookmark),
     Verb(
         ("save",), "[FILE] [--force]", "write breakpoints, watches and bookmarks, by default beside the snapshot", _save

@@ -51,10 +51,12 @@ class BackgroundWork:
         ticket, task = tasks.popitem()
         self._post(worker.work(task, ticket))
 
+    def awaited(self, event: WorkDone) -> bool:
+        """Whether anybody still waits for this work."""
+        return event.ticket == self._ticket and bool(self.about)
+
     def ended(self, event: WorkDone) -> Reply | None:
-        """What the work came to, if anybody still waits for it."""
-        if event.ticket != self._ticket or not self.about:
-            return None
+        """What the work came to; None after a failure, which is said."""
         self._at_rest()
         if event.reply is None:
             self._say(event.error, error=True)

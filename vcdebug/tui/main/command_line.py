@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from textual.widget import Widget
 
@@ -14,6 +15,9 @@ from vcdebug.tui.main.current import Current
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import FIRST_ROW, Mode, Prompt, none
 from vcdebug.tui.widgets.status import Status
+
+AT_ONCE: Final = (["quit"], ["q"], ["help"])
+"""What does not wait for long work."""
 
 
 class CommandLine:
@@ -39,6 +43,8 @@ class CommandLine:
         self._open_what = open_what
         self._table: Grid | None = None
         """The table that had the focus when the prompt opened: a filter acts on it."""
+        self._waiting: list[str] = []
+        """Commands that were typed while long work was done."""
 
     def open(self, mode: Mode, text: str = "") -> None:
         """Type a command, an event number, or a filter for the table that has the focus."""
@@ -72,14 +78,32 @@ class CommandLine:
             self.run(f"goto {event.text}" if event.mode == "goto" else event.text)
 
     def run(self, text: str) -> None:
-        """Run a command and show what it came to."""
+        """Run a command and show what it came to; behind long work it waits, as if it had been typed later."""
         driver = self._current.ready()
         if driver is None:
+            return
+        if self._work.about and text.split()[:1] not in AT_ONCE:
+            self._waiting.append(text)
+            self._current.say(f"still {self._work.about}: {text!r} follows, Esc drops it")
             return
         try:
             self.show(execute(driver, text))
         except VcdebugError as error:
             self._current.say(error.line(), error=True)
+
+    def work_ended(self, reply: Reply | None) -> None:
+        """Show what long work came to, and run what was typed meanwhile; after a failure that is dropped."""
+        waiting, self._waiting = self._waiting, []
+        if reply is None:
+            return
+        self.show(reply)
+        for text in waiting:
+            self.run(text)
+
+    def stop(self) -> bool:
+        """Wait no longer for long work, nor for what was typed behind it; whether there was any."""
+        self._waiting.clear()
+        return self._work.stop()
 
     def show(self, reply: Reply) -> None:
         """What a command came to: another event, words, something to open, work to be done first."""
@@ -105,5 +129,4 @@ class CommandLine:
     def _hold(self, *, held: bool) -> None:
         """The table that the focus was taken from keeps its size while somebody types."""
         if self._table is not None:
-            for widget in (self._table, *self._table.ancestors):
-                widget.set_class(held, "-held")
+            self._table.set_class(held, "-held")

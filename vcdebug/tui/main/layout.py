@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.reactive import reactive
@@ -25,6 +25,8 @@ LISTS: Final = tuple(name for panel in PANELS if (name := panel.name) not in RIG
 """Panels that share a place."""
 NARROW: Final = 100
 """Screens below this width have one column."""
+TALL: Final = "40%"
+"""What the lists have of a narrow screen while the focus is there, or while somebody types about them."""
 _KINDS: Final = {panel.name: panel for panel in PANELS}
 
 
@@ -38,6 +40,10 @@ class MainLayout(Horizontal):
         yield Lists(id="left").data_bind(MainLayout.moment)
         with Vertical(id="right"):
             yield from (new_panel(_KINDS[name]).data_bind(MainLayout.moment) for name in RIGHT)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """On a narrow screen the part with the focus is the larger one."""
+        self.query_one(Lists).grow(focused=self.query_one(Lists) in event.widget.ancestors)
 
     @property
     def panels(self) -> dict[str, Panel]:
@@ -71,6 +77,7 @@ class Lists(Vertical):
         super().__init__(id=id)
         self._chosen = "jobs"
         self._chosen_narrow = FLOW
+        self._focused = False
 
     def compose(self) -> ComposeResult:
         """The flow, the tabs, the lists."""
@@ -86,6 +93,15 @@ class Lists(Vertical):
     def on_resize(self) -> None:
         """The width decides whether the flow is one of the tabs."""
         self._arrange()
+
+    def grow(self, *, focused: bool) -> None:
+        """More room while the focus is here."""
+        self._focused = focused
+        self._set_height()
+
+    def _set_height(self) -> None:
+        narrow = self.app.size.width < NARROW
+        self.styles.height = TALL if narrow and self._focused else None
 
     def bring(self, name: str) -> None:
         """To the front."""
@@ -104,6 +120,7 @@ class Lists(Vertical):
         self.screen.set_focus(self.query_one(f"#{event.panel}"))
 
     def _arrange(self) -> None:
+        self._set_height()
         narrow = self.app.size.width < NARROW
         active = self._chosen_narrow if narrow else self._chosen
         tabs: list[Tab] = []

@@ -200,9 +200,8 @@ class MainScreen(Screen[Next]):
 
     @on(messages.WorkDone)
     def work_done(self, event: messages.WorkDone) -> None:
-        reply = self.work.ended(event)
-        if reply is not None:
-            self.commands.show(reply)
+        if self.work.awaited(event):
+            self.commands.work_ended(self.work.ended(event))
 
     # What is seen
 
@@ -386,7 +385,7 @@ class MainScreen(Screen[Next]):
         """One step back: loading, work, message, zoom, filter, order."""
         if self.current.driver is None:
             self._to_chooser(f"{self.start.name}: loading was stopped")
-        elif not self.work.stop():
+        elif not self.commands.stop():
             self._step_back(self.grid)
 
     def _step_back(self, grid: Grid) -> None:

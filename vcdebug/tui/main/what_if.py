@@ -29,8 +29,11 @@ class WhatIf:
             return
         grid = self._focused()
         row = grid.cursor_row
-        subject = row.subject if row is not None and grid.id != "moment" else ("", "")
-        self._commands.open("command", suggested_edit(moment, *subject))
+        if row is None or grid.id == "moment":
+            self._commands.open("command", suggested_edit(moment))
+            return
+        edit = suggested_edit(moment, *row.subject, grid.cursor_figure, grid.cursor_head)
+        self._commands.open("command", edit)
 
     def leave(self, then: Callable[[], object]) -> None:
         """Leave this recording; where edits would be lost, ask first."""

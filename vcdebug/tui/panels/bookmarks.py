@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding
 
 from vcdebug.tui.messages import Command
-from vcdebug.tui.panels.base import GO, Extra
+from vcdebug.tui.panels.base import Extra
 
 
 class Bookmarks(Extra):
@@ -15,12 +15,12 @@ class Bookmarks(Extra):
 
     FOOTER = (("panel.go", "go there"), ("bookmarks.remove", "remove"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
-        GO,
+        Binding("enter", "extra('go')", "go to the bookmark, in whichever cycle it lies", id="panel.go"),
         Binding("delete,x", "extra('remove')", "remove the bookmark", id="bookmarks.remove"),
     )
 
     def act(self, name: str) -> None:
-        """Forget the one under the cursor."""
+        """Go to the one under the cursor, or forget it."""
         row = self.panel.cursor_row
         if row is not None:
-            self.panel.post_message(Command(f"unbookmark {row.key}"))
+            self.panel.post_message(Command(f"{'bookmarks' if name == 'go' else 'unbookmark'} {row.key}"))

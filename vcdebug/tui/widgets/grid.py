@@ -151,6 +151,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
 
     @property
+    def cursor_head(self) -> str:
+        """The head over the cell under the cursor."""
+        columns = self.table.columns
+        return columns[min(self.cursor_column, len(columns) - 1)].title if columns else ""
+
+    @property
     def cursor_figure(self) -> Figure | None:
         """The figure of the state that the cell under the cursor shows."""
         row = self.cursor_row

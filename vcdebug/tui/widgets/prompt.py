@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 from rich.text import Text
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -42,21 +42,11 @@ class Completing(Suggester):
 
 
 class Line(Input, inherit_bindings=False):
-    """What is typed. Enter and Esc close it at once, so that keys of the same burst behind them reach the screen."""
+    """What is typed; Enter is the prompt's."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding for binding in Input.BINDINGS if isinstance(binding, Binding) and binding.key != "enter"
     ]
-    closed = True
-
-    async def _on_key(self, event: events.Key) -> None:
-        prompt = self.query_ancestor(Prompt)
-        action = None if self.closed else prompt.leaving.get(event.key)
-        if self.closed or action is not None:
-            event.prevent_default()
-        if action is not None:
-            event.stop()
-            action()
 
 
 class Prompt(Vertical):
@@ -112,8 +102,6 @@ class Prompt(Vertical):
         self._complete: Complete = none
         self._offers: list[str] = []
         self._offer = -1
-        self.leaving: dict[str, Callable[[], None]] = {}
-        """The keys that close the line, and what they do."""
 
     def compose(self) -> ComposeResult:
         """The completions above, a sign and a line below."""
@@ -136,13 +124,9 @@ class Prompt(Vertical):
         self.query_one("#sign", Label).update(SIGNS[mode])
         field = self.query_one(Line)
         field.suggester = Completing(complete)
-        field.closed = False
         self._put(text)
         self.add_class("-open")
         self.screen.set_focus(field)
-        ends = {"line.enter": self.action_enter, "line.close": self.action_cancel}
-        active = self.screen.active_bindings.items()
-        self.leaving = {key: ends[found.binding.id] for key, found in active if found.binding.id in ends}
 
     def start_with(self, text: str) -> None:
         """Put the beginning of a line in."""
@@ -150,7 +134,6 @@ class Prompt(Vertical):
 
     def close(self) -> None:
         """Hide the line."""
-        self.query_one(Line).closed = True
         self._offer_none()
         self.remove_class("-open")
 

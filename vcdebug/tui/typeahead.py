@@ -1,0 +1,75 @@
+"""Keys one after the other: each is given on when all that the one before it set off is done."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final
+
+from textual import events
+from textual.message_pump import MessagePump
+from textual.timer import Timer
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+LONGEST: Final = 0.5
+"""Seconds that one key holds up the next at most."""
+LAPS: Final = 3
+"""A key comes up the tree, then the message that it led to, then what a closed dialog answers."""
+
+
+class TypeAhead:
+    """A paste, a macro or a slow connection sends many keys at once; the first may move the focus of the second.
+
+    A follower goes from queue to queue behind the key: when it comes through, everything before it has been done.
+    """
+
+    def __init__(self, app: App[int], give: Callable[[events.Key], Awaitable[None]]) -> None:
+        self._app = app
+        self._give = give
+        self._waiting: deque[events.Key] = deque()
+        self._turn = 0
+        """Which key is being worked on: a follower that comes late is of no interest."""
+        self._limit: Timer | None = None
+        self._at_work = False
+
+    def typed(self, key: events.Key) -> None:
+        """A key, to be given on in its turn."""
+        self._waiting.append(key)
+        self._next()
+
+    def _next(self) -> None:
+        if self._at_work or not self._waiting:
+            return
+        self._at_work = True
+        self._turn += 1
+        self._limit = self._app.set_timer(LONGEST, self._done)
+        self._app.call_later(self._work, self._waiting.popleft())
+
+    async def _work(self, key: events.Key) -> None:
+        path = self._path()
+        await self._give(key)
+        self._follow(self._turn, path, LAPS)
+
+    def _path(self) -> tuple[MessagePump, ...]:
+        """The way that a key takes: from what has the focus up to the application."""
+        return tuple((self._app.focused or self._app.screen).ancestors_with_self)
+
+    def _follow(self, turn: int, way: tuple[MessagePump, ...], laps: int) -> None:
+        if turn != self._turn or not self._at_work:
+            return
+        while way:
+            pump, way = way[0], way[1:]
+            if pump.call_later(self._follow, turn, way, laps):
+                return
+        if laps > 1:
+            self._follow(turn, self._path(), laps - 1)
+        else:
+            self._done()
+
+    def _done(self) -> None:
+        if self._limit is not None:
+            self._limit.stop()
+        self._limit, self._at_work = None, False
+        self._next()

@@ -22,6 +22,7 @@ from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
 from vcdebug.views.nodes import nodes
 from vcdebug.views.order import orders
+from vcdebug.views.overview import overview
 from vcdebug.views.problems import problems
 from vcdebug.views.queues import queues
 from vcdebug.views.quirks import quirks
@@ -31,11 +32,19 @@ from vcdebug.views.tiers import tiers
 from vcdebug.views.watch import watches
 
 BREAK_COLUMNS = (Column("", right=True), Column(""), Column("breakpoint", flexible=True), Column("stops", right=True))
+START: Final = "start"
+"""The reason of a first position, as the debugger says it."""
 VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
 
 
 def _flow(here: DebuggerState) -> Table:
     return flow(here.recording, around(here.recording, here.seq), here.seq)
+
+
+def _moment(here: DebuggerState) -> Table:
+    """Before the first step nothing has been decided yet: what the whole cycle came to is shown."""
+    at_start = here.seq == 1 and here.reason == START
+    return overview(here.recording) if at_start else moment(here.recording, here.seq)
 
 
 def _breaks(here: DebuggerState) -> Table:
@@ -76,8 +85,9 @@ PANELS: Final[tuple[PanelView, ...]] = (
     PanelView(
         "Moment",
         "2",
-        "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after",
-        lambda here: event_view(here.recording, here.seq),
+        "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after; "
+        "before the first step what the whole cycle came to, Enter goes into a line",
+        _moment,
     ),
     PanelView(
         "Equation",

@@ -12,6 +12,7 @@ from vcdebug.explain.writes import writes
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.recording import Recording
 from vcdebug.views.document import Block, listing, paragraph
+from vcdebug.views.overview import waiting_rows
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
 JOB_HEADS = ("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
@@ -53,6 +54,7 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     if recording.cut is not None:
         yield paragraph(f"cut off at {recording.cut.bound}: the cycle goes on, this is where it stood", "bad")
     yield from _moves(done)
+    yield from _waiting(recording)
     yield paragraph("")
     yield listing(JOB_HEADS, tuple(_job_rows(done)))
     forced = [note for note in recording.notes if note.code == FORCED]
@@ -110,6 +112,14 @@ def _moves(done: Effects) -> Iterator[Block]:
             yield paragraph("")
             yield paragraph(title, "title")
             yield listing(("pod", "node", "by", "event#"), tuple(_move_row(entry) for entry in entries), 2)
+
+
+def _waiting(recording: Recording) -> Iterator[Block]:
+    """Who waits and why, a line each."""
+    if rows := [*waiting_rows(recording)]:
+        yield paragraph("")
+        yield paragraph("waits", "title")
+        yield listing(("job", "why"), tuple((row.cells[1].text, row.cells[2].text) for row in rows), 2, prose=True)
 
 
 def _move_row(entry: Effect) -> tuple[str, ...]:

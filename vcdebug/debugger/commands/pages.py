@@ -30,6 +30,7 @@ VERBS: Final = (
         "why a job waits; without one, the present job, else all that wait",
         _opens("explain"),
     ),
+    Verb(("overview",), "", "what the cycle came to, on one page; Enter goes into a line", _opens("overview")),
     Verb(("waiting",), "", "every job that waits, with its cause", _opens("waiting")),
     Verb(("log",), "[3 | 4 | 5]", "what the real scheduler would print, at a -v level", _log),
     Verb(("panel",), "NAME", "go to a panel", _opens("panel")),

@@ -57,7 +57,7 @@ class MainLayout(Horizontal):
     @property
     def first(self) -> Panel:
         """The panel that has the focus in the beginning."""
-        return self.panel("moment" if self.app.size.width < NARROW else FLOW)
+        return self.panel("moment")
 
     def bring(self, name: str) -> Panel | None:
         """Bring the panel whose name begins so to the front; None if there is none."""

@@ -13,6 +13,7 @@ from vcdebug.tui.panels.bookmarks import Bookmarks
 from vcdebug.tui.panels.breaks import Breakpoints
 from vcdebug.tui.panels.flow import Flow
 from vcdebug.tui.panels.log import Log
+from vcdebug.tui.panels.moment import Moment
 from vcdebug.tui.panels.watch import Watches
 from vcdebug.views.panels import PANELS, PanelView
 
@@ -20,6 +21,7 @@ __all__ = ["EXTRAS", "PANELS", "footer_of", "keys_of", "panel"]
 
 EXTRAS: Final[Mapping[str, type[Extra]]] = {
     "flow": Flow,
+    "moment": Moment,
     "breaks": Breakpoints,
     "watch": Watches,
     "bookmarks": Bookmarks,

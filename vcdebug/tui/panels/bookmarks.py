@@ -13,9 +13,9 @@ from vcdebug.tui.panels.base import Extra
 class Bookmarks(Extra):
     """Takes one off the list."""
 
-    FOOTER = (("panel.go", "go there"), ("bookmarks.remove", "remove"))
+    FOOTER = (("bookmarks.go", "go there"), ("bookmarks.remove", "remove"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
-        Binding("enter", "extra('go')", "go to the bookmark, in whichever cycle it lies", id="panel.go"),
+        Binding("enter", "extra('go')", "go to the bookmark, in whichever cycle it lies", id="bookmarks.go"),
         Binding("delete,x", "extra('remove')", "remove the bookmark", id="bookmarks.remove"),
     )
 

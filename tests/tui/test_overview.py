@@ -1,0 +1,41 @@
+"""What one sees first: what the cycle came to, each line one key away from what is behind it."""
+
+import pytest
+
+from tests.tui.driving import NARROW, WIDE, opened
+from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.views.base import plain
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE, (200, 60)], ids=["80x24", "120x40", "200x60"])
+
+
+@SIZES
+async def test_one_key_leads_from_opening_to_the_cause_of_the_first_waiting_job(size: tuple[int, int]) -> None:
+    async with opened(size=size) as desk:
+        assert "✗ waits" in desk.screen()
+        assert "research/llm-finetune" in desk.screen()
+        await desk.press("enter")
+        screen = desk.app.screen
+        assert isinstance(screen, DetailScreen)
+        assert "gang leaves nobody to evict" in plain(screen.table)
+
+
+async def test_an_eviction_leads_to_its_event_and_the_start_shows_the_overview_again() -> None:
+    async with opened("preempt-works") as desk:
+        assert "for chat-api-server-0, by preempt on gpu-l40s-01" in desk.text("moment")
+        await desk.press("enter")
+        assert "evict" in desk.text("moment")
+        assert desk.seq > 1
+        await desk.press("C")
+        assert "Overview of preempt-works" in desk.text("moment")
+        await desk.press("n")
+        assert "Overview" not in desk.text("moment")
+
+
+async def test_the_overview_is_a_page_from_anywhere() -> None:
+    async with opened() as desk:
+        await desk.command("goto 50")
+        await desk.command("overview")
+        assert "Overview of preempt-blocked-by-gang" in desk.screen()
+        await desk.press("enter")
+        assert "gang leaves nobody to evict" in " ".join(desk.screen().replace("│", "").split())

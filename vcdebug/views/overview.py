@@ -1,0 +1,169 @@
+"""The cycle's outcome on one page: who waits and why, who was evicted for whom, what was placed, what is odd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from vcdebug.explain.effects import Effect, effects
+from vcdebug.explain.evictions import Eviction, evictions
+from vcdebug.framework.record import CloseEvent
+from vcdebug.model.names import JobId
+from vcdebug.model.status import TaskStatus
+from vcdebug.trace.memo import per_recording
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.names import bare
+from vcdebug.views.problems import all_problems
+
+if TYPE_CHECKING:
+    from vcdebug.explain.survey import Surveyed
+
+COLUMNS: Final = (Column(""), Column("", flexible=True, least=18), Column("", flexible=True, least=24))
+MOST: Final = 8
+"""Rows of a group; the rest is a line that leads to the list."""
+EXPLAINED: Final = 20_000
+"""Events up to which every job that waits is explained at once; above, its own condition says why."""
+
+
+@per_recording()
+def overview(recording: Recording) -> Table:
+    """The key of each row is the command that goes into it."""
+    rows = [
+        *_few([*waiting_rows(recording)], "waiting", "all that wait"),
+        *_few([*_evicted(recording)], "panel evictions", "all evictions"),
+        *_few([*_placed(recording)], "panel effects", "all that was placed"),
+        *_few([*_problems(recording)], "panel problems", "all problems"),
+        *_few([*_quirks(recording)], "panel quirks", "all quirks"),
+    ]
+    return Table(f"Overview of {recording.snapshot.name or 'the cycle'}", COLUMNS, rows, head=_head(recording))
+
+
+def is_overview(table: Table) -> bool:
+    """Whether the keys of its rows are commands."""
+    return table.columns is COLUMNS
+
+
+def _head(recording: Recording) -> tuple[Line, ...]:
+    snapshot, session, done = recording.snapshot, recording.session, effects(recording)
+    sizes = ", ".join(
+        count(number, noun)
+        for number, noun in ((len(session.nodes), "node"), (len(session.jobs), "job"), (len(snapshot.of("Pod")), "pod"))
+    )
+    release = snapshot.release
+    stated = "newest rules, no release stated" if release.assumed else release.text()
+    counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.held, "held"), (done.evicted, "evicted"))
+    came = (
+        ", ".join(f"{len(entries)} {word}" for entries, word in counts if entries) or "nothing placed, nobody evicted"
+    )
+    panic = (line(Piece(f"{NO} the real scheduler panics: {done.panic}", "bad")),) if done.panic is not None else ()
+    return (
+        line(sizes, muted(f"   {stated}   clock {snapshot.now:%Y-%m-%d %H:%M:%S}")),
+        *panic,
+        line(muted(f"{' → '.join(recording.conf.actions)}   came to   "), Piece(came, "strong")),
+        line(""),
+    )
+
+
+def _few(rows: list[Row], command: str, what: str) -> Iterator[Row]:
+    yield from rows[:MOST]
+    if len(rows) > MOST:
+        yield Row(command, (muted("…"), muted(f"{len(rows) - MOST} more"), muted(what)))
+
+
+# Waiting
+
+
+def waiting_rows(recording: Recording) -> Iterator[Row]:
+    """Every job or pod that waits when the cycle ends, with its cause in a line."""
+    if len(recording) <= EXPLAINED:
+        yield from map(_explained, _survey(recording))
+    else:
+        yield from _by_condition(recording)
+
+
+def _survey(recording: Recording) -> list[Surveyed]:
+    from vcdebug.views.waiting import survey_of
+
+    return survey_of(recording).unscheduled
+
+
+def _explained(one: Surveyed) -> Row:
+    found = one.explanation
+    name, pending = found.pod or found.job, count(one.pending, "pod")
+    return _row(f"explain {name}", Piece(f"{NO} waits", "bad"), name, f"{pending}: {found.sentence}", "job", found.job)
+
+
+def _by_condition(recording: Recording) -> Iterator[Row]:
+    """What the scheduler itself writes about the job: explaining thousands would take seconds."""
+    last = next((recording.event(seq) for seq in recording.index.of_type(CloseEvent)), None)
+    for job in recording.session.jobs.values():
+        pending = len([task for task in job.tasks.values() if task.status is TaskStatus.PENDING])
+        if pending:
+            said = _message(last, job.uid) if isinstance(last, CloseEvent) else ""
+            words = f"{count(pending, 'pod')}: {said or 'Enter explains it'}"
+            yield _row(f"explain {job.uid}", Piece(f"{NO} waits", "bad"), job.uid, words, "job", job.uid)
+
+
+def _message(event: CloseEvent, uid: JobId) -> str:
+    job = event.jobs.get(uid)
+    if job is None:
+        return ""
+    bad = next((one.message for one in job.conditions if one.type == "Unschedulable" and one.status == "True"), "")
+    return bad or job.fit_error
+
+
+# What was done
+
+
+def _evicted(recording: Recording) -> Iterator[Row]:
+    for each in evictions(recording):
+        if each.fate != "discard":
+            yield _row(
+                f"goto {each.seq}", Piece("○ evicted", "warn"), each.victim, _for_whom(each), "task", each.victim
+            )
+
+
+def _for_whom(each: Eviction) -> str:
+    asker = f"for {bare(each.preemptor)}" if each.preemptor else "for nobody: it should go anyway"
+    return f"{asker}, by {each.action} on {each.node}"
+
+
+def _placed(recording: Recording) -> Iterator[Row]:
+    done = effects(recording)
+    yield from _by_job(done.bound, Piece(f"{YES} bound", "good"))
+    yield from _by_job(done.pipelined, Piece("◔ pipelined", "warn"), ": waits for room that is being released")
+    yield from _by_job(done.held, Piece("◌ held", "warn"), ": its gang is not complete")
+
+
+def _by_job(moved: Iterable[Effect], mark: Piece, why: str = "") -> Iterator[Row]:
+    jobs: dict[JobId, list[Effect]] = {}
+    for one in moved:
+        jobs.setdefault(one.job, []).append(one)
+    for job, theirs in jobs.items():
+        nodes = list(dict.fromkeys(one.node for one in theirs))
+        where = ", ".join(nodes) if len(nodes) <= 3 else f"{nodes[0]} and {len(nodes) - 1} more"
+        name = job or theirs[0].task
+        yield _row(f"goto {theirs[0].seq}", mark, name, f"{count(len(theirs), 'pod')} on {where}{why}", "job", job)
+
+
+# What is odd
+
+
+def _problems(recording: Recording) -> Iterator[Row]:
+    for problem in all_problems(recording):
+        where = problem.object or problem.field or problem.file or "input"
+        what = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
+        yield _row("panel problems", Piece("! problem", "warn"), where, what)
+
+
+def _quirks(recording: Recording) -> Iterator[Row]:
+    for code in dict.fromkeys(note.code for note in recording.notes):
+        notes = [note for note in recording.notes if note.code == code]
+        times = f" (×{len(notes)})" if len(notes) > 1 else ""
+        yield _row(f"goto {notes[0].seq}", Piece("~ quirk", "warn"), code, f"{notes[0].text}{times}")
+
+
+def _row(command: str, mark: Piece, name: str, words: str, kind: str = "", subject: str = "") -> Row:
+    seq = int(command.removeprefix("goto ")) if command.startswith("goto ") else 0
+    return Row(command, (mark, Piece(name, "strong"), Piece(words)), seq, (kind, subject) if subject else ("", ""))

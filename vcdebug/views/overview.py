@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.explain.coverage import input_problems
 from vcdebug.explain.effects import Effect, effects
 from vcdebug.explain.evictions import Eviction, evictions
 from vcdebug.framework.record import CloseEvent
@@ -14,7 +15,6 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
 from vcdebug.views.names import bare
-from vcdebug.views.problems import all_problems
 
 if TYPE_CHECKING:
     from vcdebug.explain.survey import Surveyed
@@ -151,7 +151,7 @@ def _by_job(moved: Iterable[Effect], mark: Piece, why: str = "") -> Iterator[Row
 
 
 def _problems(recording: Recording) -> Iterator[Row]:
-    for problem in all_problems(recording):
+    for problem in input_problems(recording):
         where = problem.object or problem.field or problem.file or "input"
         what = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
         yield _row("panel problems", Piece("! problem", "warn"), where, what)

@@ -56,7 +56,9 @@ OF_HEADS: Final = {("job", "queue"): _Field("PodGroup", "spec.queue", "default")
 """The same for cells that are no figures: by the kind of the row and the head of the column."""
 
 
-def suggested_edit(here: DebuggerState, kind: str = "", name: str = "", figure: Figure | None = None, head: str = "") -> str:
+def suggested_edit(
+    here: DebuggerState, kind: str = "", name: str = "", figure: Figure | None = None, head: str = ""
+) -> str:
     """A `set` of what stands in the cell, else of the object; a `force` at a hook call, or a bare `set`."""
     field = _of_figure(figure) or OF_HEADS.get((kind, head)) or FIELDS.get(kind)
     if field is not None and name:

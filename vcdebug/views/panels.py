@@ -44,7 +44,7 @@ def _flow(here: DebuggerState) -> Table:
 def _moment(here: DebuggerState) -> Table:
     """Before the first step nothing has been decided yet: what the whole cycle came to is shown."""
     at_start = here.seq == 1 and here.reason == START
-    return overview(here.recording) if at_start else moment(here.recording, here.seq)
+    return overview(here.recording) if at_start else event_view(here.recording, here.seq)
 
 
 def _breaks(here: DebuggerState) -> Table:

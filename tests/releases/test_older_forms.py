@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from tests.builders import (
     amounts,
     cluster,
+    conf_of,
     metadata,
     names,
     node,
@@ -16,8 +19,9 @@ from tests.builders import (
     task,
     tasks,
 )
+from vcdebug.explain.ledger import ledger, total
 from vcdebug.framework.order import victims_queue
-from vcdebug.framework.record import CloseEvent
+from vcdebug.framework.record import CloseEvent, HookEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.csi import limit_key_of
 from vcdebug.releases.naming import named_release
@@ -158,3 +162,30 @@ def test_images_on_nodes_are_not_known() -> None:
 
 def metadata_only() -> Manifest:
     return {"kind": "Namespace", "metadata": metadata("default")}
+
+
+def permitted_and_refused() -> Snapshot:
+    """proportion permits both jobs, overcommit refuses the first one."""
+    overcommit = {"overcommit": {"arguments": "{overcommit-factor: 1.0}"}}
+    minimum = [pod_group(name, phase="Pending", min_resources=amounts(cpu)) for name, cpu in (("a", "8"), ("b", "2"))]
+    return cluster(
+        node("n1"),
+        queue("other"),
+        pod_group("r", queue="other", phase="Running"),
+        pods("r", 1, cpu="5", on="n1"),
+        minimum,
+        conf=conf_of("proportion overcommit", actions="enqueue", arguments=overcommit),
+    )
+
+
+@pytest.mark.parametrize(("release", "reserved"), [("", [0.0, 0.0]), ("v1.15.1", [8000.0, 10000.0])])
+def test_what_a_permitted_and_refused_job_reserves_shows_at_its_vote(release: str, reserved: list[float]) -> None:
+    recording = replay(released(permitted_and_refused(), release) if release else permitted_and_refused())
+    hooks = [event for event in recording.events if isinstance(event, HookEvent) and event.point == "JobEnqueueable"]
+    votes = [recording.events.index(event) + 1 for event in hooks if event.plugin == "proportion"]
+    states = [recording.timeline.state_at(seq) for seq in votes]
+    assert reserved == [state.amount("proportion", "default", "inqueue").milli_cpu for state in states]
+    whole = [total(ledger(recording, seq, "default")).milli_cpu for seq in votes]
+    assert reserved == whole
+    why = [entry.why for entry in ledger(recording, votes[0], "default") if entry.reserved is not None]
+    assert (["permitted in this cycle, and not admitted: its whole minResources"] if release else []) == why

@@ -89,7 +89,7 @@ def _permits(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
     for at in recording.index.at_point("JobEnqueueable"):
         event = recording.event(at)
         assert isinstance(event, HookEvent)
-        if event.plugin == plugin and event.result == PERMIT and at < seq:
+        if event.plugin == plugin and event.result == PERMIT and at <= seq:
             found[event.job] = at
     return found
 
@@ -97,8 +97,9 @@ def _permits(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
 def _admitted(recording: Recording, seq: Seq, job: JobInfo, at: Seq) -> Entry:
     minimum = job.pod_group.min_resources
     reserved = None if minimum is None else job.deduct_sch_gated_resources(job.get_min_resources())
-    why = "states no minResources" if reserved is None else f"admitted in this cycle: {WHOLE}"
     phase = recording.timeline.state_at(seq).phases[job.uid]
+    what = "admitted in this cycle" if phase == INQUEUE else "permitted in this cycle, and not admitted"
+    why = "states no minResources" if reserved is None else f"{what}: {WHOLE}"
     return Entry(job.uid, phase, minimum, job.creation_timestamp, reserved, why, at)
 
 

@@ -227,6 +227,12 @@ class Session:
         """All figures of all plugins."""
         return self.accounts.books()
 
+    def reserved_at_vote(self, voter: Plugin, job: JobInfo) -> None:
+        """A plugin has reserved with its own vote, which holds from the vote on, whatever becomes of the job."""
+        for plugin, key, figures in self.accounts.changed_by_admission(job):
+            if plugin == voter.name:
+                self.record.change("book", (plugin, key), figures)
+
     def enqueued(self, job: JobInfo) -> None:
         """Tell every plugin that the job is admitted; what they reserve holds from the next event on."""
         self.ask(hooks.JOB_ENQUEUED, job)

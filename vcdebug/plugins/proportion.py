@@ -197,6 +197,7 @@ class Proportion(Plugin):
         if check.fits:
             if self.reserves_at_vote:
                 self.job_enqueued(job)
+                self.ssn.reserved_at_vote(self, job)
             return PERMIT
         message = format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded)
         self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)

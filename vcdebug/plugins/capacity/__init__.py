@@ -253,6 +253,7 @@ class Capacity(Plugin):
                 return REJECT
         if self.reserves_at_vote:
             self.job_enqueued(job)
+            self.ssn.reserved_at_vote(self, job)
         return PERMIT
 
     def job_enqueued(self, job: JobInfo) -> None:

@@ -48,7 +48,7 @@ def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it
     found = asked([*gpus, *wanted(phase="Pending", min_resources={"cpu": "10", GPU: "9"})], second=OVERCOMMIT)
     assert "enqueue-overcommit" == found.cause
     assert f"it asks 9 {GPU} as minResources" in found.sentence
-    assert "short by 6.6 (and by 0.4 cpu)." in found.sentence
+    assert "short by 6.6 (and by 0.4 cpu); that is more than the whole cluster has" in found.sentence
     assert (6.6, 0.4) == tuple(round(found.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
 
 
@@ -98,8 +98,10 @@ def test_a_capability_that_forbids_reclaim_is_named() -> None:
     ]
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
     found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **CAPACITY)
-    assert "preemptive" == found.cause
-    assert "with that it would hold 4 of 2 cpu (capability), so capacity says no" in found.sentence
+    assert "queue-not-allocatable" == found.cause
+    assert "wanted-0 alone asks 4 where 2 cpu is all there may be" in found.sentence
+    (beside,) = [one for one in found.contributing if one.cause == "preemptive"]
+    assert "with that it would hold 4 of 2 cpu (capability), so capacity says no" in beside.sentence
     assert any("raise spec.capability of queue mine" in line for line in found.advice)
 
 

@@ -134,9 +134,9 @@ def _placement(view: JobView, task: TaskInfo) -> list[Finding]:
 
 def _can_never(view: JobView, task: TaskInfo, room: NodeFits) -> Finding | None:
     """What no waiting and no eviction changes: no node can ever hold it, or it alone exceeds its queue's limit."""
-    refused = never_allocatable(view)
-    if refused is None:
-        return impossible(view, task, room.seq)
+    never, refused = impossible(view, task, room.seq), never_allocatable(view)
+    if never is not None or refused is None:
+        return never
     seq, event = refused
     about = view.tasks[event.task]
     return not_allocatable(view, about, NodeFits(view, about, room.seq), seq, event)

@@ -66,6 +66,7 @@ class Ledger:
         self._admission = _reader(accounts, accounts.admission)
         self._summed = _reader(accounts, accounts.summed)
         self._above = attrgetter(accounts.above) if accounts.above else None
+        self._owner_is_job = accounts.owner == JOB
         self._last: dict[str, Figures] = {}
         """What a job's figures were when all of them were read last: jobs are many, and few of them change."""
 
@@ -75,9 +76,13 @@ class Ledger:
 
     def changed_by_operation(self, task: TaskInfo) -> Figures | None:
         """The task's own account, whose it is first; None where the plugin keeps none."""
-        name = self._owner_of(task)
-        account = None if name is None else self._all.get(name)
-        return None if account is None else {self.accounts.owner: name, **self._operation(account)}
+        name = task.job if self._owner_is_job else self._owner_of(task)
+        account = self._all.get(name)  # type: ignore[arg-type]  # nobody is called None
+        if account is None:
+            return None
+        found: dict[str, Value] = {self.accounts.owner: name}
+        found.update(self._operation(account))
+        return found
 
     def changed_above(self, task: TaskInfo) -> Iterator[tuple[str, Figures]]:
         """The accounts in which the task's own counts too, by name."""
@@ -123,11 +128,12 @@ class OpenAccounts:
         named = [(name, plugins[name]) for name in sorted(plugins)]
         self._all = [(name, Ledger(one, accounts, jobs)) for name, one in named for accounts in one.accounts]
         self._operating = [(name, ledger) for name, ledger in self._all if ledger.accounts.operation]
+        self._of_jobs = [ledger for _, ledger in self._operating if ledger.accounts.owner == JOB]
         self._summed = [(name, ledger) for name, ledger in self._all if ledger.accounts.summed]
 
     def touch(self, task: TaskInfo) -> None:
         """The plugins are told of an operation on the task."""
-        for _, ledger in self._operating:
+        for ledger in self._of_jobs:
             ledger.touch(task)
 
     def changed_by_operation(self, task: TaskInfo) -> Books:

@@ -153,29 +153,28 @@ class Line(NamedTuple):
 
 
 class LineLog(Column[Line]):
-    """Lines in order; a cycle has several for each task, so their values stand in one list."""
+    """Lines in order; written as plain tuples, since a cycle has several for each task."""
 
-    __slots__ = ("_ends", "_keys", "_seqs", "_values")
+    __slots__ = ("append", "rows")
 
     def __init__(self) -> None:
-        self._seqs = array("I")
-        self._keys: list[str] = []
-        self._ends = array("I", [0])
-        self._values: list[Value] = []
+        self.rows: list[tuple[Seq, str, tuple[object, ...]]] = []
+        self.append = self.rows.append
+        """Takes (the last event before it, key, values)."""
 
-    def append(self, seq: Seq, key: str, values: tuple[Value, ...]) -> None:
-        """One more line behind event `seq`."""
-        self._seqs.append(seq)
-        self._keys.append(key)
-        self._values.extend(values)
-        self._ends.append(len(self._values))
+    def close(self) -> None:
+        """The cycle is over: what is asked again later prints nothing."""
+        self.append = _drop
 
     def __len__(self) -> int:
-        return len(self._seqs)
+        return len(self.rows)
 
     def _make(self, index: int) -> Line:
-        values = self._values[self._ends[index] : self._ends[index + 1]]
-        return Line(self._seqs[index], self._keys[index], tuple(values))
+        return Line(*self.rows[index])
+
+
+def _drop(_row: tuple[Seq, str, tuple[object, ...]]) -> None:
+    """Nobody listens any more."""
 
 
 class SpanLog(Column[Span]):

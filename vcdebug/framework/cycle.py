@@ -81,7 +81,7 @@ def run_cycle(
             record.append(CutEvent(str(full)))
             return ssn
         finally:
-            record.finished = True
+            record.lines.close()
     forced.check()
     return ssn
 

@@ -292,7 +292,6 @@ class Record:
         "changes",
         "events",
         "figures",
-        "finished",
         "lines",
         "node_names",
         "notes",
@@ -315,8 +314,6 @@ class Record:
         self.reasons = ReasonTable()
         self.silent = 0
         """Above 0 while a recorded call runs: what happens inside it is not recorded one by one."""
-        self.finished = False
-        """Whether the cycle is over: who asks its plugins again must not lengthen its log."""
 
     @property
     def next_seq(self) -> Seq:
@@ -348,8 +345,7 @@ class Record:
 
     def log(self, key: str, *values: object) -> None:
         """Upstream prints a line here that no event stands for; `values` fill its blanks, and must not change."""
-        if not self.finished:
-            self.lines.append(len(self.events), key, values)
+        self.lines.append((len(self.events), key, values))
 
     def scope(self, level: Level, name: str) -> Scope:
         """Events until the end of the block belong to one span."""

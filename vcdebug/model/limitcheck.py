@@ -28,7 +28,7 @@ class LimitCheck(NamedTuple):
     @property
     def fits(self) -> bool:
         """Whether the limit holds the total."""
-        return self.total.less_equal_with_dimension_and_resources_name(self.limit, self.asked)[0]
+        return self.total.less_equal_with_dimension(self.limit, self.asked)
 
     @property
     def exceeded(self) -> list[str]:

@@ -20,6 +20,7 @@ from vcdebug.explain.state_before import task_of
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
+from vcdebug.model.queue import OPEN
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -80,6 +81,8 @@ def refused_tasks(recording: Recording) -> Iterator[Told]:
         shown = equation(recording, seq)
         if isinstance(event, HookEvent) and event.result is False and words(event.plugin).quota and shown is not None:
             task = task_of(recording, event.task)
+            if recording.session.queues[event.queue].state != OPEN:
+                continue  # refused before any amount is looked at
             limit = room_limit(JobView(recording, task.job), event.plugin, seq, task.resreq)
             yield Told(seq, limit.exceeded or None, failing(shown), None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.model.resource import MIN_RESOURCE, Resource, judged_dimensions
+from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource, judged_dimensions
 
 ALLOCATED, INQUEUE, ELASTIC, RESERVED = "allocated", "inqueue", "elastic", "reserved"
 REQUEST, MINIMUM = "request", "min resources"
@@ -28,7 +28,7 @@ class LimitCheck(NamedTuple):
     @property
     def fits(self) -> bool:
         """Whether the limit holds the total."""
-        return self.total.less_equal_with_dimension(self.limit, self.asked)
+        return _holds(self.limit, self.total, self.asked)
 
     @property
     def exceeded(self) -> list[str]:
@@ -63,6 +63,19 @@ class LimitCheck(NamedTuple):
         """Every part, the total and the limit in one dimension."""
         parts = (amount.get(name) for _, amount in self.parts)
         return (*parts, self.total.get(name), self.limit.get(name))
+
+
+def _holds(limit: Resource, total: Resource, asked: Resource) -> bool:
+    """The verdict of less_equal_with_dimension_and_resources_name alone, without its list of names."""
+    if asked.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
+        return False
+    if asked.memory > 0 and total.memory > limit.memory:
+        return False
+    mine, other = total.scalars, limit.scalars or {}
+    for name, amount in (asked.scalars or {}).items() if mine else ():
+        if amount > 0 and name != PODS and mine is not None and mine.get(name, 0.0) > other.get(name, 0.0):
+            return False
+    return True
 
 
 def beside(

@@ -327,18 +327,6 @@ class Resource:
         ]
         return not failing, failing
 
-    def less_equal_with_dimension(self, rr: Resource, req: Resource) -> bool:
-        """The verdict of less_equal_with_dimension_and_resources_name alone, without collecting names."""
-        if (req.milli_cpu > 0 and self.milli_cpu > rr.milli_cpu) or (req.memory > 0 and self.memory > rr.memory):
-            return False
-        mine, other = self.scalars, rr.scalars or _NOTHING
-        if not mine or not req.scalars:
-            return True
-        for name, amount in req.scalars.items():
-            if amount > 0 and name != PODS and mine.get(name, 0.0) > other.get(name, 0.0):
-                return False
-        return True
-
     def _some(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
         if compare(self.milli_cpu, rr.milli_cpu) or compare(self.memory, rr.memory):
             return True

@@ -1,0 +1,24 @@
+"""A limit's verdict is that of the comparison that also names the failing dimensions."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vcdebug.model.limitcheck import beside
+from vcdebug.model.resource import Resource
+
+AMOUNTS = st.sampled_from([0.0, 0.05, 1.0, 2.0, 3.0])
+RESOURCES = st.builds(
+    Resource,
+    AMOUNTS,
+    AMOUNTS,
+    st.one_of(st.none(), st.dictionaries(st.sampled_from(["pods", "nvidia.com/gpu", "example.com/x"]), AMOUNTS)),
+)
+
+
+@given(RESOURCES, RESOURCES, RESOURCES)
+def test_the_quick_verdict_is_the_one_with_names(allocated: Resource, request: Resource, limit: Resource) -> None:
+    check = beside(allocated, request, limit)
+    full, failing = check.total.less_equal_with_dimension_and_resources_name(limit, check.asked)
+    assert (full, failing) == (check.fits, check.exceeded)

@@ -11,12 +11,12 @@ from tests.capture.fake_server import FakeApi
 from vcdebug import __version__
 from vcdebug.capture import CaptureOptions, capture
 from vcdebug.capture.transport import REVIEWS
-from vcdebug.errors import CaptureError
+from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.provenance import Provenance
 
 
-def error_of(options: CaptureOptions) -> CaptureError:
-    with pytest.raises(CaptureError) as caught:
+def error_of(options: CaptureOptions) -> VcdebugError:
+    with pytest.raises(VcdebugError) as caught:
         capture(options)
     assert "\n" not in caught.value.line()
     return caught.value

@@ -81,7 +81,8 @@ def refused_tasks(recording: Recording) -> Iterator[Told]:
         shown = equation(recording, seq)
         if isinstance(event, HookEvent) and event.result is False and words(event.plugin).quota and shown is not None:
             task = task_of(recording, event.task)
-            if recording.session.queues[event.queue].state != OPEN:
+            queues = recording.session.queues
+            if queues[event.queue].state != OPEN or any(one.parent == event.queue for one in queues.values()):
                 continue  # refused before any amount is looked at
             limit = room_limit(JobView(recording, task.job), event.plugin, seq, task.resreq)
             yield Told(seq, limit.exceeded or None, failing(shown), None)

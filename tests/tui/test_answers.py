@@ -46,7 +46,7 @@ async def test_o_capital_shows_the_orders_and_what_decided(size: tuple[int, int]
 @SIZES
 async def test_e_between_actions_lists_all_jobs_that_wait_and_explains_the_one_chosen(size: tuple[int, int]) -> None:
     async with opened("preempt-blocked-by-gang", size) as desk:
-        await desk.press("e")
+        await desk.press("1", "e")
         await desk.until_at_rest()
         page = desk.app.screen
         assert isinstance(page, PageScreen)

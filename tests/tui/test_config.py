@@ -150,10 +150,10 @@ def luminance(rgb: tuple[int, int, int]) -> float:
 
 
 async def test_the_last_line_of_a_page_shows_the_keys_in_force(tmp_path: Path) -> None:
-    chosen = settings(tmp_path, "clipboard: file\nkeys: {page.copy: K, table.sort: T}")
+    chosen = settings(tmp_path, "clipboard: file\nkeys: {page.copy: K, table.sort: f3}")
     async with opened("preempt-works", NARROW, settings=chosen) as desk:
         await desk.press("question_mark")
-        assert "/ filter   T sort   K copy   Esc back" in desk.screen()
+        assert "/ filter   F3 sort   K copy   Esc back" in desk.screen()
         await desk.press("K")
         assert "copied to " in desk.screen()
 
@@ -165,4 +165,5 @@ async def test_tabs_and_frames_name_the_keys_in_force(tmp_path: Path) -> None:
         assert desk.main.focused is desk.panel("jobs")
         assert "[J Jobs] 6 Nodes" in desk.screen()
         assert "━ J Jobs ━" in desk.screen()
+        await desk.command("goto 2")
         assert "─ F2 JobValid" in desk.screen()

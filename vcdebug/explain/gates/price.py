@@ -42,18 +42,18 @@ def _decided(view: JobView, mine: Sequence[Eviction]) -> str:
 
 
 def _elsewhere(view: JobView, mine: Sequence[Eviction]) -> str:
-    """Other nodes on which the action's candidates hold enough, as it stood before the plan."""
+    """Other nodes that would have done with less important victims, as it stood before the plan."""
     for one in mine[:1]:
-        room = NodeFits(
-            JobView(view.recording, view.job.uid, one.preemptor), task_of(view.recording, one.preemptor), one.seq - 1
-        )
+        asker, victim = task_of(view.recording, one.preemptor), task_of(view.recording, one.victim)
+        room = NodeFits(JobView(view.recording, view.job.uid, one.preemptor), asker, one.seq - 1)
         others = [node.name for node in room.could_free(one.action) if node.name != one.node]
-        if not others:
+        lowest = {name: min(room.candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
+        milder = {name: task for name, task in lowest.items() if task.priority < victim.priority}
+        if not milder:
             return ""
-        lowest = [min(room.candidates(one.action, name), key=lambda task: (task.priority, task.key)) for name in others]
-        who = listed((f"{task.name} of priority {task.priority}" for task in lowest), MOST_NODES)
+        who = listed((f"{task.name} of priority {task.priority}" for task in milder.values()), MOST_NODES)
         return (
-            f"{listed(others, MOST_NODES)} would have done as well ({who}): nodes are tried in order of score, not of "
+            f"{listed(milder, MOST_NODES)} would have done as well ({who}): nodes are tried in order of score, not of "
             "their victims' priority"
         )
     return ""

@@ -19,6 +19,8 @@ ENGINE_ROOMS = (
     "plugins",
     "trace",
     "explain",
+    "logs",
+    "compare",
     "debugger",
     "views",
 )

@@ -174,7 +174,7 @@ def test_the_pins_name_no_index_and_no_folder() -> None:
 CACHES = {"lru_cache", "cache", "WeakKeyDictionary", "WeakValueDictionary"}
 CACHES_WITHOUT_RECORDING = {
     "vcdebug/trace/memo.py": "the cache that lies in the recording",
-    "vcdebug/explain/logs/messages.py": "patterns of upstream's own texts",
+    "vcdebug/logs/messages.py": "patterns of upstream's own texts",
     "vcdebug/cli/executors/cluster.py": "one unpickled function per worker",
 }
 
@@ -191,7 +191,7 @@ def caches(source: Source) -> Iterator[str]:
 
 def test_a_cache_that_may_hold_a_recording_lies_in_the_recording() -> None:
     """vcdebug/trace/memo.py: what is kept beside recordings would keep them for ever."""
-    rooms = ("trace", "explain", "debugger", "views", "cli", "tui")
+    rooms = ("trace", "explain", "logs", "compare", "debugger", "views", "cli", "tui")
     assert [] == [found for source in sources(*rooms) for found in caches(source)]
 
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cli.transcripts import call
-from tests.explain.log_cases import CASES, copied, log_file, position
-from tests.explain.test_dump import own_documents, text_of
+from tests.compare.test_dump import own_documents, text_of
+from tests.logs.log_cases import CASES, copied, log_file, position
 
 SNAPSHOT = str(CASES / "preempt-0003")
 LOG = str(log_file("preempt-0003"))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.explain import test_agreement, test_equations, test_queues
 from tests.golden.test_releases import copies
-from vcdebug.explain.invariants import violations
+from vcdebug.compare.invariants import violations
 from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from vcdebug.compare.cycles import compare
 from vcdebug.debugger.between import Between, advance
 from vcdebug.debugger.recordings import BRANCH, Recordings
-from vcdebug.explain.divergence import compare
 from vcdebug.explain.effects import effects
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import OpEvent, PanicEvent

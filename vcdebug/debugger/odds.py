@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from vcdebug.compare.first_difference import part_in_deeds
 from vcdebug.explain.effects import JobSummary, effects
-from vcdebug.explain.first_difference import part_in_deeds
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.snapshot.chance import Chance

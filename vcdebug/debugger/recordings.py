@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from vcdebug.compare.cycles import Comparison
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.divergence import Comparison
 from vcdebug.snapshot.edit import Edit
 from vcdebug.trace.recording import Recording
 

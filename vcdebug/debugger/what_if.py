@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from vcdebug.compare.cycles import compare
+from vcdebug.compare.first_difference import part
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
-from vcdebug.explain.divergence import compare
-from vcdebug.explain.first_difference import part
 from vcdebug.framework.conf import parse_conf
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.edit import CONF, Edit, parse_edit

@@ -15,6 +15,7 @@ from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.plugins.binpack import MAX_SCORE, Binpack
 from vcdebug.plugins.nodeorder import NodeOrder
+from vcdebug.plugins.nodeorder.two_kinds import TwoKinds
 from vcdebug.trace.recording import Recording
 
 BATCH = "/batch"
@@ -116,10 +117,10 @@ def _origin(
 ) -> tuple[float | None, float | None, int | None]:
     """(raw, normalised, weight) of one scorer of nodeorder, as far as the plugin can still tell."""
     plugin = recording.session.plugins.get(NodeOrder.name)
-    if not isinstance(plugin, NodeOrder) or not part.name.startswith(f"{NodeOrder.name}/"):
+    if not isinstance(plugin, NodeOrder | TwoKinds) or not part.name.startswith(f"{NodeOrder.name}/"):
         return None, None, None
     row, pod = recording.session.node_table.row_of[node], task_of(recording, task).pod
-    return plugin.origin(part.name, part.value, pod, row) or (None, None, None)
+    return plugin.scorers.origin(part.name, part.value, pod, row) or (None, None, None)
 
 
 # The choice

@@ -61,7 +61,7 @@ class Session:
         self.conf = conf
         self.record = record
         self.log = record.log
-        """Called where upstream prints a line that leaves no event: a key of explain/logs/messages.py, and its blanks.
+        """Called where upstream prints a line that leaves no event: a key of logs/messages.py, and its blanks.
 
         A key without a dot belongs to the action that runs; an action without such a row prints nothing.
         """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from vcdebug.compare.cycles import Comparison, compare
+from vcdebug.compare.first_difference import Divergence
 from vcdebug.debugger.cursor import Kind
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings
-from vcdebug.explain.divergence import Comparison, compare
-from vcdebug.explain.first_difference import Divergence
 from vcdebug.framework.record import OpEvent, StateEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.compare.cycles import Comparison, JobChange, QueueChange, TaskChange, TaskOutcome
+from vcdebug.compare.first_difference import Divergence, Side
 from vcdebug.explain.amounts import resource
-from vcdebug.explain.divergence import Comparison, JobChange, QueueChange, TaskChange, TaskOutcome
 from vcdebug.explain.effects import JobSummary
-from vcdebug.explain.first_difference import Divergence, Side
 from vcdebug.explain.votes import Question, Seat
 from vcdebug.framework.forced import FORCED
 from vcdebug.framework.record import HookEvent

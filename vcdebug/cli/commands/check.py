@@ -29,8 +29,8 @@ class Check(Command):
         from vcdebug.cli.render import show
         from vcdebug.cli.reports import logcheck
         from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.compare.log import check_log
         from vcdebug.errors import VcdebugError
-        from vcdebug.explain.logs import check_log
         from vcdebug.files.text import STDIN, read_text
 
         if args.log == args.snapshot == STDIN:

@@ -75,8 +75,8 @@ def _two(args: Namespace, output: Output) -> Outcome:
     from vcdebug.cli.reports import comparison, upgrades
     from vcdebug.cli.reports.comparison import Sides
     from vcdebug.cli.snapshots import edited_snapshot, load_snapshot, with_conf
+    from vcdebug.compare.cycles import compare
     from vcdebug.debugger.cycles import first_apart
-    from vcdebug.explain.divergence import compare
     from vcdebug.snapshot.edit_file import expanded
     from vcdebug.trace.replay import replay
 

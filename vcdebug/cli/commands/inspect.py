@@ -47,7 +47,7 @@ def _against(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
     """What the real scheduler's cache held, beside what the replay starts from."""
     from vcdebug.cli.render import show
     from vcdebug.cli.reports import dumped
-    from vcdebug.explain.dump import compare_dump
+    from vcdebug.compare.dump import compare_dump
     from vcdebug.files.text import read_text
 
     try:

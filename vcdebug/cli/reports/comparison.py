@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.explain.divergence import Comparison, TaskOutcome
+from vcdebug.compare.cycles import Comparison, TaskOutcome
+from vcdebug.compare.first_difference import Divergence, Side
 from vcdebug.explain.effects import JobSummary
-from vcdebug.explain.first_difference import Divergence, Side
 from vcdebug.explain.votes import Question
 from vcdebug.model.resource import Resource
 from vcdebug.trace.codec import event_json, plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from vcdebug.explain.dump import DumpComparison
+from vcdebug.compare.dump import DumpComparison
 from vcdebug.views.document import Block, listing, paragraph
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.logs import LogLine
-from vcdebug.explain.logs.check import LogCheck
-from vcdebug.explain.logs.compare import Comparison, Disagreement
-from vcdebug.explain.logs.klog import KlogLine
+from vcdebug.compare.klog import KlogLine
+from vcdebug.compare.log import Comparison, Disagreement, LogCheck
+from vcdebug.logs.log_writer import LogLine
 from vcdebug.views.document import Block, paragraph
 
 WHAT = {

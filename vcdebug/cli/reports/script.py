@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.cli.reports import comparison, pending
+from vcdebug.compare.cycles import compare
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.debugger.recordings import Recordings
 from vcdebug.debugger.script import Answer, ScriptError
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.divergence import compare
 from vcdebug.explain.pending import explain
 from vcdebug.files.notes import load_notes, save_notes
 from vcdebug.files.report import write_here

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vcdebug.compare.invariants import RULES, Violation, violations
 from vcdebug.debugger.breakpoints.base import Kind
-from vcdebug.explain.invariants import RULES, Violation, violations
 from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StateEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from vcdebug.compare.cycles import Comparison
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings, Side
 from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_last
-from vcdebug.explain.divergence import Comparison
 from vcdebug.explain.votes import HOOK_AT, rule_of
 from vcdebug.framework.forced_values import choices
 from vcdebug.framework.record import HookEvent

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from vcdebug.explain.divergence import compare
-from vcdebug.explain.first_difference import Divergence
+from vcdebug.compare.cycles import compare
+from vcdebug.compare.first_difference import Divergence
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release

@@ -5,7 +5,7 @@ Upstream: plugins/nodeorder.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -32,6 +32,8 @@ from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, IMAGE_VOLUME_SC
 
 Scorer = Callable[[Pod, IntArray], IntArray | None]
 """0 to 100 per row, None where upstream skips the scorer."""
+Asked = tuple[int, str, Scorer]
+"""Weight, name and scorer."""
 
 IMAGE_LOCALITY, IMAGES = "imagelocality.weight", "ImageLocality"
 LEAST, MOST = "NodeResourcesFit_LeastAllocated", "NodeResourcesFit_MostAllocated"
@@ -71,25 +73,18 @@ class Weighed(NamedTuple):
     weight: int
 
 
-class NodeOrder(Plugin):
-    """Adds up least/most allocated, balance, affinities, taints, spread and image locality."""
+class Scorers:
+    """The Kubernetes scorers of one session, each with its weight."""
 
-    name: ClassVar[str] = "nodeorder"
-    hosts_seem_empty: ClassVar[bool] = False
-    """Whether a soft spread over host names sees no pods."""
-
-    def __init__(self, arguments: Arguments) -> None:
-        super().__init__(arguments)
-        self._weights = {key: arguments.get_int(key, default) for key, default in WEIGHTS.items()}
-
-    def on_session_open(self, ssn: Session) -> None:
-        """Upstream: plugins/nodeorder.OnSessionOpen."""
-        self._view: NodeView = ssn.view
+    def __init__(self, ssn: Session, weights: Mapping[str, int], *, hosts_seem_empty: bool = False) -> None:
+        self.weights = weights
+        self.view: NodeView = ssn.view
+        self.preferences = PreferenceScores(self.view)
+        self._hosts_seem_empty = hosts_seem_empty
         self._listers = Listers(ssn.snapshot)
-        self._resources = ResourceScores(self._view, absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE))
+        self._resources = ResourceScores(self.view, absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE))
         self._counts_image_volumes = not ssn.release.has(IMAGE_VOLUME_SCORE)
-        self._preferences = PreferenceScores(self._view)
-        self._pod_affinity = PreferredPodAffinity(self._view, IncomingTermsTable(self._listers.namespace_labels))
+        self._pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
         scorers: tuple[tuple[str, Scorer], ...] = (
             (LEAST, self._least_allocated),
@@ -100,77 +95,59 @@ class NodeOrder(Plugin):
             (TAINTS, self._taint_toleration),
             (SPREAD, self._pod_topology_spread),
         )
-        weighed = ((self._weights[KEYS[part]], part, score) for part, score in scorers)
-        self._scorers = tuple((weight, f"nodeorder/batch/{part}", score) for weight, part, score in weighed if weight)
-
-    # Hooks
-
-    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """Upstream: plugins/nodeorder.NodeOrderFn."""
-        weight = self._weights[IMAGE_LOCALITY]
-        if weight == 0:
-            return NodeScores(nodes.zeros())
-        scores = self._images(task.pod)[nodes.rows] * float(weight)
-        return NodeScores(scores, ((f"nodeorder/{IMAGES}", scores),))
-
-    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
-        parts: list[tuple[str, FloatArray]] = []
-        total = nodes.zeros()
-        for weight, part, score in self._scorers:
-            scores = score(task.pod, nodes.rows)
-            if scores is not None:
-                weighted: FloatArray = np.asarray(scores * float(weight), dtype=np.float64)
-                parts.append((part, weighted))
-                total = total + weighted
-        return NodeScores(total, tuple(parts)) if parts else None
+        weighed = ((weights[KEYS[part]], part, score) for part, score in scorers)
+        self.asked = tuple((weight, part, score) for weight, part, score in weighed if weight)
+        """(weight, name, scorer) of those that count."""
 
     def origin(self, part: str, score: float, pod: Pod, row: int) -> Weighed | None:
         """What a node's weighted score in one part was made of; None for a sum."""
         scorer = part.rpartition("/")[2]
         if scorer not in KEYS:
             return None
-        weight = self._weights[KEYS[scorer]]
+        weight = self.weights[KEYS[scorer]]
         normalised = score / weight
         return Weighed(normalised if scorer in PER_NODE else self._raw(scorer, pod, row), normalised, weight)
 
     def _raw(self, scorer: str, pod: Pod, row: int) -> float | None:
-        placement, rows = self._view.shapes.placement(pod), np.array([row])
+        placement, rows = self.view.shapes.placement(pod), np.array([row])
         if scorer == TAINTS:
-            return float(self._preferences.intolerable_taints(placement, rows)[0])
-        return float(self._preferences.node_affinity_weights(placement, rows)[0]) if scorer == AFFINITY else None
+            return float(self.preferences.intolerable_taints(placement, rows)[0])
+        return float(self.preferences.node_affinity_weights(placement, rows)[0]) if scorer == AFFINITY else None
 
-    # Scorers
+    def image_locality(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
+        """None where it counts nothing."""
+        weight = self.weights[IMAGE_LOCALITY]
+        return self._images(task.pod)[nodes.rows] * float(weight) if weight else None
 
     def _images(self, pod: Pod) -> FloatArray:
         images = pod_images(pod.spec, with_volumes=self._counts_image_volumes)
         known = self._image_scores.get(images)
         if known is None:
-            states = self._view.images
+            states = self.view.images
             scores = [float(image_score(images, state, len(states))) for state in states]
             known = self._image_scores[images] = np.array(scores, dtype=np.float64)
         return known
 
     def _least_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
-        return self._resources.least_allocated(self._view.shapes.shape(pod).requests.incoming_non_zero, rows)
+        return self._resources.least_allocated(self.view.shapes.shape(pod).requests.incoming_non_zero, rows)
 
     def _most_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
-        return self._resources.most_allocated(self._view.shapes.shape(pod).requests.incoming_non_zero, rows)
+        return self._resources.most_allocated(self.view.shapes.shape(pod).requests.incoming_non_zero, rows)
 
     def _balanced_allocation(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        return self._resources.balanced_allocation(self._view.shapes.shape(pod).requests.incoming, rows)
+        return self._resources.balanced_allocation(self.view.shapes.shape(pod).requests.incoming, rows)
 
     def _node_affinity(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        placement = self._view.shapes.placement(pod)
+        placement = self.view.shapes.placement(pod)
         if placement.preferred_error:
             raise ScoreError(placement.preferred_error)
-        return self._preferences.node_affinity(placement, rows)
+        return self.preferences.node_affinity(placement, rows)
 
     def _taint_toleration(self, pod: Pod, rows: IntArray) -> IntArray:
-        return self._preferences.taint_toleration(self._view.shapes.placement(pod), rows)
+        return self.preferences.taint_toleration(self.view.shapes.placement(pod), rows)
 
     def _inter_pod_affinity(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        shape = self._view.shapes.shape(pod)
+        shape = self.view.shapes.shape(pod)
         if shape.affinity.error:
             raise ScoreError(f"parsing pod: {shape.affinity.error}")
         raw = self._pod_affinity.raw(shape, rows)
@@ -178,11 +155,11 @@ class NodeOrder(Plugin):
 
     def _pod_topology_spread(self, pod: Pod, rows: IntArray) -> IntArray | None:
         own = bool(pod.spec.get("topologySpreadConstraints"))
-        constraints = self._constraints(pod, own=own) if len(self._view) else ()
+        constraints = self._constraints(pod, own=own) if len(self.view) else ()
         if not constraints:
             return None
-        shapes = self._view.shapes
-        spread = SpreadScore(self._view, constraints, shapes.group(pod), shapes.placement(pod), self.hosts_seem_empty)
+        shapes = self.view.shapes
+        spread = SpreadScore(self.view, constraints, shapes.group(pod), shapes.placement(pod), self._hosts_seem_empty)
         return spread.scores(rows, require_all=own)
 
     def _constraints(self, pod: Pod, *, own: bool) -> Constraints:
@@ -194,3 +171,44 @@ class NodeOrder(Plugin):
             raise ScoreError(f"obtaining pod's soft topology spread constraints: {error}") from error
         owners = (pod.manifest.get("metadata") or {}).get("ownerReferences") or []
         return default_constraints(self._listers.default_selector(pod.namespace, pod.labels, owners))
+
+
+def weights_of(arguments: Arguments) -> dict[str, int]:
+    """What every scorer counts, by its argument."""
+    return {key: arguments.get_int(key, default) for key, default in WEIGHTS.items()}
+
+
+def batch(asked: Iterable[Asked], task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+    """The scorers that are normalised over all nodes; None where every one of them skips."""
+    parts: list[tuple[str, FloatArray]] = []
+    total = nodes.zeros()
+    for weight, part, score in asked:
+        scores = score(task.pod, nodes.rows)
+        if scores is not None:
+            weighted: FloatArray = np.asarray(scores * float(weight), dtype=np.float64)
+            parts.append((f"nodeorder/batch/{part}", weighted))
+            total = total + weighted
+    return NodeScores(total, tuple(parts)) if parts else None
+
+
+class NodeOrder(Plugin):
+    """Adds up least/most allocated, balance, affinities, taints, spread and image locality."""
+
+    name: ClassVar[str] = "nodeorder"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weights = weights_of(arguments)
+
+    def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/nodeorder.OnSessionOpen."""
+        self.scorers = Scorers(ssn, self._weights)
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Upstream: plugins/nodeorder.NodeOrderFn."""
+        scores = self.scorers.image_locality(task, nodes)
+        return NodeScores(nodes.zeros()) if scores is None else NodeScores(scores, ((f"nodeorder/{IMAGES}", scores),))
+
+    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
+        return batch(self.scorers.asked, task, nodes)

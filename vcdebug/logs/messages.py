@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from functools import cache
 
-from vcdebug.explain.logs.message import Message, messages_of
+from vcdebug.logs.message import Message, messages_of
 
 ROWS = """
 session.go session

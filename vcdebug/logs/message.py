@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from string import Formatter
 from typing import NamedTuple
 
-from vcdebug.explain.logs.gotext import text_of
+from vcdebug.logs.gotext import text_of
 
 UNKNOWN = "…"
 """Stands in a line for what a replay cannot know; it agrees with anything."""

@@ -4,10 +4,10 @@ import pytest
 
 from tests import builders
 from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.compare.invariants import RULES, violations
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoint_list import BreakpointList
 from vcdebug.debugger.debugger import Debugger
-from vcdebug.explain.invariants import RULES, violations
 from vcdebug.framework.record import ActionEvent
 from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.logs.context import Context, Said
-from vcdebug.explain.logs.message import UNKNOWN
 from vcdebug.framework.quirks import VIEW_LOST_POD
 from vcdebug.framework.record import ActionEvent, OpEvent, StatementEvent
+from vcdebug.logs.context import Context, Said
+from vcdebug.logs.message import UNKNOWN
 
 PLACING = ("allocate", "pipeline", "unevict")
 AMOUNTS = {"allocate": "allocated", "pipeline": "pipelined", "unpipeline": "unpipelined"}

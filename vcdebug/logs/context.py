@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vcdebug.explain.logs.gotext import text_of
-from vcdebug.explain.logs.message import UNKNOWN
+from vcdebug.logs.gotext import text_of
+from vcdebug.logs.message import UNKNOWN
 from vcdebug.model.names import Row, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vcdebug.explain.logs.context import Context, Said
-from vcdebug.explain.logs.gotext import json_object
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.gomath import mod
+from vcdebug.logs.context import Context, Said
+from vcdebug.logs.gotext import json_object
 from vcdebug.model.fiterror import fit_error_text
 from vcdebug.model.names import FloatArray, IntArray, NodeName, Row, TaskKey
 from vcdebug.model.resource import Resource

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.explain.log_cases import (
+from tests.logs.log_cases import (
     CASES,
     COPIES,
     copied,
@@ -14,9 +14,8 @@ from tests.explain.log_cases import (
     quieter,
 )
 from tests.recorded import CORPUS, recorded
+from vcdebug.compare.log import Disagreement, check_log
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.logs import check_log
-from vcdebug.explain.logs.compare import Disagreement
 
 NAMES = sorted(path.name.removesuffix(".log.gz") for path in COPIES.glob("*.log.gz"))
 PREEMPT = "preempt-0003"

@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 
 from tests.recorded import recorded
-from vcdebug.explain.logs import LogLine, log_lines
-from vcdebug.explain.logs.klog import parse_log
-from vcdebug.explain.logs.message import UNKNOWN
-from vcdebug.explain.logs.messages import BY_KEY, recognise
+from vcdebug.compare.klog import parse_log
+from vcdebug.logs.log_writer import LogLine, log_lines
+from vcdebug.logs.message import UNKNOWN
+from vcdebug.logs.messages import BY_KEY, recognise
 from vcdebug.trace.recording import Recording
 
 HERE = Path(__file__).resolve().parent

@@ -8,11 +8,19 @@ from typing import Any
 
 import pytest
 
-from tests.explain.log_cases import CASES
+from tests.logs.log_cases import CASES
 from tests.recorded import CORPUS
+from vcdebug.compare.dump import (
+    DOCUMENTS,
+    Difference,
+    compare_dump,
+    hyper_node_fields,
+    job_fields,
+    node_fields,
+    real_node_fields,
+    tier_fields,
+)
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.dump import DOCUMENTS, Difference, compare_dump
-from vcdebug.explain.dump_fields import hyper_node_fields, job_fields, node_fields, real_node_fields, tier_fields
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot

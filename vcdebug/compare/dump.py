@@ -10,18 +10,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.dump_fields import (
-    Fields,
-    hyper_node_fields,
-    job_fields,
-    node_fields,
-    real_node_fields,
-    tier_fields,
-)
+from vcdebug.model import gofields
 from vcdebug.model.cluster import ClusterInfo
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.model.hypernode import HyperNodes
+from vcdebug.model.job import JobInfo
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.json_values import JsonDict, JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
 
+Fields = JsonDict
 DOCUMENTS = ("Nodes", "HyperNodesSetByTier", "HyperNodeTierNameMap", "RealNodesSet", "HyperNodes", "Jobs")
 """The documents of a dump, in order."""
 OBJECTS = {"Nodes": "node", "HyperNodes": "hypernode", "Jobs": "job"}
@@ -183,3 +181,44 @@ def _shown(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+# What a replay knows of it, in upstream's form
+
+
+def node_fields(node: NodeInfo) -> Fields:
+    """A NodeInfo with its tasks, and what scheduling reads of its Node."""
+    manifest = {
+        "metadata": {"labels": dict(node.labels)},
+        "spec": {"taints": list(node.spec.get("taints") or ()), "unschedulable": node.unschedulable},
+    }
+    return {**gofields.node_fields(node), "Node": manifest}
+
+
+def job_fields(job: JobInfo) -> Fields:
+    """A JobInfo with its tasks and sub jobs; an index by status says which tasks, their fields stand in Tasks."""
+    group = job.pod_group
+    stated = {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}}
+    return {**gofields.job_fields(job, show_indexed=_uid), "PodGroup": stated}
+
+
+def _uid(task: TaskInfo) -> gofields.GoFields:
+    return {"UID": task.uid}
+
+
+def tier_fields(tree: HyperNodes) -> Fields:
+    """HyperNodesSetByTier."""
+    return {str(tier): {name: {} for name in names} for tier, names in tree.tiers.items() if names}
+
+
+def real_node_fields(tree: HyperNodes) -> Fields:
+    """RealNodesSet."""
+    return {name: {node: {} for node in nodes} for name, nodes in tree.real_nodes.items()}
+
+
+def hyper_node_fields(tree: HyperNodes) -> Mapping[str, Fields]:
+    """HyperNodes: parents and children."""
+    return {
+        name: {"Name": info.name, "Parent": info.parent, "Children": {child: {} for child in info.children}}
+        for name, info in tree.by_name.items()
+    }

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 import vcdebug
-from tests.explain.log_cases import copied
-from vcdebug.explain.logs import log_lines
-from vcdebug.explain.logs.gotext import json_object, json_text, number, text_of
-from vcdebug.explain.logs.klog import cycles, parse_log
-from vcdebug.explain.logs.log_writer import IN_SHORT
-from vcdebug.explain.logs.messages import BY_KEY, MESSAGES, recognise, texts
+from tests.logs.log_cases import copied
+from vcdebug.compare.klog import cycles, parse_log
+from vcdebug.logs.gotext import json_object, json_text, number, text_of
+from vcdebug.logs.log_writer import IN_SHORT, log_lines
+from vcdebug.logs.messages import BY_KEY, MESSAGES, recognise, texts
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import at_tag
 from vcdebug.releases.table import CHANGES

@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.compare.cycles import Comparison, compare
 from vcdebug.debugger.what_if import edited
-from vcdebug.explain.divergence import Comparison, compare
 from vcdebug.framework.record import HookEvent, OpEvent, PopEvent
 from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.edit import parse_edit

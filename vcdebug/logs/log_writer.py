@@ -11,10 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from vcdebug.explain.logs import answer_lines, event_lines, search_lines
-from vcdebug.explain.logs.context import Context, Said
-from vcdebug.explain.logs.gotext import json_text
-from vcdebug.explain.logs.messages import texts
 from vcdebug.framework.record import (
     ActionEvent,
     CloseEvent,
@@ -25,6 +21,10 @@ from vcdebug.framework.record import (
     ScoreEvent,
     StatementEvent,
 )
+from vcdebug.logs import answer_lines, event_lines, search_lines
+from vcdebug.logs.context import Context, Said
+from vcdebug.logs.gotext import json_text
+from vcdebug.logs.messages import texts
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording

@@ -1,4 +1,4 @@
-"""A log's cycle beside what the replay would have printed: agreement, or the first disagreement."""
+"""A real scheduler's log beside the replay of a snapshot: which cycle it is, and where the two part."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from vcdebug.explain.logs.klog import KlogLine, LogCycle
-from vcdebug.explain.logs.log_writer import LogLine
-from vcdebug.explain.logs.message import UNKNOWN, Message
-from vcdebug.explain.logs.messages import BY_KEY, recognise
+from vcdebug.compare.klog import KlogLine, LogCycle, cycles, parse_log
+from vcdebug.errors import VcdebugError
+from vcdebug.logs.log_writer import LogLine, log_lines
+from vcdebug.logs.message import UNKNOWN, Message
+from vcdebug.logs.messages import BY_KEY, recognise
+from vcdebug.trace.recording import Recording
 
 Kind = Literal["different", "missing", "extra", "order"]
 
@@ -169,3 +171,43 @@ class _Walk:
         said = self._said[self.at] if self.at < len(self._said) else None
         agreed = self._log[self.at - 1].line if self.at else None
         return Disagreement(kind, line, said, agreed)
+
+
+# The cycle of a log that matches
+
+
+@dataclass(frozen=True, slots=True)
+class LogCheck:
+    """The cycle that matches best."""
+
+    best: Comparison
+    cycles: int
+    """How many cycles the log has."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the log says what the replay says."""
+        return self.best.disagreement is None
+
+
+def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None = None) -> LogCheck:
+    """The first cycle that agrees, else the one that agrees longest; or the cycle that is asked for."""
+    found = cycles(parse_log(lines))
+    if not found:
+        raise VcdebugError("no scheduling cycle in this log", "the scheduler must run with -v=3 or more")
+    if cycle is not None and not 1 <= cycle <= len(found):
+        raise VcdebugError(f"no cycle {cycle} in this log", f"it has cycles 1 to {len(found)}")
+    written = list(log_lines(recording))
+    best: Comparison | None = None
+    for candidate in found if cycle is None else [found[cycle - 1]]:
+        comparison = compare(candidate, written)
+        if best is None or _rank(comparison) > _rank(best):
+            best = comparison
+        if comparison.disagreement is None and candidate.complete:
+            break
+    assert best is not None
+    return LogCheck(best, len(found))
+
+
+def _rank(comparison: Comparison) -> tuple[bool, int]:
+    return comparison.disagreement is None, comparison.compared

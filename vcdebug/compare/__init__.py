@@ -1,0 +1,1 @@
+"""A recording beside something else: another recording, a scheduler's log, its cache dump, what should always hold."""

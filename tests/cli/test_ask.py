@@ -6,7 +6,7 @@ import json
 
 from tests.cli.transcripts import call
 from vcdebug.cli.commands.ask import NAMES
-from vcdebug.explain.questions import QUESTIONS
+from vcdebug.debugger.questions import QUESTIONS
 
 BLOCKED = "preempt-blocked-by-gang"
 
@@ -31,3 +31,26 @@ def test_programs_get_the_same_as_json() -> None:
 def test_a_question_without_its_subject_says_what_to_name() -> None:
     code, _, err = call(["ask", "evicted", BLOCKED])
     assert (1, "vcdebug: why was this pod evicted?; name a pod\n") == (code, err)
+
+
+WAITS = "tests/scenarios/clusters/2221-idle-cluster-full-queue.yaml"
+
+
+def test_when_says_after_how_long_and_under_which_assumption() -> None:
+    code, out, err = call(["ask", "when", WAITS, "team/next", "--run-time", "100h", "--json"])
+    answer = json.loads(out)
+    assert (0, "", "placed") == (code, err, answer["outcome"])
+    assert ["each pod runs 4d4h from its start"] == answer["assumed"]
+    sooner = json.loads(call(["ask", "when", WAITS, "team/next", "--run-time", "team/first=1m", "--json"])[1])
+    assert (1.0, "team/first runs 1m") == (sooner["seconds"], sooner["assumed"][0])
+
+
+def test_what_is_about_the_future_belongs_to_when() -> None:
+    code, _, err = call(["ask", "next", BLOCKED, "--run-time", "1h"])
+    assert (1, "vcdebug: --run-time is about what comes after the cycle; ask when\n") == (code, err)
+
+
+def test_a_run_time_of_nobody_is_refused() -> None:
+    code, _, err = call(["ask", "when", WAITS, "team/next", "--run-time", "team/firs=1m"])
+    assert 1 == code
+    assert "team/firs is no job or pod of the session" in err

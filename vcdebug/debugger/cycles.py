@@ -9,10 +9,11 @@ from typing import NamedTuple
 from vcdebug.compare.cycles import compare
 from vcdebug.debugger.between import Between, advance
 from vcdebug.debugger.recordings import BRANCH, Recordings
+from vcdebug.debugger.standing import alike, kinds
 from vcdebug.explain.effects import effects
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import OpEvent, PanicEvent
-from vcdebug.model.names import TaskKey
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.trace.cut import whole
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import Clock, replay
@@ -99,25 +100,34 @@ def first_apart(before: Recording, after: Recording, between: Between, count: in
 
 
 class _Deeds(NamedTuple):
-    """What a cycle did to pods, in the order of names."""
+    """What a cycle did to pods, in order."""
 
     evicted: tuple[TaskKey, ...]
     given_back: tuple[TaskKey, ...]
-    placed: tuple[str, ...]
+    placed: tuple[tuple[TaskKey, NodeName], ...]
     """Pods bound and pipelined, with their nodes."""
+
+    @property
+    def any_eviction(self) -> bool:
+        """Whether anybody's eviction was at least planned."""
+        return bool(self.evicted or self.given_back)
 
 
 def repeat(recordings: Sequence[Recording]) -> Repeat | None:
-    """The first cycle that binds, pipelines, evicts and gives back exactly what an earlier one did.
+    """The first cycle that does what an earlier one did: with the same pods, or with pods of the same kind from the
+    same state, whatever they are called and however much time has passed.
 
     Cycles in which nobody's eviction is even planned are no repeats: a quiet cluster looks the same every second.
     """
-    seen: dict[_Deeds, int] = {}
+    seen: dict[object, int] = {}
     for number, recording in enumerate(recordings, start=1):
         deeds = _deeds(recording)
-        if (deeds.evicted or deeds.given_back) and deeds in seen:
-            return Repeat(seen[deeds], number, deeds.evicted, deeds.given_back)
-        seen.setdefault(deeds, number)
+        if not deeds.any_eviction:
+            continue
+        for key in (deeds, _anonymous(recording, deeds)):
+            if key in seen:
+                return Repeat(seen[key], number, deeds.evicted, deeds.given_back)
+            seen.setdefault(key, number)
     return None
 
 
@@ -125,8 +135,19 @@ def _deeds(recording: Recording) -> _Deeds:
     done = effects(recording)
     events = (recording.event(seq) for seq in recording.index.of_type(OpEvent))
     given_back = {event.task for event in events if isinstance(event, OpEvent) and event.op == "unevict"}
-    placed = sorted(f"{effect.task} {effect.node}" for effect in (*done.bound, *done.pipelined))
+    placed = sorted((effect.task, effect.node) for effect in (*done.bound, *done.pipelined))
     return _Deeds(tuple(sorted(effect.task for effect in done.evicted)), tuple(sorted(given_back)), tuple(placed))
+
+
+def _anonymous(recording: Recording, deeds: _Deeds) -> object:
+    """The state from which the cycle starts and its deeds, without names of pods."""
+    of = kinds(recording.snapshot)
+    return (
+        frozenset(alike(recording.snapshot).items()),
+        tuple(sorted(of[task] for task in deeds.evicted)),
+        tuple(sorted(of[task] for task in deeds.given_back)),
+        tuple(sorted((of[task], node) for task, node in deeds.placed)),
+    )
 
 
 def advanced(open_: Recordings, count: int = 1, between: Between | None = None) -> Recordings:

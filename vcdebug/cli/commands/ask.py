@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from vcdebug.cli import foreseeing
 from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_extender, add_json, add_release
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
-NAMES = ("evicted", "holders", "node", "victim", "next")
-"""As in explain/questions, which is imported only to answer."""
+NAMES = ("evicted", "holders", "node", "victim", "next", "when")
+"""As in debugger/questions.py, which is imported only to answer."""
 
 
 class Ask(Command):
@@ -17,7 +18,8 @@ class Ask(Command):
 
     NAME = "ask"
     HELP = (
-        "other questions: who evicted a pod and why, who holds what a job needs, why this node or victim, who is next"
+        "other questions: who evicted a pod and why, who holds what a job needs, why this node or victim, who is next, "
+        "when will it be placed"
     )
 
     def configure(self, parser: ArgumentParser) -> None:
@@ -25,7 +27,7 @@ class Ask(Command):
             "question",
             choices=NAMES,
             help="evicted: why was this pod evicted; holders: who holds what it needs; node: why this node; "
-            "victim: why this victim; next: which job would be tried next",
+            "victim: why this victim; next: which job would be tried next; when: in which cycle will it be placed",
         )
         parser.add_argument("snapshot", metavar="SNAPSHOT", help="a snapshot, as for run")
         parser.add_argument(
@@ -33,9 +35,10 @@ class Ask(Command):
             metavar="SUBJECT",
             nargs="?",
             default="",
-            help="a pod; for holders a job, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or "
-            "quota/NAMESPACE; for next a queue, or nothing for all",
+            help="a pod; for when a job or pod; for holders a job, node/NAME, queue/NAME, port/NUMBER, "
+            "claim/NAMESPACE/NAME or quota/NAMESPACE; for next a queue, or nothing for all",
         )
+        foreseeing.add_arguments(parser)
         add_complete(parser)
         add_release(parser)
         add_edits(parser)
@@ -46,11 +49,12 @@ class Ask(Command):
         from vcdebug.cli.render import show
         from vcdebug.cli.reports import answered
         from vcdebug.cli.snapshots import replay_snapshot
-        from vcdebug.explain.questions import QUESTIONS
+        from vcdebug.debugger.questions import QUESTIONS
 
         question = next(one for one in QUESTIONS if one.name == args.question)
         if not args.subject and question.name != "next":
             raise VcdebugError(f"{question.words}?", f"name a {' or '.join(question.about)}")
+        foreseeing.check(args)
         recording, _ = replay_snapshot(
             args.snapshot,
             complete=args.complete,
@@ -58,7 +62,10 @@ class Ask(Command):
             edits=args.edits,
             extender_url=args.extender_url,
         )
-        reply = question.answer(recording, args.subject)
+        if question.name == foreseeing.WHEN:
+            reply = foreseeing.foreseen(recording, args, output)
+        else:
+            reply = question.answer(recording, args.subject)
         if args.json:
             evidence = [{"seq": one.seq, "text": one.text} for one in reply.evidence]
             body = {"question": question.name, "sentence": reply.sentence, "lines": list(reply.lines)}

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from vcdebug.debugger.between.actors import RUNNING, Between
+from vcdebug.debugger.between.run_times import time_in
 from vcdebug.explain.effects import effects
 from vcdebug.explain.writes import POD_SCHEDULED, PodStatus, pod_statuses
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
@@ -28,11 +29,20 @@ def next_pods(recording: Recording, between: Between, number: int, *, closed: bo
     changes = PodChanges(recording, closed=closed)
     before = recording.snapshot.of("Pod")
     after = [changes.applied(manifest) for manifest in before]
-    leaving = [pod.key for pod in map(Pod, after) if pod.deleting]
-    finishing = between.finishing(before, leaving, number)
     now = recording.snapshot.now + between.every
+    staying = [pod.key for pod in map(Pod, after) if pod.deleting]
+    if between.run_times is not None:
+        staying += in_broken_gangs(recording)
+    finishing = between.finishing(before, staying, number, now)
     finished = (_finished(one) if Pod(one).key in finishing else one for one in after)
-    return [one for manifest in finished for one in _present(manifest, now, recreate=between.recreate)]
+    return [one for manifest in finished for one in _present(manifest, now, between)]
+
+
+def in_broken_gangs(recording: Recording) -> list[TaskKey]:
+    """Pods of jobs that lack others of their gang: they wait for these."""
+    jobs = recording.session.jobs.values()
+    broken = [job for job in jobs if job.ready_task_num() < job.min_available]
+    return [task.key for job in broken for task in job.tasks.values()]
 
 
 class PodChanges:
@@ -134,12 +144,12 @@ def _finished(manifest: Manifest) -> Manifest:
     return {**manifest, "status": {**(manifest.get("status") or {}), "phase": "Succeeded"}}
 
 
-def _present(manifest: Manifest, now: datetime, *, recreate: bool) -> Iterator[Manifest]:
+def _present(manifest: Manifest, now: datetime, between: Between) -> Iterator[Manifest]:
     """The pod, its successor, or nothing once its time is over."""
-    gone = _time((manifest.get("metadata") or {}).get("deletionTimestamp"))
-    if gone is None or gone > now:
+    gone = time_in((manifest.get("metadata") or {}).get("deletionTimestamp"))
+    if gone is None or gone > now or Pod(manifest).key in between.stuck:
         yield manifest
-    elif recreate:
+    elif between.recreate and Pod(manifest).key not in between.for_good:
         yield _successor(manifest, now)
 
 
@@ -156,10 +166,3 @@ def _successor(manifest: Manifest, now: datetime) -> Manifest:
 def time_text(time: datetime) -> str:
     """As the API server writes it, in whole seconds."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _time(text: str | None) -> datetime | None:
-    if not text:
-        return None
-    time = datetime.fromisoformat(text.upper())
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

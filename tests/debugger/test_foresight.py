@@ -1,0 +1,208 @@
+"""When a job is placed, under which assumptions, and when it never is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.scenarios.questions import asked
+from vcdebug.debugger.between import Between
+from vcdebug.debugger.cycles import Cycles
+from vcdebug.debugger.foresight.telling import Foreseen, told
+from vcdebug.debugger.foresight.when import Assumptions, foresee, when
+from vcdebug.debugger.what_if import edited
+from vcdebug.explain.pending import explain
+from vcdebug.explain.subject import find_subject
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.replay import replay
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
+CONF = conf_of("priority gang conformance", "predicates nodeorder", actions="enqueue, allocate, backfill")
+WINDOWS = """actions: "allocate"
+tiers:
+- plugins:
+  - name: gang
+  - name: tdm
+    arguments:
+      tdm.revocable-zone.rz1: 18:00-20:00
+  - name: predicates
+"""
+
+
+def ago(**time: int) -> str:
+    return (NOW - timedelta(**time)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def at_noon(*objects: Manifest | list[Manifest], conf: str = CONF) -> Snapshot:
+    return replace(cluster(*objects, conf=conf), now=NOW)
+
+
+def full(cpu: str = "4", **of_long: object) -> Snapshot:
+    """A node of 8 cores: one pod of 6 runs since 2 hours, one of 2 since 30 minutes, and more is asked for."""
+    return at_noon(
+        node("n1", cpu="8"),
+        pod_group("long", phase="Running"),
+        pods("long", 1, cpu="6", on="n1", created=ago(hours=2), **of_long),
+        pod_group("short", phase="Running"),
+        pods("short", 1, cpu="2", on="n1", created=ago(minutes=30)),
+        pod_group("next", phase="Inqueue"),
+        pods("next", 1, cpu=cpu),
+    )
+
+
+def foreseen(snapshot: Snapshot, word: str = "default/next", assumed: Assumptions = Assumptions()) -> Foreseen:  # noqa: B008
+    return foresee(replay(snapshot), find_subject(snapshot, word), assumed)
+
+
+def in_short(found: Foreseen) -> tuple[str, float]:
+    """(outcome, seconds)."""
+    return found.course.outcome, found.course.stages[-1].after.total_seconds()
+
+
+def test_what_this_cycle_places_need_not_wait() -> None:
+    found = foreseen(at_noon(node("n1"), pod_group("next"), pods("next", 1)))
+    assert ("placed", 0) == in_short(found)
+    assert "default/next is placed in this very cycle (n1): it need not wait." == told(found).sentence
+
+
+def test_a_pod_is_assumed_to_run_as_long_again_as_it_has() -> None:
+    assert ("placed", 30 * 60) == in_short(foreseen(full("2")))
+    found = foreseen(full())
+    assert ("placed", 2 * 3600) == in_short(found)
+    assert any("as long again" in line for line in told(found).lines)
+    assert "2h from now" in told(found).sentence
+    assert "default/long-0 ended" in told(found).sentence
+
+
+def test_stated_run_times_count_from_the_start() -> None:
+    assert ("placed", 3600) == in_short(foreseen(full(), assumed=Assumptions(each=timedelta(hours=3))))
+    stated = Assumptions(stated={"default/long": timedelta(hours=2, minutes=5)})
+    assert ("placed", 300) == in_short(foreseen(full(), assumed=stated))
+
+
+def test_who_should_have_ended_by_now_ends_at_once() -> None:
+    assert ("placed", 1) == in_short(foreseen(full(), assumed=Assumptions(each=timedelta(minutes=1))))
+
+
+def test_a_deadline_of_the_pod_bounds_what_is_assumed() -> None:
+    assert ("placed", 1800) == in_short(foreseen(full(activeDeadlineSeconds=9000)))
+
+
+@pytest.mark.parametrize("service", [{"restartPolicy": "Always"}])
+def test_a_pod_that_is_restarted_whenever_it_ends_never_ends(service: dict[str, object]) -> None:
+    found = foreseen(full(**service))
+    assert "never" == found.course.outcome
+    assert any("run for ever" in line for line in told(found).lines)
+
+
+def test_what_fits_no_node_is_never_placed_whoever_ends() -> None:
+    found = foreseen(full("9"))
+    assert "never" == found.course.outcome
+    assert "even when all that can end has ended" in told(found).sentence
+    assert "the largest node (n1) has 8" in told(found).sentence
+
+
+def test_a_job_gets_in_behind_those_that_come_first() -> None:
+    snapshot = full("8")
+    snapshot.objects["PodGroup"].insert(2, pod_group("earlier", phase="Inqueue"))
+    snapshot.objects["Pod"] += pods("earlier", 1, cpu="6", created=ago(minutes=50))
+    found = foreseen(snapshot)
+    assert "placed" == found.course.outcome
+    assert 3 * 3600 <= in_short(found)[1] < 3 * 3600 + 10
+    assert any("binds 1 pod of default/earlier" in one for stage in found.course.stages for one in stage.done)
+
+
+def broken(name: str, cpu: str) -> list[Manifest]:
+    """A gang of two of which one pod runs, and the other one was made again."""
+    running, waiting = pods(name, 2, cpu=cpu)
+    running["spec"]["nodeName"], running["status"]["phase"] = "n1", "Running"
+    return [pod_group(name, min_member=2, phase="Running"), running, waiting]
+
+
+def test_gangs_that_hold_what_the_other_one_needs_are_in_a_deadlock() -> None:
+    found = foreseen(at_noon(node("n1", cpu="8"), broken("next", "4"), broken("other", "4")))
+    assert found.deadlock is not None
+    assert (("default/other",), True) == (found.deadlock.holders, found.deadlock.mutual)
+    assert "default/next and default/other are in a deadlock" in told(found).sentence
+    assert "1 of the 2 pods of its gang (4 cpu" in told(found).sentence
+
+
+def test_who_waits_behind_a_broken_gang_waits_for_ever_and_its_way_out_works() -> None:
+    snapshot = at_noon(node("n1", cpu="8"), broken("other", "7"), pod_group("next"), pods("next", 1, cpu="4"))
+    found = foreseen(snapshot)
+    assert found.deadlock is not None
+    assert not found.deadlock.mutual
+    assert "default/other holds 1 of the 2 pods" in told(found).sentence
+    freed = edited(snapshot, [parse_edit(edit) for edit in found.deadlock.edits])
+    assert explain(replay(freed), "default/next").scheduled
+
+
+def test_a_window_of_tdm_is_waited_for() -> None:
+    mine = {"volcano.sh/revocable-zone": "*", "volcano.sh/preemptable": "true"}
+    revocable = node("n1", labels={"volcano.sh/revocable-zone": "rz1"})
+    found = foreseen(at_noon(revocable, pod_group("next"), pods("next", 1, annotations=mine), conf=WINDOWS))
+    assert ("placed", 6 * 3600) == in_short(found)
+    assert "the window of zone rz1 opens" in told(found).sentence
+
+
+def test_windows_that_do_not_help_are_waited_for_once() -> None:
+    zone = {"volcano.sh/revocable-zone": "rz1"}
+    found = foreseen(at_noon(node("n1", labels=zone), pod_group("next"), pods("next", 1), conf=WINDOWS))
+    assert "never" == found.course.outcome
+    assert len(found.course.stages) < 12
+
+
+def test_the_promise_of_sla_is_waited_for() -> None:
+    conf = conf_of("sla", "overcommit gang", "predicates", actions="enqueue, allocate")
+    annotations = {"sla-waiting-time": "10m"}
+    group = pod_group("next", phase="Pending", min_resources={"cpu": "20"})
+    group["metadata"] |= {"annotations": annotations, "creationTimestamp": ago(minutes=4)}
+    found = foreseen(at_noon(node("n1", cpu="8"), group, pods("next", 1), conf=conf))
+    assert ("placed", 360) == in_short(found)
+    assert "default/next has waited as long as sla lets it" in told(found).sentence
+
+
+def test_pods_that_are_long_overdue_do_not_leave() -> None:
+    reply = when(asked(2083).recording(), "team/train")
+    assert reply.sentence.startswith("Nobody can say when team/train is placed: it waits for team/old-0")
+
+
+def test_evictions_in_turns_never_end() -> None:
+    reply = when(asked(4949).recording(), "team/b")
+    assert ("repeats", {"first": 2, "last": 3}) == (reply.data["outcome"], reply.data["loop"])
+    assert "come again for ever" in reply.sentence
+    stays_away = when(asked(4949).recording(), "team/b", Assumptions(recreate=False))
+    assert "placed" == stays_away.data["outcome"]
+
+
+def test_what_is_pipelined_for_ever_is_never_placed_unless_somebody_ends() -> None:
+    recording = asked(2976).recording()
+    assert "phantom-pipelined" == explain(recording, "team/high").cause
+    reply = when(recording, "team/high")
+    assert ("placed", True) == (reply.data["outcome"], bool(reply.data["assumed"]))
+
+
+def test_a_job_without_pods_is_admitted_at_some_time() -> None:
+    reply = when(asked(1901).recording(), "team/middle")
+    assert "admitted" == reply.data["outcome"]
+
+
+def test_a_repeat_is_found_from_any_cycle_and_under_other_names() -> None:
+    first = asked(4949).recording()
+    gone = next(one for one in first.snapshot.of("Pod") if one["metadata"]["name"] == "a-0")
+    spec = {key: value for key, value in gone["spec"].items() if key != "nodeName"}
+
+    def called(name: str) -> Manifest:
+        metadata = {**gone["metadata"], "name": name, "uid": f"uid-{name}"}
+        return {**gone, "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
+
+    between = Between(arrivals={number: {"Pod": [called(f"a-{number}")]} for number in (2, 4, 6)})
+    cycles = Cycles(first, between)
+    cycles.run(6)
+    repeat = cycles.repeat()
+    assert repeat is not None
+    assert (3, 5, ("team/a-4",)) == (repeat.earlier, repeat.later, repeat.evicted)

@@ -1,0 +1,1 @@
+"""Foresight: cycles from one moment to the next at which anything changes, until a job has its place or never will."""

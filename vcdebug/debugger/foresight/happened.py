@@ -1,0 +1,45 @@
+"""What happened between two cycles, and what a cycle did to others, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.debugger.foresight.moments import by_the_clock
+from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.effects import Effect, effects
+from vcdebug.model.names import JobId
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+
+
+def happened(recording: Recording, after: Snapshot) -> Iterator[str]:
+    """What no cycle did: pods that ended, left or came back, windows, promises."""
+    before = {pod.key: pod for pod in map(Pod, recording.snapshot.of("Pod"))}
+    now = {pod.key: pod for pod in map(Pod, after.of("Pod"))}
+    ended = [key for key, pod in now.items() if pod.phase == "Succeeded" and before[key].phase != "Succeeded"]
+    left = [key for key in before if key not in now]
+    back = [key for key, pod in now.items() if key in before and pod.uid != before[key].uid]
+    for keys, verb in ((ended, "ended"), (left, "left"), (back, "left and came back")):
+        if keys:
+            yield f"{listed(keys)} {verb}"
+    for moment in by_the_clock(recording):
+        if moment.words and recording.snapshot.now < moment.at <= after.now:
+            yield moment.words
+
+
+def done_in(recording: Recording, job: JobId) -> Iterator[str]:
+    """Evictions, and what others got."""
+    done = effects(recording)
+    if done.evicted:
+        yield f"evicts {listed(effect.task for effect in done.evicted)}"
+    for verb, moved in (("binds", done.bound), ("promises room to", done.pipelined)):
+        yield from _by_job(verb, [effect for effect in moved if effect.job != job])
+
+
+def _by_job(verb: str, moved: list[Effect]) -> Iterator[str]:
+    counts: dict[JobId, int] = {}
+    for effect in moved:
+        counts[effect.job] = counts.get(effect.job, 0) + 1
+    if counts:
+        yield f"{verb} {listed(plural(count, 'pod') + ' of ' + job for job, count in counts.items())}"

@@ -1,0 +1,157 @@
+"""A course in words: the answer in one sentence, what it rests on, and cycle by cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import NamedTuple
+
+from vcdebug.debugger.foresight.course import Course, Stage
+from vcdebug.debugger.foresight.deadlock import Deadlock, holding
+from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.gates.placed import PIPELINED
+from vcdebug.explain.questions.reply import Reply, Sheet
+from vcdebug.explain.subject import Subject
+from vcdebug.model.names import TaskKey
+
+_ENDED = " ended"
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+class Foreseen(NamedTuple):
+    """What was foreseen for one job."""
+
+    subject: Subject
+    course: Course
+    assumed: tuple[str, ...]
+    """What the course rests on; nothing where nobody has to end."""
+    stuck: tuple[TaskKey, ...]
+    """Pods that should have been gone for long."""
+    deadlock: Deadlock | None
+
+
+def span_words(time: timedelta) -> str:
+    """`2h10m`, `31s`: the two largest units."""
+    rest = int(time.total_seconds())
+    parts = []
+    for size, unit in _UNITS:
+        number, rest = divmod(rest, size)
+        if number:
+            parts.append(f"{number}{unit}")
+    return "".join(parts[:2]) or "0s"
+
+
+def told(found: Foreseen) -> Reply:
+    """The answer."""
+    return Reply(_sentence(found), tuple(_lines(found)), (_sheet(found.course),), (), _data(found))
+
+
+def _sentence(found: Foreseen) -> str:
+    course, who = found.course, found.subject.pod or found.subject.job
+    last = course.stages[-1]
+    why = last.explanation.sentence
+    if course.outcome in ("placed", "admitted"):
+        return _placed(found, who, last)
+    if course.outcome == "panic":
+        return f"{who} is not placed before the scheduler panics in cycle {last.cycle}: {why}"
+    if found.deadlock is not None:
+        return _deadlock(found, who, found.deadlock)
+    if course.outcome == "unknown":
+        return f"{who} is not placed within {plural(last.cycle, 'cycle')}, {span_words(last.after)}: {why}"
+    if course.loop is not None:
+        loop = course.loop
+        return (
+            f"{who} is never placed as things stand: cycles {loop.first} to {loop.last} come again for ever, with "
+            f"{listed(loop.evicted)} evicted each time. {why}"
+        )
+    if found.stuck and last.explanation.cause == PIPELINED:
+        verb = "is" if len(found.stuck) == 1 else "are"
+        return (
+            f"Nobody can say when {who} is placed: it waits for {listed(found.stuck)}, which should have been gone for "
+            f"long and {verb} not expected to leave without help: look at the node and at finalizers. {why}"
+        )
+    if not any(_ENDED in words for stage in course.stages for words in stage.before):
+        return f"{who} is never placed by waiting: nothing is under way that could change what stops it. {why}"
+    return f"{who} is never placed by waiting, even when all that can end has ended ({span_words(last.after)}). {why}"
+
+
+def _placed(found: Foreseen, who: str, last: Stage) -> str:
+    what = "admitted" if found.course.outcome == "admitted" else "placed"
+    where = f" ({listed(found.course.nodes)})" if found.course.nodes else ""
+    if last.cycle == 1:
+        return f"{who} is {what} in this very cycle{where}: it need not wait."
+    time = f"{span_words(last.after)} from now, in cycle {last.cycle}"
+    causes = [event for stage in found.course.stages for event in stage.before]
+    after = f", once {causes[-1]}" if causes else ""
+    if found.assumed:
+        return (
+            f"{who} is {what} {time}{where}{after}, if run times are as assumed; without that nothing brings it there."
+        )
+    lost = dict.fromkeys(task for stage in found.course.stages for task in stage.evicted)
+    cost = f"{plural(len(lost), 'pod')} evicted on the way" if lost else "nobody has to end or to be evicted for it"
+    return f"{who} is {what} {time}{where}{after}; {cost}."
+
+
+def _deadlock(found: Foreseen, who: str, lock: Deadlock) -> str:
+    jobs = found.course.recording.session.jobs
+    holders = ", ".join(f"{job} holds {holding(jobs[job])}" for job in lock.holders)
+    gone = "them" if len(lock.holders) > 1 else lock.holders[0]
+    rest = "waits for the rest" if len(lock.holders) == 1 else "wait for the rest"
+    if lock.mutual:
+        own = holding(jobs[found.subject.job])
+        return (
+            f"{who} and {listed(lock.holders)} are in a deadlock: {who} holds {own}, {holders}, each needs what the "
+            f"other holds, and neither ends before it is whole. Without {gone} {who} is placed."
+        )
+    never = f"{who} is never placed by waiting: {holders} and {rest}, so that it never ends"
+    return f"{never}; without {gone} {who} is placed."
+
+
+def _lines(found: Foreseen) -> Iterator[str]:
+    yield from (f"assumed: {words}" for words in found.assumed)
+    if found.stuck:
+        who = listed(found.stuck)
+        yield f"{who} should have been gone for long: not expected to leave (its node, or a finalizer, holds it)"
+    if found.deadlock is not None:
+        yield f"to break it: {' '.join(f'--set {edit}' for edit in found.deadlock.edits[:4])}"
+
+
+def _sheet(course: Course) -> Sheet:
+    rows = [
+        (
+            str(stage.cycle),
+            span_words(stage.after),
+            "; ".join(stage.before) or "-",
+            "; ".join(stage.done) or "-",
+            stage.explanation.cause,
+        )
+        for stage in course.stages
+    ]
+    return Sheet("cycles", ("#", "after", "happened before", "others", "the job"), tuple(rows))
+
+
+def _data(found: Foreseen) -> Mapping[str, object]:
+    course = found.course
+    last = course.stages[-1]
+    outcome = "deadlock" if found.deadlock is not None else course.outcome
+    return {
+        "outcome": outcome,
+        "cycle": last.cycle,
+        "seconds": last.after.total_seconds(),
+        "nodes": course.nodes,
+        "assumed": list(found.assumed),
+        "stuck": list(found.stuck),
+        "cause": last.explanation.cause,
+        "loop": None if course.loop is None else {"first": course.loop.first, "last": course.loop.last},
+        "deadlock": None if found.deadlock is None else list(found.deadlock.holders),
+        "course": [
+            {
+                "cycle": stage.cycle,
+                "seconds": stage.after.total_seconds(),
+                "happened": list(stage.before),
+                "others": list(stage.done),
+                "cause": stage.explanation.cause,
+            }
+            for stage in course.stages
+        ],
+    }

@@ -1,0 +1,11 @@
+"""Every question beside "why does it wait": those that one recording answers, and those that need further cycles."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vcdebug.debugger.foresight.when import WHEN
+from vcdebug.explain.questions import QUESTIONS as OF_ONE_CYCLE
+from vcdebug.explain.questions.reply import Question
+
+QUESTIONS: Final[tuple[Question, ...]] = (*OF_ONE_CYCLE, WHEN)

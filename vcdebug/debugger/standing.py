@@ -1,0 +1,57 @@
+"""How pods and PodGroups stand before a cycle, whatever the time and their names: two cycles that start alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.pod import Pod
+from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.snapshot import Snapshot
+
+Kind = tuple[str, ...]
+"""What pods of one template have in common."""
+
+
+class Stand(NamedTuple):
+    """One pod: where it is and how it fares."""
+
+    node: NodeName
+    phase: str
+    leaving: bool
+    promised: NodeName
+
+
+def stands(snapshot: Snapshot) -> dict[str, Stand | str]:
+    """Every pod by name and UID, and the phase of every PodGroup."""
+    found: dict[str, Stand | str] = {f"{pod.key} {pod.uid}": _stand(pod) for pod in map(Pod, snapshot.of("Pod"))}
+    for group in map(PodGroup, snapshot.of("PodGroup")):
+        found[f"PodGroup {group.namespace}/{group.name}"] = group.phase
+    return found
+
+
+def alike(snapshot: Snapshot) -> Counter[tuple[Kind, Stand]]:
+    """How many pods of each kind stand how: the same for clusters that differ in names and times only."""
+    return Counter((kind(pod), _stand(pod)) for pod in map(Pod, snapshot.of("Pod")))
+
+
+def kinds(snapshot: Snapshot) -> Mapping[TaskKey, Kind]:
+    """The kind of every pod."""
+    return {pod.key: kind(pod) for pod in map(Pod, snapshot.of("Pod"))}
+
+
+def kind(pod: Pod) -> Kind:
+    """Job, role, priority and requests: what a controller's next pod of the same template has too."""
+    owner = pod.job_id or _owner(pod) or pod.key
+    return owner, pod.task_role, str(pod.priority), pod.resources_text
+
+
+def _owner(pod: Pod) -> str:
+    owners = (pod.manifest.get("metadata") or {}).get("ownerReferences") or ()
+    return next((f"{pod.namespace}/{owner.get('kind')}/{owner.get('name')}" for owner in owners), "")
+
+
+def _stand(pod: Pod) -> Stand:
+    return Stand(pod.node_name, pod.phase, pod.deleting, pod.nominated_node_name)

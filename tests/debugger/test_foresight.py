@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-
-import pytest
+from typing import Any
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.scenarios.questions import asked
@@ -41,7 +40,7 @@ def at_noon(*objects: Manifest | list[Manifest], conf: str = CONF) -> Snapshot:
     return replace(cluster(*objects, conf=conf), now=NOW)
 
 
-def full(cpu: str = "4", **of_long: object) -> Snapshot:
+def full(cpu: str = "4", **of_long: Any) -> Snapshot:
     """A node of 8 cores: one pod of 6 runs since 2 hours, one of 2 since 30 minutes, and more is asked for."""
     return at_noon(
         node("n1", cpu="8"),
@@ -92,9 +91,8 @@ def test_a_deadline_of_the_pod_bounds_what_is_assumed() -> None:
     assert ("placed", 1800) == in_short(foreseen(full(activeDeadlineSeconds=9000)))
 
 
-@pytest.mark.parametrize("service", [{"restartPolicy": "Always"}])
-def test_a_pod_that_is_restarted_whenever_it_ends_never_ends(service: dict[str, object]) -> None:
-    found = foreseen(full(**service))
+def test_a_pod_that_is_restarted_whenever_it_ends_never_ends() -> None:
+    found = foreseen(full(restartPolicy="Always"))
     assert "never" == found.course.outcome
     assert any("run for ever" in line for line in told(found).lines)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.bench.weight import weights
 from vcdebug.actions import ACTIONS
+from vcdebug.collector import collector_paused
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.cycle import run_cycle
@@ -21,7 +22,7 @@ from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import collector_paused, replay
+from vcdebug.trace.replay import replay
 from vcdebug.views.base import Table
 from vcdebug.views.predicates import predicate_grid
 from vcdebug.views.scores import score_grid

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.snapshot.damage import tar_of, zip_of
-from tests.snapshot.manifests import CONF, as_list, as_read, cluster, config_map
+from tests.snapshot.manifests import CONF, as_list, as_read, cluster, config_map, pod
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.load import load, snapshot_from_objects
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
@@ -288,3 +288,15 @@ def test_files_put_together_without_a_separator_are_not_mixed_up(tmp_path: Path)
     (tmp_path / "nodes.yaml").write_text(f"{one}---\n{one}{two}", encoding="utf-8")
     problem = load(tmp_path).problems[0]
     assert "line 9: kind is there twice in one document: is a line with --- missing above?" in problem.line()
+
+
+def test_an_odd_amount_that_stays_in_one_object_is_looked_for_in_the_next(tmp_path: Path) -> None:
+    pods = [pod("a", f"p-{number}", "g") for number in range(3)]
+    for one in pods[:2]:
+        one["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "-1", "memory": "1Gi"}}
+    path = tmp_path / "pods.json"
+    path.write_text(json.dumps({"kind": "List", "items": [*cluster(), *pods]}), encoding="utf-8")
+    read, at_hand = load(path), snapshot_from_objects([*cluster(), *pods])
+    assert [problem.what for problem in at_hand.problems] == [problem.what for problem in read.problems]
+    assert 2 == sum("is negative" in problem.what for problem in read.problems)
+    assert as_read({"Pod": at_hand.of("Pod")})["Pod"] == read.of("Pod")

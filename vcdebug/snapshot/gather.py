@@ -11,8 +11,8 @@ from vcdebug.snapshot.documents import decode, encoding_of, has_bad_bytes, read_
 from vcdebug.snapshot.json_documents import OpenList, ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.report import Report
-from vcdebug.snapshot.schema import SHAPES, check_types
-from vcdebug.snapshot.shapes import Texts, shown_value
+from vcdebug.snapshot.schema import check_types, take_over
+from vcdebug.snapshot.shapes import Intake, shown_value
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.snapshot.yaml_documents import DocumentError
 
@@ -38,7 +38,7 @@ class Gathered:
     def __init__(self, report: Report, *, slim: bool = False) -> None:
         """`slim`: objects keep the fields that something reads, and equal texts are one."""
         self.report = report
-        self._texts: Texts | None = {} if slim else None
+        self._intake = Intake() if slim else None
         self.objects: dict[str, list[Manifest]] = {}
         self.files: dict[str, list[str]] = {}
         """For each object of `objects`, in the same order, the file it came from."""
@@ -151,9 +151,10 @@ class Gathered:
             what = "is missing" if _raw_name(manifest) is None else f"is {shown_value(_raw_name(manifest))}, not a name"
             self.report.add(what, _LEFT_OUT, file=file, object=f"{kind} {place}", field="metadata.name")
             return
-        checked = check_types(kind, manifest, file, f"{kind} {name}", self.report)
-        if self._texts is not None:
-            checked = SHAPES[kind].slim(checked, self._texts)
+        if self._intake is None:
+            checked = check_types(kind, manifest, file, f"{kind} {name}", self.report)
+        else:
+            checked = take_over(kind, manifest, file, f"{kind} {name}", self.report, self._intake)
         self.objects.setdefault(kind, []).append(checked)
         self.files.setdefault(kind, []).append(file)
 

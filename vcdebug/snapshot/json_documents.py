@@ -17,6 +17,7 @@ TAIL = 4096
 
 _BETWEEN = re.compile(r"(?:\s|---(?=\s)|,)*")
 _SPACE = re.compile(r"\s*")
+_ESCAPE = "\\u"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LIST_AT_END = re.compile(rb'"kind"\s*:\s*"([A-Za-z0-9]*List)"')
 _KEY = re.compile(r'[\s,]*"([A-Za-z]*)"\s*:\s*')
@@ -110,10 +111,12 @@ class Window:
             return self._decoder.raw_decode(self.text, start)
 
     def _taken(self, value: Any, end: int) -> Any:
-        start, self.position = self.position, end
-        if bracket_depth(self.text[start:end]) > MAX_DEPTH:
+        text, start, self.position = self.text, self.position, end
+        if _maybe_deep(text, start, end) and bracket_depth(text[start:end]) > MAX_DEPTH:
             refuse_deep(value)
-        return _without_surrogates(value) if _SURROGATE.search(self.text, start, end) else value
+        if text.find(_ESCAPE, start, end) < 0 or not _SURROGATE.search(text, start, end):
+            return value
+        return _without_surrogates(value)
 
     def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
         return error.pos + _MAYBE_CUT >= len(self.text) or error.msg.startswith("Unterminated")
@@ -159,14 +162,31 @@ class Window:
         """Elements up to the end of the array."""
         following = self.skip(_SPACE)
         while following != "]":
-            yield self.value()
-            following = self.skip(_SPACE)
+            yield self._element()
+            following = self._following()
             if following not in (",", "]"):
                 raise self.fault("Expecting ',' delimiter")
             if following == ",":
                 self.position += 1
-                self.skip(_SPACE)
+                self._following()
         self.position += 1
+
+    def _element(self) -> Any:
+        """As value; most end well within the window."""
+        try:
+            value, end = self._decoder.raw_decode(self.text, self.position)
+        except ValueError:
+            return self.value()
+        return self._taken(value, end) if end + _MAYBE_CUT < len(self.text) else self.value()
+
+    def _following(self) -> str:
+        """As skip over spaces; most are one or none."""
+        text, position = self.text, self.position
+        if position + _MAYBE_CUT >= len(text):
+            return self.skip(_SPACE)
+        if text[position] == " ":
+            self.position = position = position + 1
+        return self.skip(_SPACE) if text[position].isspace() else text[position]
 
     def _items(self) -> Iterator[Any]:
         """Elements, then the members after them."""
@@ -190,6 +210,11 @@ def json_documents(data: bytes, encoding: str, read_so_far: ReadSoFar | None = N
     window = Window(data, encoding, read_so_far)
     while window.skip(_BETWEEN):
         yield window.value(opens_lists=True)
+
+
+def _maybe_deep(text: str, start: int, end: int) -> bool:
+    """Whether there are brackets enough; far quicker than following them."""
+    return text.count("{", start, end) + text.count("[", start, end) > MAX_DEPTH
 
 
 def refuse_deep(document: Any) -> None:

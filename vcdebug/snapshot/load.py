@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from vcdebug.collector import collector_paused
 from vcdebug.errors import SnapshotError
 from vcdebug.releases.naming import release_of_image
 from vcdebug.snapshot.absent import note_hand_written, note_missing_fields
@@ -51,9 +52,19 @@ def load(
     names. `progress` may stop the loading
     by answering False, which raises LoadStoppedError; `notice` hears of a file that will take long.
     """
+    with collector_paused():
+        return _loaded(source, complete, release, Meter(progress), notice)
+
+
+def _loaded(
+    source: Source,
+    complete: bool | None,
+    release: str | None,
+    meter: Meter,
+    notice: Callable[[str], None] | None,
+) -> Snapshot:
     report = Report()
     found = Gathered(report, slim=True)
-    meter = Meter(progress)
     for file in open_source(source, report, meter.file):
         if notice is not None and (warning := yaml_warning(file)):
             notice(warning)

@@ -17,8 +17,10 @@ from vcdebug.snapshot.shapes import (
     TEXT_MAP,
     TEXTS,
     TIME,
+    Intake,
     ListOf,
     MapOf,
+    MisfitError,
     Shape,
     Struct,
     struct,
@@ -326,12 +328,22 @@ SHAPES: Mapping[str, Struct] = {
 
 def check_types(kind: str, manifest: Manifest, file: str, name: str, report: Report) -> Manifest:
     """The manifest, or a copy without its wrongly typed values; each of them becomes a Problem."""
-    shape = SHAPES[kind]
-    if shape.fits(manifest):
-        return manifest
+    return manifest if SHAPES[kind].fits(manifest) else _repaired(kind, manifest, file, name, report)
 
+
+def take_over(kind: str, manifest: Manifest, file: str, name: str, report: Report, intake: Intake) -> Manifest:
+    """As check_types, with the fields alone that something reads."""
+    shape = SHAPES[kind]
+    try:
+        taken: Manifest = shape.slim(manifest, intake)
+    except MisfitError:
+        taken = shape.slim(_repaired(kind, manifest, file, name, report), intake.of_repaired())
+    return taken
+
+
+def _repaired(kind: str, manifest: Manifest, file: str, name: str, report: Report) -> Manifest:
     def complain(field: str, what: str, effect: str) -> None:
         report.add(what, effect, file=file, object=name, field=field)
 
-    repaired = shape.repair(manifest, "", complain)
+    repaired = SHAPES[kind].repair(manifest, "", complain)
     return {} if repaired is DROP else repaired

@@ -16,9 +16,6 @@ Complain = Callable[[str, str, str], None]
 REMOVED = "the value is left out of the replay"
 KEPT = "the replay reads it as the scheduler would"
 
-Texts = dict[Any, Any]
-"""Each text that was met so far, once."""
-
 INT32 = (-(1 << 31), (1 << 31) - 1)
 INT64 = (-(1 << 63), (1 << 63) - 1)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -47,6 +44,29 @@ class Names(Protocol):
         """Told of each field that the schema does not name."""
 
 
+class MisfitError(Exception):
+    """A value has not the type that its shape names."""
+
+
+class Intake:
+    """What objects are read into: equal texts become one."""
+
+    __slots__ = ("once", "repaired")
+
+    def __init__(self, *, repaired: bool = False) -> None:
+        known: dict[Any, Any] = {}
+        self.once = known.setdefault
+        """Each text that was met so far, once."""
+        self.repaired = repaired
+        """Whether amounts that are odd, and known to be, are taken over."""
+
+    def of_repaired(self) -> Intake:
+        """For an object that was repaired, with the same texts."""
+        other = Intake(repaired=True)
+        other.once = self.once
+        return other
+
+
 class _Drop:
     """Stands for a value that was taken out."""
 
@@ -66,8 +86,8 @@ class Shape(Protocol):
     def keep(self, item: Any) -> Any:
         """The value with only the parts that the shape names."""
 
-    def slim(self, item: Any, texts: Texts) -> Any:
-        """As keep, for a value that fits: equal texts become one."""
+    def slim(self, item: Any, intake: Intake) -> Any:
+        """As keep, with equal texts as one; raises MisfitError where the value does not fit."""
 
     def rename(self, item: Any, path: Path, names: Names) -> Any:
         """As keep, with other words for texts, or DROP for what does not fit."""
@@ -99,8 +119,10 @@ class Scalar:
     def keep(self, item: Any) -> Any:
         return item
 
-    def slim(self, item: Any, texts: Texts) -> Any:
-        return texts.setdefault(item, item) if type(item) is str else item
+    def slim(self, item: Any, intake: Intake) -> Any:
+        if not self._test(item) and not (intake.repaired and self is QUANTITY):
+            raise MisfitError
+        return intake.once(item, item) if type(item) is str else item
 
     def rename(self, item: Any, path: Path, names: Names) -> Any:
         if not self._test(item):
@@ -135,9 +157,16 @@ class Quantities:
     def keep(self, item: Any) -> Any:
         return item
 
-    def slim(self, item: Any, texts: Texts) -> Any:
-        known = texts.setdefault
-        return {known(name, name): known(v, v) if type(v) is str else v for name, v in item.items()}
+    def slim(self, item: Any, intake: Intake) -> Any:
+        if type(item) is not dict:
+            raise MisfitError
+        once = intake.once
+        kept: dict[Any, Any] = {}
+        for name, amount in item.items():
+            if not _is_sane(name, amount) and not intake.repaired:
+                raise MisfitError
+            kept[once(name, name)] = once(amount, amount) if type(amount) is str else amount
+        return kept
 
     def rename(self, item: Any, path: Path, names: Names) -> Any:
         if type(item) is not dict:
@@ -168,9 +197,11 @@ class ListOf:
     def keep(self, item: Any) -> Any:
         return [self._item.keep(element) for element in item] if type(item) is list else []
 
-    def slim(self, item: Any, texts: Texts) -> Any:
+    def slim(self, item: Any, intake: Intake) -> Any:
+        if type(item) is not list:
+            raise MisfitError
         slim = self._item.slim
-        return [slim(element, texts) for element in item]
+        return [slim(element, intake) for element in item]
 
     def rename(self, item: Any, path: Path, names: Names) -> Any:
         if type(item) is not list:
@@ -201,9 +232,15 @@ class MapOf:
     def keep(self, item: Any) -> Any:
         return {key: self._item.keep(element) for key, element in item.items()} if type(item) is dict else {}
 
-    def slim(self, item: Any, texts: Texts) -> Any:
-        slim = self._item.slim
-        return {texts.setdefault(key, key): slim(element, texts) for key, element in item.items()}
+    def slim(self, item: Any, intake: Intake) -> Any:
+        if type(item) is not dict:
+            raise MisfitError
+        slim, once = self._item.slim, intake.once
+        if self._item is not TEXT:
+            return {once(key, key): slim(element, intake) for key, element in item.items()}
+        if not all(type(element) is str for element in item.values()):
+            raise MisfitError
+        return {once(key, key): once(element, element) for key, element in item.items()}
 
     def rename(self, item: Any, path: Path, names: Names) -> Any:
         if type(item) is not dict:
@@ -223,7 +260,7 @@ class Struct:
     def __init__(self, fields: Mapping[str, Shape]) -> None:
         self._fields = fields
         self._fits = {name: shape.fits for name, shape in fields.items()}
-        self._slims = {name: (name, shape.slim) for name, shape in fields.items()}
+        self._slims = {name: (name, None if shape is TEXT else shape.slim) for name, shape in fields.items()}
 
     def fits(self, item: Any) -> bool:
         if type(item) is not dict:
@@ -257,14 +294,23 @@ class Struct:
             return {}
         return {name: fields[name].keep(element) for name, element in item.items() if name in fields}
 
-    def slim(self, item: Any, texts: Texts) -> Any:
-        if not self._slims:
+    def slim(self, item: Any, intake: Intake) -> Any:
+        """Texts, most of what there is, without a call of their own."""
+        if type(item) is not dict:
+            raise MisfitError
+        slims, once = self._slims, intake.once
+        if not slims:
             return item
         kept: dict[str, Any] = {}
         for field, element in item.items():
-            if field in self._slims:
-                name, slim = self._slims[field]
-                kept[name] = slim(element, texts)
+            if field in slims:
+                name, slim = slims[field]
+                if slim is not None:
+                    kept[name] = slim(element, intake)
+                elif type(element) is str:
+                    kept[name] = once(element, element)
+                else:
+                    raise MisfitError
         return kept
 
     def rename(self, item: Any, path: Path, names: Names) -> Any:
@@ -301,13 +347,13 @@ def _is_amount(amount: Any) -> bool:
 
 
 def _is_sane(name: str, amount: Any) -> bool:
-    return type(amount) in (str, int, float) and _sane(_power(name), amount)
+    return type(amount) in (str, int, float) and _sane(name, amount)
 
 
 @lru_cache(maxsize=65536)
-def _sane(power: int, amount: str | float) -> bool:
+def _sane(name: str, amount: str | float) -> bool:
     try:
-        return value(amount) >= 0 and not overflows(amount, power)
+        return value(amount) >= 0 and not overflows(amount, _power(name))
     except QuantityError:
         return False
 

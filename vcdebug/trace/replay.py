@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from vcdebug.actions import ACTIONS
+from vcdebug.collector import collector_paused
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import SchedulerConf, parse_conf
 from vcdebug.framework.cycle import SchedulerPanic, open_plugins, run_cycle
@@ -58,18 +57,6 @@ def opened(snapshot: Snapshot, conf: SchedulerConf) -> Session:
     except (AssertPanic, SchedulerPanic):
         pass
     return session
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """A cycle keeps nearly everything that it makes, so searching it for garbage again and again finds nothing."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 class Stages:

@@ -78,8 +78,9 @@ def run(
 def _cycle(
     source: Source, teller: ProgressReporter, ask_extender: AskExtender | None, reading: Reading, bound: Bound
 ) -> Message:
+    from vcdebug.collector import collector_paused
     from vcdebug.snapshot.load import load
-    from vcdebug.trace.replay import collector_paused, replay
+    from vcdebug.trace.replay import replay
 
     with collector_paused():
         snapshot = load(_origin(source), **reading._asdict(), progress=teller.progress, notice=teller.notice)

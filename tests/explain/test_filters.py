@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group
-from vcdebug.explain.filters import why_refused
+from vcdebug.explain.searches import why_refused
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.exhaustion import exhausted
 from vcdebug.explain.refusals import queue_refusals, refusals
+from vcdebug.explain.searches import exhausted
 from vcdebug.framework.record import PredicateEvent
 
 FITS = "pending-no-node-fits"

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from vcdebug.framework.action import Action
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import EvictionKind
+from vcdebug.framework.evictions import NOT_LOWER, NOT_RUNNING, OTHER_QUEUE, SAME_JOB, EvictionKind
 from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
@@ -33,10 +33,14 @@ class GangPreempt(Action):
     def execute(self, ssn: Session) -> None:
         self.eviction.execute(ssn)
 
-    def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
-        if not preemptable_status(task.status) or owner.queue != job.queue:
-            return False
-        return owner.priority < job.priority and task.job != job.uid
+    def spares(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+        if not preemptable_status(task.status):
+            return NOT_RUNNING
+        if owner.queue != job.queue:
+            return OTHER_QUEUE
+        if task.job == job.uid:
+            return SAME_JOB
+        return "" if owner.priority < job.priority else NOT_LOWER
 
     def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
         """Upstream: actions/utils/bundle.SortBundlesForPreempt."""

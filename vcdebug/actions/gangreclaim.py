@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from vcdebug.framework.action import Action
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import EvictionKind
+from vcdebug.framework.evictions import NOT_RECLAIMABLE, NOT_RUNNING, SAME_QUEUE, EvictionKind
 from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.hooks import OVERUSED, PREEMPTIVE
 from vcdebug.framework.session import Session
@@ -34,10 +34,12 @@ class GangReclaim(Action):
     def execute(self, ssn: Session) -> None:
         self.eviction.execute(ssn)
 
-    def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
-        if task.status is not TaskStatus.RUNNING or owner.queue == job.queue:
-            return False
-        return ssn.queues[owner.queue].reclaimable
+    def spares(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+        if task.status is not TaskStatus.RUNNING:
+            return NOT_RUNNING
+        if owner.queue == job.queue:
+            return SAME_QUEUE
+        return "" if ssn.queues[owner.queue].reclaimable else NOT_RECLAIMABLE
 
     def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
         """Upstream: actions/utils/bundle.SortBundlesForReclaim."""

@@ -5,8 +5,19 @@ Upstream: actions/reclaim.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 from vcdebug.framework.action import Action, collect_starving
-from vcdebug.framework.evictions import candidates_on, make_room
+from vcdebug.framework.evictions import (
+    NO_JOB,
+    NOT_PREEMPTABLE,
+    NOT_RECLAIMABLE,
+    NOT_RUNNING,
+    SAME_QUEUE,
+    candidates_on,
+    make_room,
+)
 from vcdebug.framework.hooks import (
     JOB_PIPELINED,
     JOB_STARVING,
@@ -21,6 +32,7 @@ from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
@@ -105,7 +117,7 @@ class Reclaim(Action):
         self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo, node: NodeInfo
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        reclaimees = candidates_on(node, lambda candidate: self._reclaimee(ssn, job, candidate))
+        reclaimees = candidates_on(node, partial(spares, ssn.jobs, ssn.queues, job))
         if not reclaimees:
             ssn.log("nobody", node.name)
             return False
@@ -144,11 +156,21 @@ class Reclaim(Action):
         statement.pipeline(task, node.name, eviction=evicted)
         return True
 
-    def _reclaimee(self, ssn: Session, job: JobInfo, candidate: TaskInfo) -> bool:
-        if candidate.status is not TaskStatus.RUNNING or not candidate.preemptable:
-            return False
-        owner = ssn.jobs.get(candidate.job)
-        return owner is not None and owner.queue != job.queue and ssn.queues[owner.queue].reclaimable
+
+def spares(
+    jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, QueueInfo], job: JobInfo, candidate: TaskInfo
+) -> str:
+    """The rule by which a task is left alone; empty for a candidate."""
+    if candidate.status is not TaskStatus.RUNNING:
+        return NOT_RUNNING
+    if not candidate.preemptable:
+        return NOT_PREEMPTABLE
+    owner = jobs.get(candidate.job)
+    if owner is None:
+        return NO_JOB
+    if owner.queue == job.queue:
+        return SAME_QUEUE
+    return "" if queues[owner.queue].reclaimable else NOT_RECLAIMABLE
 
 
 def _pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:

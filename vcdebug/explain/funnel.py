@@ -9,14 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from vcdebug.explain.candidates import filter_of
 from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
 from vcdebug.explain.evictions import fate_of
-from vcdebug.explain.state_before import before, job_of, task_of
+from vcdebug.explain.state_before import before, job_of, task_of, tasks_before
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
 from vcdebug.explain.visits import inside
+from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.model.status import TaskStatus, preemptable_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -123,8 +124,8 @@ def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     task, within = task_of(recording, span.name), action == "preempt" and not between_jobs(recording, span)
     search = _search(recording, span)
     turns = [inner for inner in inside(recording, span) if inner.level is Level.NODE]
-    reach = Reach(recording, action, task, within)
-    tried = tuple(_node(recording, turn, action, reach) for turn in turns)
+    spares = filter_of(recording, action, task, within=within)
+    tried = tuple(_node(recording, turn, spares) for turn in turns)
     visited = dict.fromkeys(each.node for each in tried)
     feasible = [recording.node_names[row] for row in search[1].feasible.tolist()] if search is not None else []
     never = tuple(name for name in feasible if name not in visited)
@@ -132,7 +133,8 @@ def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     refused = len(search[1].failed) if search is not None else 0
     at = search[0] if search is not None else span.first
     stopped = _stopped(recording, span, task) if search is None else ""
-    return Funnel(action, task.key, at, considered, refused, tried, never, reach.words, within, stopped)
+    reach = _in_reach(recording, action, task, within=within)
+    return Funnel(action, task.key, at, considered, refused, tried, never, reach, within, stopped)
 
 
 def _stopped(recording: Recording, span: Span, task: TaskInfo) -> str:
@@ -166,45 +168,22 @@ def between_jobs(recording: Recording, task: Span) -> bool:
     return isinstance(event, PopEvent) and event.kind == "job" and event.name == job.name
 
 
-class Reach(NamedTuple):
-    """The action's own filter, without status and the pod's own word."""
-
-    recording: Recording
-    action: str
-    preemptor: TaskInfo
-    within: bool
-    """Whether preempt looks inside the preemptor's own job."""
-
-    def accepts(self, task: TaskInfo) -> bool:
-        """Whether the action looks at a task at all."""
-        job, own = job_of(self.recording, task.key), job_of(self.recording, self.preemptor.key)
-        if job is None or own is None:
-            return False
-        if self.action == "reclaim":
-            return job.queue != own.queue and self.recording.session.queues[job.queue].reclaimable
-        if self.preemptor.best_effort and not task.best_effort:
-            return False
-        return job.uid == own.uid if self.within else job.uid != own.uid and job.queue == own.queue
-
-    @property
-    def words(self) -> str:
-        """Who is in reach."""
-        own = job_of(self.recording, self.preemptor.key)
-        queue = own.queue if own is not None else ""
-        if self.action == "reclaim":
-            return f"tasks of reclaimable queues other than {queue}"
-        return "tasks of the same job" if self.within else f"tasks of other jobs in queue {queue}"
+def _in_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool) -> str:
+    """Who is in reach, in words."""
+    own = job_of(recording, task.key)
+    queue = own.queue if own is not None else ""
+    if action == "reclaim":
+        return f"tasks of reclaimable queues other than {queue}"
+    return "tasks of the same job" if within else f"tasks of other jobs in queue {queue}"
 
 
-def _node(recording: Recording, turn: Span, action: str, reach: Reach) -> NodeFunnel:
-    state = before(recording, turn.first)
-    keys = state.tasks_on(turn.name)
-    ready = preemptable_status if action == "preempt" else _is_running
-    tasks = [task_of(recording, key) for key in keys]
-    running = [task for task in tasks if ready(state.tasks[task.key].status)]
-    willing = [task for task in running if task.preemptable]
-    inside = [task for task in willing if reach.accepts(task)]
-    counts = ((ON_NODE, tasks), (STATUS, running), (PREEMPTABLE, willing), (REACH, inside))
+def _node(recording: Recording, turn: Span, spares: Filter) -> NodeFunnel:
+    keys = before(recording, turn.first).tasks_on(turn.name)
+    rules = [spares(task) for task in tasks_before(recording, keys, turn.first)]
+    running = [rule for rule in rules if rule != NOT_RUNNING]
+    willing = [rule for rule in running if rule != NOT_PREEMPTABLE]
+    inside = [rule for rule in willing if not rule]
+    counts = ((ON_NODE, rules), (STATUS, running), (PREEMPTABLE, willing), (REACH, inside))
     choice = _choice(recording, turn)
     stages = [*(Stage(name, len(left)) for name, left in counts), *_tiers(recording, choice)]
     fate, end = _fate(recording, turn)
@@ -225,10 +204,6 @@ def _fate(recording: Recording, turn: Span) -> tuple[str, Seq]:
         if isinstance(event, OpEvent) and event.op == "pipeline":
             return fate_of(recording, seq, event)
     return "", 0
-
-
-def _is_running(status: TaskStatus) -> bool:
-    return status is TaskStatus.RUNNING
 
 
 def _choice(recording: Recording, turn: Span) -> VictimChoice | None:

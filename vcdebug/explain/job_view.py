@@ -93,20 +93,24 @@ class JobView:
     # Moments
 
     def action_starts(self, action: str) -> Seq | None:
-        """The event with which an action starts."""
-        for seq in self.recording.index.of_type(ActionEvent):
-            event = self.recording.event(seq)
-            if isinstance(event, ActionEvent) and event.action == action and event.what == "start":
-                return seq
-        return None
+        """The event with which an action starts; None if it never ran."""
+        return self._turn(action, "start")
 
     def action_ends(self, action: str) -> Seq | None:
         """The event with which an action ends; None if it never ran, or never ended."""
-        for seq in self.recording.index.of_type(ActionEvent):
-            event = self.recording.event(seq)
-            if isinstance(event, ActionEvent) and event.action == action and event.what == "end":
-                return seq
-        return None
+        return self._turn(action, "end")
+
+    def _turn(self, action: str, what: str) -> Seq | None:
+        seqs, event = self.recording.index.of_type(ActionEvent), ActionEvent(what, action)
+        return next((seq for seq in seqs if self.recording.event(seq) == event), None)
+
+    def during(
+        self, action: str, point: str, field: str = "job", name: str | None = None
+    ) -> list[tuple[Seq, HookEvent]]:
+        """The same calls, while an action ran for the first time."""
+        start, end = self.action_starts(action) or 0, self.action_ends(action)
+        hooks = self.hooks(point, field, name)
+        return [(seq, event) for seq, event in hooks if seq > start and (end is None or seq < end)]
 
     def hooks(self, point: str, field: str = "job", name: str | None = None) -> list[tuple[Seq, HookEvent]]:
         """Calls of one hook about the job (or another subject), in order."""

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from vcdebug.explain.candidates import Spared, filter_of, spared
 from vcdebug.explain.cards import cards_short
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.searches import histogram, reasons_text, refusals
+from vcdebug.explain.state_before import tasks_before
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import ERROR, POD_NUMBER_EXCEEDED, Status, aborts
-from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.model.status import TaskStatus, preemptable_status
 from vcdebug.model.task import TaskInfo
 
 Kind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
@@ -44,9 +46,9 @@ class NodeFit:
     @property
     def reason(self) -> str:
         """Why not, in the scheduler's words."""
-        objections = [status.reason for status in self.statuses if status.reason]
+        objections = reasons_text(self.statuses)
         if self.kind in ("unresolvable", "refused") and objections:
-            return ", ".join(objections)
+            return objections
         nowhere = [name for name, _ in self.short if self.allocatable.get(name) <= 0]
         if nowhere:
             return f"without {' and '.join(nowhere)}"
@@ -54,7 +56,7 @@ class NodeFit:
             return f"too small: {', '.join(name for name, _ in self.short)}"
         if self.short:
             return f"Insufficient {' and '.join(name for name, _ in self.short)}"
-        return ", ".join(status.reason for status in self.statuses if status.reason) or "room"
+        return objections or "room"
 
 
 class NodeFits:
@@ -80,13 +82,10 @@ class NodeFits:
         """What the recorded search says about the nodes for which it got beyond resources."""
         if self.search is None:
             return
-        names, reasons = self.view.recording.node_names, self.view.recording.reasons
-        for row in self.search.feasible.tolist():
-            yield names[row], ()
-        for row, code in zip(self.search.failed.tolist(), self.search.codes.tolist(), strict=True):
-            statuses = reasons.statuses(code)
+        yield from ((self.view.recording.node_names[row], ()) for row in self.search.feasible.tolist())
+        for name, statuses in refusals(self.view.recording, self.search):
             if not all(status.reason.startswith(SHORTAGE) for status in statuses):
-                yield names[row], statuses
+                yield name, statuses
 
     def _node(self, name: NodeName, statuses: tuple[Status, ...]) -> NodeFit:
         amounts = self.state.nodes[name]
@@ -127,68 +126,35 @@ class NodeFits:
     @cached_property
     def histogram(self) -> list[tuple[str, list[NodeName]]]:
         """Reason and its nodes, most frequent first."""
-        found: dict[str, list[NodeName]] = {}
-        for node in self.nodes:
-            if node.kind != "free":
-                found.setdefault(node.reason, []).append(node.name)
-        return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+        return histogram((node.name, node.reason) for node in self.nodes if node.kind != "free")
 
     # What could leave
 
     @cached_property
     def _on_node(self) -> dict[NodeName, list[TaskInfo]]:
+        """Tasks with the status of the moment, by node."""
+        states = self.state.tasks
+        keys = [key for key in self.view.recording.timeline.tasks if states[key].node]
         found: dict[NodeName, list[TaskInfo]] = {}
-        for key, task in self.view.recording.timeline.tasks.items():
-            node = self.state.tasks[key].node
-            if node:
-                found.setdefault(node, []).append(task)
+        for task in tasks_before(self.view.recording, keys, self.seq + 1):
+            found.setdefault(task.node_name, []).append(task)
         return found
 
     def tasks_on(self, node: NodeName) -> list[TaskInfo]:
         """Tasks on a node at this moment."""
         return self._on_node.get(node, [])
 
-    def status(self, key: TaskKey) -> TaskStatus:
-        """A task's status at this moment."""
-        return self.state.tasks[key].status
-
     def candidates(self, action: str, node: NodeName) -> list[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""
-        return [task for task in self.tasks_on(node) if self.objection(action, task) is None]
+        return [task for task in self.tasks_on(node) if self.spared(action, task) is None]
 
-    def objection(self, action: str, victim: TaskInfo) -> str | None:
-        """Why the action's own filter leaves a task alone."""
-        job = self.view.session.jobs.get(victim.job)
-        status = self.status(victim.key)
-        if job is None:
-            return "outside Volcano"
-        if not (preemptable_status(status) if action == "preempt" else status is TaskStatus.RUNNING):
-            return f"{status.label}, not Running"
-        if not victim.preemptable:
-            return "with volcano.sh/preemptable false"
-        if action == "preempt":
-            return self._preempt_objection(victim, job.queue)
-        if job.queue == self.view.job.queue:
-            return "in the same queue"
-        return (
-            None
-            if self.view.session.queues[job.queue].reclaimable
-            else f"in queue {job.queue}, which is not reclaimable"
-        )
-
-    def _preempt_objection(self, victim: TaskInfo, queue: str) -> str | None:
-        if self.task.best_effort and not victim.best_effort:
-            return "that request resources, as the preemptor does not"
-        if queue != self.view.job.queue:
-            return f"in queue {queue}"
-        return "of the same job" if victim.job == self.view.job.uid else None
+    def spared(self, action: str, victim: TaskInfo) -> Spared | None:
+        """Why preempt's or reclaim's own filter leaves a task alone."""
+        return spared(self.view.recording, filter_of(self.view.recording, action, self.task), victim)
 
     def fits_without(self, node: NodeFit, victims: Sequence[TaskInfo]) -> bool:
         """Whether the node holds the task once these have left."""
-        future = node.future.clone()
-        for victim in victims:
-            future.add(victim.resreq)
-        return self.task.init_resreq.less_equal(future)
+        return self.task.init_resreq.less_equal(self.state.nodes[node.name].future_without(victims))
 
     def would_fit(self, name: NodeName, victims: Sequence[TaskInfo]) -> bool:
         """The same for a node by its name."""

@@ -194,12 +194,10 @@ def _children(view: JobView) -> list[QueueName]:
 
 def overused(view: JobView, action: str) -> Finding | None:
     """None unless the action passed the job by because its queue is overused."""
-    start, end = view.action_starts(action), view.action_ends(action)
-    if start is None or any(visit.tries for visit in view.visits_of(action)):
+    if view.action_starts(action) is None or any(visit.tries for visit in view.visits_of(action)):
         return None
-    answers = view.hooks("Overused", "queue", view.queue.name)
-    within = [(s, e) for s, e in answers if s > start and (end is None or s < end) and e.result]
-    return _overused(view, action, *within[-1]) if within else None
+    answers = [(seq, event) for seq, event in view.during(action, "Overused", "queue", view.queue.name) if event.result]
+    return _overused(view, action, *answers[-1]) if answers else None
 
 
 def overused_in_allocate(view: JobView) -> Finding | None:

@@ -81,8 +81,7 @@ def _predicates(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, Tas
         if not len(places):
             continue
         action = recording.tree.around(seq, Level.ACTION)
-        statuses = recording.reasons.statuses(int(event.codes[int(places[0])]))
-        why = ", ".join(status.reason for status in statuses)
+        why = ", ".join(status.reason for status in recording.reasons.statuses(int(event.codes[int(places[0])])))
         yield seq, event.task, action.name if action is not None else "", why
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.resource import Resource
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.history import LazyMap
@@ -40,6 +41,24 @@ def tasks_before(recording: Recording, keys: Iterable[TaskKey], seq: Seq) -> lis
         clone.status, clone.node_name = states[key]
         found.append(clone)
     return found
+
+
+def room_without(recording: Recording, seq: Seq, node: NodeName, gone: Iterable[TaskKey]) -> Resource:
+    """A node's future idle before an event, once some tasks are gone."""
+    return before(recording, seq).nodes[node].future_without(tasks_of(recording, gone))
+
+
+def holds_without(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, gone: Iterable[TaskKey]) -> bool:
+    """Whether the node would hold a task before an event, once others are gone."""
+    return task_of(recording, task).init_resreq.less_equal(room_without(recording, seq, node, gone))
+
+
+def requested(recording: Recording, tasks: Iterable[TaskKey]) -> Resource:
+    """What several tasks ask for together."""
+    request = Resource()
+    for task in tasks_of(recording, tasks):
+        request.add(task.resreq)
+    return request
 
 
 def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:

@@ -11,14 +11,12 @@ from vcdebug.explain.gates.gang import search_reasons
 from vcdebug.explain.gates.gang_eviction import GANG_ACTIONS
 from vcdebug.explain.gates.validity import gated, validity
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
-from vcdebug.explain.visits import TaskTry, Visit
+from vcdebug.explain.visits import AFTER, TaskTry, Visit
 from vcdebug.framework.record import HookEvent, StateEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
 Numbered = tuple[Seq, HookEvent]
-VOTES = ("Preemptable", "Reclaimable")
-AFTER = ("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate")
 
 
 def unseen_steps(recording: Recording, finding: Finding) -> tuple[Step, ...]:
@@ -105,9 +103,9 @@ def _queue_step(view: JobView) -> Step:
 
 def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> Step:
     seq, event = attempt.searches[-1]
+    fit = f"{attempt.name}: {len(event.feasible)} of {plural(event.processed, 'node')} fit"
     reasons = "; ".join(f"{len(names)} {reason}" for reason, names in search_reasons(view, attempt))
-    name = attempt.task.rpartition("/")[2]
-    text = f"{name}: {len(event.feasible)} of {plural(event.processed, 'node')} fit{f': {reasons}' if reasons else ''}"
+    text = f"{fit}: {reasons}" if reasons else fit
     return Step("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
 
 
@@ -150,11 +148,10 @@ def _gang_steps(view: JobView, action: str) -> Iterator[Step]:
 
 
 def _starving(view: JobView, action: str) -> Step:
-    start, end = view.action_starts(action), view.action_ends(action)
     name = f"starving ({action})"
-    if start is None:
+    if view.action_starts(action) is None:
         return Step(name, "not reached", "the action never ran")
-    answers = [(s, e) for s, e in view.hooks("JobStarving") if s > start and (end is None or s < end)]
+    answers = view.during(action, "JobStarving")
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not answers:
         return Step(name, "failed", "no plugin says so")
@@ -177,7 +174,7 @@ def _entitled(view: JobView, visit: Visit) -> Step | None:
 
 def _victim_steps(visit: Visit) -> Iterator[Step]:
     nodes = [node for attempt in visit.tries for node in attempt.nodes]
-    votes = [hook for node in nodes for hook in node.hooks(*VOTES)]
+    votes = [hook for node in nodes for hook in node.votes]
     offered = [hook for hook in votes if hook[1].candidates]
     name = f"candidates of {visit.action}"
     if not nodes:

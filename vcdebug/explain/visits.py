@@ -11,6 +11,10 @@ from vcdebug.trace.recording import Recording
 
 Numbered = tuple[Seq, Event]
 PLACING = ("allocate", "pipeline")
+VOTES = ("Preemptable", "Reclaimable")
+"""Who may be evicted."""
+AFTER = ("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate")
+"""What is asked once the victims of a node are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,16 @@ class NodeTry:
         return list(_hooks(self.events, points))
 
     @property
+    def votes(self) -> list[tuple[Seq, HookEvent]]:
+        """Who was asked about victims here."""
+        return self.hooks(*VOTES)
+
+    @property
+    def candidates(self) -> tuple[TaskKey, ...]:
+        """Whom the action's filter offered."""
+        return next((event.candidates for _, event in self.votes), ())
+
+    @property
     def placed(self) -> bool:
         """Whether the task got a place here."""
         return any(isinstance(event, OpEvent) and event.op in PLACING for _, event in self.events)
@@ -41,6 +55,11 @@ class TaskTry:
     first: Seq
     events: tuple[Numbered, ...]
     nodes: tuple[NodeTry, ...]
+
+    @property
+    def name(self) -> str:
+        """The task's name without its namespace."""
+        return self.task.rpartition("/")[2]
 
     def hooks(self, *points: str) -> list[tuple[Seq, HookEvent]]:
         """Calls of these hooks about the task, those for one node left out."""

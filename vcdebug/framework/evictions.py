@@ -33,9 +33,17 @@ class EvictionContext(NamedTuple):
     hyper_node: str
 
 
-def candidates_on(node: NodeInfo, accepts: Callable[[TaskInfo], bool]) -> list[TaskInfo]:
-    """Copies of the node's tasks that the action's own filter accepts, by `namespace/name`."""
-    return [task.clone() for task in node.tasks_in_order() if accepts(task)]
+Filter = Callable[[TaskInfo], str]
+"""The rule by which an action leaves a task alone; empty for a candidate."""
+NOT_RUNNING, NOT_PREEMPTABLE, ASKS_NOTHING = "status", "preemptable", "best-effort"
+NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB, OTHER_JOB = "no-job", "same-queue", "other-queue", "same-job", "other-job"
+NOT_RECLAIMABLE, GROUP_NOT_PREEMPTABLE, NOT_LOWER = "not-reclaimable", "group-preemptable", "not-lower"
+"""These rules; of a best-effort preemptor that pods which ask for something do not make room for it."""
+
+
+def candidates_on(node: NodeInfo, spares: Filter) -> list[TaskInfo]:
+    """Copies of the node's tasks that the action's own filter does not leave alone, by `namespace/name`."""
+    return [task.clone() for task in node.tasks_in_order() if not spares(task)]
 
 
 def make_room(ssn: Session, task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:

@@ -17,7 +17,15 @@ from vcdebug.framework.bundles import (
     sort_bundles,
     sum_requests,
 )
-from vcdebug.framework.evictions import EvictionContext, EvictionKind, candidates_on
+from vcdebug.framework.evictions import (
+    GROUP_NOT_PREEMPTABLE,
+    NO_JOB,
+    NOT_PREEMPTABLE,
+    NOT_RUNNING,
+    EvictionContext,
+    EvictionKind,
+    candidates_on,
+)
 from vcdebug.framework.gang_plan import FOR_EVICT, GangPlanner, pending_for_eviction
 from vcdebug.framework.hooks import (
     HYPER_NODE_GRADIENT_FOR_JOB,
@@ -45,8 +53,8 @@ class GangRules(Protocol):
     name: ClassVar[str]
     kind: ClassVar[EvictionKind]
 
-    def is_candidate(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> bool:
-        """The action's own filter, for a task of a job in the session that may be evicted at all."""
+    def spares(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+        """The action's own rule by which it leaves a task of a job in the session alone; empty for a candidate."""
         ...
 
     def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
@@ -158,15 +166,19 @@ class GangEviction:
         by_job: dict[JobId, list[TaskInfo]] = {}
         rows = ssn.hyper_node_rows(domain)
         for node in rows.nodes if rows is not None else ():
-            for task in candidates_on(node, lambda t: self._accepts(ssn, job, t)):
+            for task in candidates_on(node, lambda t: self.spares(ssn, job, t)):
                 by_job.setdefault(task.job, []).append(task)
         return by_job
 
-    def _accepts(self, ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
+    def spares(self, ssn: Session, job: JobInfo, task: TaskInfo) -> str:
+        """The rule by which a task is left alone; empty for a candidate."""
         owner = ssn.jobs.get(task.job)
-        if owner is None or not task.preemptable or not _preemptable_by_gangs(owner):
-            return False
-        return self.rules.is_candidate(ssn, job, owner, task)
+        if owner is None:
+            return NO_JOB
+        rule = self.rules.spares(ssn, job, owner, task)
+        if rule != NOT_RUNNING and not task.preemptable:
+            return NOT_PREEMPTABLE
+        return rule if rule or _preemptable_by_gangs(owner) else GROUP_NOT_PREEMPTABLE
 
 
 def _preemptable_by_gangs(job: JobInfo) -> bool:

@@ -22,6 +22,15 @@ class HostPort(NamedTuple):
     protocol: str
     port: int
 
+    def conflicts(self, used: HostPort) -> bool:
+        """Whether it cannot be had beside one that is used."""
+        return (self.protocol, self.port) == (used.protocol, used.port) and overlap(self.ip, used.ip)
+
+
+def overlap(wanted: str, used: str) -> bool:
+    """Whether two addresses of one port exclude each other."""
+    return wanted == ANY_IP or used in (ANY_IP, wanted)
+
 
 HostPorts = tuple[HostPort, ...]
 
@@ -64,6 +73,6 @@ class UsedPorts:
         for ip, protocol, port in wanted:
             by_ip = self._rows.get((protocol, port), {})
             for used_ip, used_rows in by_ip.items():
-                if ip == ANY_IP or used_ip in (ANY_IP, ip):
+                if overlap(ip, used_ip):
                     rows.update(used_rows)
         return rows

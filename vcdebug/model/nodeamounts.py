@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.model.resource import Resource
 
 if TYPE_CHECKING:
     from vcdebug.model.node import NodeInfo
+    from vcdebug.model.task import TaskInfo
 
 
 class NodeAmounts(NamedTuple):
@@ -39,3 +41,10 @@ class NodeAmounts(NamedTuple):
     def future_idle(self) -> Resource:
         """Idle + Releasing - Pipelined."""
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
+
+    def future_without(self, gone: Iterable[TaskInfo]) -> Resource:
+        """The same once these tasks are gone."""
+        future = self.future_idle()
+        for task in gone:
+            future.add(task.resreq)
+        return future

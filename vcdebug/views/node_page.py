@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from vcdebug.explain.equations import equation
 from vcdebug.explain.equations_scores import binpack, scores_before
-from vcdebug.explain.filters import why_refused
 from vcdebug.explain.refusals import Refusal, refusals
+from vcdebug.explain.searches import why_refused
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording

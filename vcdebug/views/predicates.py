@@ -7,7 +7,7 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from vcdebug.explain.exhaustion import Exhausted, exhausted
+from vcdebug.explain.searches import Exhausted, exhausted
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq

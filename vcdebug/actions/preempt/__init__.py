@@ -5,14 +5,25 @@ Upstream: actions/preempt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from vcdebug.actions.preempt.eviction import making_room
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import candidates_on, make_room
+from vcdebug.framework.evictions import (
+    ASKS_NOTHING,
+    NO_JOB,
+    NOT_PREEMPTABLE,
+    NOT_RUNNING,
+    OTHER_JOB,
+    OTHER_QUEUE,
+    SAME_JOB,
+    Filter,
+    candidates_on,
+    make_room,
+)
 from vcdebug.framework.hooks import (
     JOB_PIPELINED,
     JOB_STARVING,
@@ -50,7 +61,6 @@ from vcdebug.releases.scheduling import (
 NEVER = "Never"
 TOPOLOGY_AWARE = "enableTopologyAwarePreemption"
 
-Filter = Callable[[TaskInfo], bool]
 TaskHeaps = dict[JobId, PriorityQueue[TaskInfo]]
 
 
@@ -141,7 +151,7 @@ class Preempt(Action):
                 break
             task = tasks.pop()
             with ssn.scope(Level.TASK, task.key):
-                placed = self._preempt(ssn, helper, statement, task, partial(_of_other_job, ssn.jobs, job, task))
+                placed = self._preempt(ssn, helper, statement, task, partial(spares_of_others, ssn.jobs, job, task))
         if not ssn.ask(JOB_PIPELINED, job):
             statement.discard()
             return False
@@ -157,7 +167,7 @@ class Preempt(Action):
             task = tasks.pop()
             statement = Statement(ssn)
             with ssn.scope(Level.TASK, task.key):
-                placed = self._preempt(ssn, helper, statement, task, partial(_of_same_job, ssn, task))
+                placed = self._preempt(ssn, helper, statement, task, partial(spares_of_own, ssn.jobs, job, task))
                 if placed or self._commits_failures:
                     statement.commit()
                 else:
@@ -166,7 +176,7 @@ class Preempt(Action):
                     return
 
     def _preempt(
-        self, ssn: Session, helper: PredicateHelper, statement: Statement, task: TaskInfo, accepts: Filter
+        self, ssn: Session, helper: PredicateHelper, statement: Statement, task: TaskInfo, spares: Filter
     ) -> bool:
         """Find victims for one task. The second shard group's result replaces the first's.
         Upstream: actions/preempt.preempt.
@@ -181,9 +191,9 @@ class Preempt(Action):
         for group in shard_groups(ssn, feasible):
             if self.topology_aware is not None:
                 shared = self._shares_statement
-                placed = self.topology_aware.preempt(ssn, statement, task, group, accepts, shared=shared)
+                placed = self.topology_aware.preempt(ssn, statement, task, group, spares, shared=shared)
             else:
-                placed = self._preempt_normal(ssn, statement, task, group, accepts)
+                placed = self._preempt_normal(ssn, statement, task, group, spares)
             if placed:
                 return True
         if self.topology_aware is not None:
@@ -191,20 +201,20 @@ class Preempt(Action):
         return False
 
     def _preempt_normal(
-        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, accepts: Filter
+        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, spares: Filter
     ) -> bool:
         """Upstream: actions/preempt.normalPreempt."""
         for node in sort_nodes(prioritize_nodes(ssn, task, nodes)):
             with ssn.scope(Level.NODE, node.name):
-                if self._preempt_on_node(ssn, statement, task, node, accepts):
+                if self._preempt_on_node(ssn, statement, task, node, spares):
                     return True
         return False
 
     def _preempt_on_node(
-        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, accepts: Filter
+        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, spares: Filter
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        victims = ssn.ask(PREEMPTABLE, task, candidates_on(node, accepts)) or []
+        victims = ssn.ask(PREEMPTABLE, task, candidates_on(node, spares)) or []
         if not make_room(ssn, task, node, victims):
             return False
         return self._make_room(ssn, statement, task, node, victims)
@@ -214,21 +224,35 @@ def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
     return task_queue(ssn).extend(task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)
 
 
-def _evictable(preemptor: TaskInfo, victim: TaskInfo) -> bool:
-    if not victim.preemptable or not preemptable_status(victim.status):
-        return False
-    return victim.best_effort or not preemptor.best_effort
+def _spares(preemptor: TaskInfo, victim: TaskInfo) -> str:
+    if not preemptable_status(victim.status):
+        return NOT_RUNNING
+    if not victim.preemptable:
+        return NOT_PREEMPTABLE
+    return ASKS_NOTHING if preemptor.best_effort and not victim.best_effort else ""
 
 
-def _of_other_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> bool:
+def spares_of_others(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
+    """Between jobs: the rule by which a task is left alone; empty for a candidate."""
+    rule = _spares(preemptor, victim)
+    if rule:
+        return rule
     owner = jobs.get(victim.job)
-    if owner is None or owner.queue != job.queue or victim.job == preemptor.job:
-        return False
-    return _evictable(preemptor, victim)
+    if owner is None:
+        return NO_JOB
+    if owner.queue != job.queue:
+        return OTHER_QUEUE
+    return SAME_JOB if victim.job == preemptor.job else ""
 
 
-def _of_same_job(ssn: Session, preemptor: TaskInfo, victim: TaskInfo) -> bool:
-    return _evictable(preemptor, victim) and victim.job in ssn.jobs and victim.job == preemptor.job
+def spares_of_own(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
+    """The same within the preemptor's own job."""
+    rule = _spares(preemptor, victim)
+    if rule:
+        return rule
+    if victim.job not in jobs:
+        return NO_JOB
+    return "" if victim.job == preemptor.job else OTHER_JOB
 
 
 def _eligible(ssn: Session, task: TaskInfo) -> bool:

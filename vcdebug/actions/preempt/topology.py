@@ -5,11 +5,10 @@ Upstream: actions/preempt (topology_aware).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import candidates_on, make_room
+from vcdebug.framework.evictions import Filter, candidates_on, make_room
 from vcdebug.framework.hooks import (
     PREEMPTABLE,
     SIMULATE_ADD_TASK,
@@ -94,14 +93,14 @@ class TopologyAwarePreemption:
         statement: Statement,
         task: TaskInfo,
         nodes: NodeRows,
-        accepts: Callable[[TaskInfo], bool],
+        spares: Filter,
         *,
         shared: bool,
     ) -> bool:
         """Evict the winner's victims and pipeline the task there; in a `shared` statement whatever comes of it stays.
         Upstream: actions/preempt.topologyAwarePreempt, actions/preempt.prepareCandidate.
         """
-        candidates = self._candidates(ssn, task, nodes, accepts)
+        candidates = self._candidates(ssn, task, nodes, spares)
         if not candidates:
             return False
         winner = pick_one(candidates)
@@ -123,9 +122,7 @@ class TopologyAwarePreemption:
         """How many candidates end the search. Upstream: actions/preempt.calculateNumCandidates."""
         return min(min(max(div(nodes * self.percentage, 100), self.least), self.most), nodes)
 
-    def _candidates(
-        self, ssn: Session, task: TaskInfo, nodes: NodeRows, accepts: Callable[[TaskInfo], bool]
-    ) -> list[Candidate]:
+    def _candidates(self, ssn: Session, task: TaskInfo, nodes: NodeRows, spares: Filter) -> list[Candidate]:
         """Upstream: actions/preempt.findCandidates, actions/preempt.DryRunPreemption."""
         if not len(nodes):
             ssn.log("no-nodes", task.key)
@@ -137,7 +134,7 @@ class TopologyAwarePreemption:
         found: list[Candidate] = []
         for node in nodes.nodes[offset:] + nodes.nodes[:offset]:
             with ssn.scope(Level.NODE, node.name):
-                victims = self._select_victims(ssn, task, node, accepts)
+                victims = self._select_victims(ssn, task, node, spares)
             if not victims:
                 continue
             if wanted == 0:
@@ -147,14 +144,12 @@ class TopologyAwarePreemption:
                 break
         return found
 
-    def _select_victims(
-        self, ssn: Session, task: TaskInfo, node: NodeInfo, accepts: Callable[[TaskInfo], bool]
-    ) -> list[TaskInfo]:
+    def _select_victims(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: Filter) -> list[TaskInfo]:
         """SelectVictimsOnNode: evict until it fits, then spare whom it can, most valuable first.
         Upstream: actions/preempt.SelectVictimsOnNode.
         """
         simulation = Simulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
-        candidates = candidates_on(simulation.node, accepts)
+        candidates = candidates_on(simulation.node, spares)
         ssn.log("candidates", keys(candidates))
         victims = ssn.ask(PREEMPTABLE, task, candidates) or []
         if not make_room(ssn, task, simulation.node, victims):

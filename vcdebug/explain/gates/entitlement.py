@@ -1,27 +1,29 @@
-"""May the job evict at all? Starving, preemption policy, Preemptive."""
+"""May the job evict at all? Starving, preemption policy; and of each pod, whether its nominated node lets it."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.visits import Visit
+from vcdebug.explain.visits import TaskTry, Visit
 from vcdebug.model.task import TaskInfo
 
 NOT_STARVING = "not-starving"
 POLICY_NEVER = "preemption-policy-never"
 NETWORK_TOPOLOGY = "network-topology"
+NOT_ELIGIBLE = "not-eligible-to-preempt"
 PREEMPT = "preempt"
 
 
 def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
     """The action's turn never came, because the job does not starve."""
-    start, end = view.action_starts(action) or 0, view.action_ends(action)
-    answers = [(s, e) for s, e in view.hooks("JobStarving") if s > start and (end is None or s < end) and not e.result]
+    answers = [(seq, event) for seq, event in view.during(action, "JobStarving") if not event.result]
     if action == PREEMPT and view.job.contains_network_topology():
         return _topology(view, action, task)
-    counts = view.recording.timeline.state_at(start).job(view.job.uid)
+    counts = view.recording.timeline.state_at(view.action_starts(action) or 0).job(view.job.uid)
     evidence = tuple(Evidence(s, f"JobStarving: {e.plugin} says no") for s, e in answers[:1])
     who = answers[0][1].plugin if answers else "no plugin"
     reason = (
@@ -89,3 +91,40 @@ def never(view: JobView, visit: Visit, task: TaskInfo) -> Finding:
         )
     advice = ("use a priority class whose preemptionPolicy is PreemptLowerPriority, or wait for free room",)
     return Finding(POLICY_NEVER, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)
+
+
+# Pods with a nominated node
+
+
+def ineligible(view: JobView, attempt: TaskTry) -> str | None:
+    """Why preempt left the pod out because of its nominated node, in a few words."""
+    node = view.tasks[attempt.task].pod.nominated_node_name
+    if attempt.action != PREEMPT or not node or attempt.searches or attempt.hooks("PrePredicate"):
+        return None
+    if node not in view.session.nodes:
+        return f"its nominated node {node} is not in the session"
+    if any(event.result is not None for _, event in attempt.hooks("Predicate")):
+        return f"a pod that was preempted for it is still leaving its nominated node {node}"
+    return f"its nominated node {node} takes it without evicting anybody (already schedulable)"
+
+
+def not_eligible(view: JobView, tries: Sequence[TaskTry]) -> Finding | None:
+    """None unless preempt left one of these pods out because of its nominated node."""
+    for attempt in tries:
+        reason = ineligible(view, attempt)
+        if reason is not None:
+            return _not_eligible(view, attempt, reason)
+    return None
+
+
+def _not_eligible(view: JobView, attempt: TaskTry, reason: str) -> Finding:
+    task = view.tasks[attempt.task]
+    sentence = f"{task.name} may not preempt: {reason}, so preempt leaves it out, and plans nothing for it."
+    passed = [(seq, e.plugin) for seq, e in attempt.hooks("Predicate") if e.result is None]
+    asked = tuple(Evidence(seq, f"{plugin} has nothing against the nominated node") for seq, plugin in passed[:1])
+    evidence = asked or (Evidence(attempt.first - 1, f"preempt takes up {task.key} and leaves it at once"),)
+    advice = (
+        f"clear status.nominatedNodeName of {task.name}, so that preempt considers it",
+        "or see why allocate does not place it there",
+    )
+    return Finding(NOT_ELIGIBLE, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)

@@ -9,30 +9,29 @@ from enum import IntEnum
 from vcdebug.explain import queue_quota
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.gates import eligibility, entitlement, filtering, gang, veto
+from vcdebug.explain.gates import entitlement, filtering, gang, veto
 from vcdebug.explain.gates.nodes import search_evidence
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.visits import NodeTry, TaskTry, Visit
+from vcdebug.explain.state_before import holds_without
+from vcdebug.explain.visits import AFTER, NodeTry, TaskTry, Visit
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 
 NEVER = "Never"
-AFTER = ("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate")
-"""What is asked once the victims of a node are known."""
 MIXED = "predicates-mixed"
 VETOES_SHOWN = 3
 """Events that prove what stopped the first pod without a place, where the whole statement was discarded for it."""
 BLAMES = {
     MIXED: "the predicates object on every node left",
     queue_quota.NOT_ALLOCATABLE: "its queue may not allocate it",
-    filtering.NOT_PREEMPTABLE: "nobody there may be evicted",
-    filtering.NOT_RECLAIMABLE: "the queues there are not reclaimable",
+    filtering.KEPT: "nobody there may be evicted",
+    filtering.UNRECLAIMABLE: "the queues there are not reclaimable",
     entitlement.POLICY_NEVER: "its preemptionPolicy is Never",
     queue_quota.PREEMPTIVE: "its queue may not reclaim",
-    eligibility.NOT_ELIGIBLE: "it may not preempt",
+    entitlement.NOT_ELIGIBLE: "it may not preempt",
     veto.NOT_ABOVE_DESERVED: "no queue there is above its share",
 }
 """The gates that are no plugin's veto, in a few words."""
@@ -152,7 +151,7 @@ def _no_nodes(view: JobView, visit: Visit, task: TaskInfo, room: NodeFits) -> Ga
     if refused:
         finding = queue_quota.not_preemptive(view, tried, *refused[-1])
         return Gate(visit.action, _before(room, visit.action), finding)
-    left_out = eligibility.not_eligible(view, missed)
+    left_out = entitlement.not_eligible(view, missed)
     return Gate(visit.action, Chance.REAL, left_out) if left_out is not None else None
 
 
@@ -161,23 +160,11 @@ def _stage(view: JobView, attempt: TaskTry, node: NodeTry) -> Tried:
         return Tried(Stage.PLACED, attempt, node)
     if node.hooks(*AFTER):
         return Tried(Stage.AFTER, attempt, node)
-    task = view.tasks[attempt.task]
-    votes = node.hooks("Preemptable", "Reclaimable")
-    offered = dict(votes[0][1].subject)["candidates"] if votes else ()
-    if offered and _fits(view, task, node, list(offered)):
+    offered = node.candidates
+    if offered and holds_without(view.recording, node.first, attempt.task, node.node, offered):
         return Tried(Stage.VETO, attempt, node)
-    whole = task.init_resreq.less_equal(view.session.nodes[node.node].allocatable)
+    whole = view.tasks[attempt.task].init_resreq.less_equal(view.session.nodes[node.node].allocatable)
     return Tried(Stage.FILTER if whole else Stage.TOO_SMALL, attempt, node)
-
-
-def _fits(view: JobView, task: TaskInfo, node: NodeTry, victims: list[str]) -> bool:
-    """Whether the node would hold the task without these tasks."""
-    state = view.recording.timeline.state_at(node.first - 1).nodes[node.node]
-    future = state.idle.clone().add(state.releasing).sub_without_assert(state.pipelined)
-    tasks = view.recording.timeline.tasks
-    for key in victims:
-        future.add(tasks[key].resreq)
-    return task.init_resreq.less_equal(future)
 
 
 def _after(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> Finding:
@@ -210,7 +197,7 @@ def _predicate_after(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, e
     """The victims would make room, but a predicate still objects."""
     task = view.tasks[attempt.task]
     reason = _objection(event)
-    votes = node.hooks("Preemptable", "Reclaimable")
+    votes = node.votes
     gone = "with its victims gone " if any(e.result for _, e in votes) else ""
     sentence = (
         f"{attempt.action} would find room for {task.name} on {node.node}, but {gone}{event.plugin} still objects: "

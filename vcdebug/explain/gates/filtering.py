@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.candidates import ELSEWHERE, Spared
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.visits import NodeTry, TaskTry
-from vcdebug.model.names import TaskKey
+from vcdebug.framework.evictions import (
+    GROUP_NOT_PREEMPTABLE,
+    NO_JOB,
+    NOT_PREEMPTABLE,
+    NOT_RECLAIMABLE,
+    NOT_RUNNING,
+    OTHER_QUEUE,
+    SAME_QUEUE,
+)
 from vcdebug.model.task import TaskInfo
 
-NOT_PREEMPTABLE = "victims-not-preemptable"
-NOT_RECLAIMABLE = "queue-not-reclaimable"
-SAME_QUEUE, OTHER_QUEUE, SAME_JOB, OUTSIDE = "in the same queue", "in queue ", "of the same job", "outside Volcano"
-UNRECLAIMABLE = "is not reclaimable"
-NOT_YET = ", not Running"
+KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
+LEAVING = "Releasing"
+FLAGGED = 'remove volcano.sh/preemptable: "false" from pods that may be evicted'
 
 
-@dataclass(frozen=True, slots=True)
-class Filtered:
+class Filtered(NamedTuple):
     """What the filter removed."""
 
     finding: Finding
@@ -29,77 +35,63 @@ class Filtered:
     """Whether some node would have room without those that were the action's to take, but for a flag or a status."""
 
 
+class Objection(NamedTuple):
+    """A reason with the pods that it keeps."""
+
+    why: Spared
+    pods: list[TaskInfo]
+
+
+Objections = Sequence[Objection]
+"""The most frequent first."""
+
+
 def filtered(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: NodeFits) -> Filtered:
     """No candidate is left that would make room."""
     here = room if room.task.key == attempt.task else NodeFits(view, view.tasks[attempt.task], room.seq)
-    objections: dict[str, list[TaskKey]] = {}
-    spared, in_domain = 0, False
-    for node in nodes:
-        mine: list[TaskInfo] = []
-        for victim in here.tasks_on(node.node):
-            objection = here.objection(attempt.action, victim)
-            if objection is None:
-                spared += 1
-            else:
-                objections.setdefault(objection, []).append(victim.key)
-            if objection is None or not _elsewhere(objection):
-                mine.append(victim)
-        in_domain = in_domain or (bool(mine) and here.would_fit(node.node, mine))
-    unreclaimable = [text for text in objections if text.endswith(UNRECLAIMABLE)]
-    cause = NOT_RECLAIMABLE if unreclaimable and not _other_flags(objections) else NOT_PREEMPTABLE
-    finding = _finding(cause, attempt, nodes, objections, spared)
-    return Filtered(finding, in_domain)
-
-
-def _elsewhere(text: str) -> bool:
-    """Whether the pods were never the action's to take, whatever their flags."""
-    if text.endswith(UNRECLAIMABLE):
-        return False
-    return text in (SAME_QUEUE, SAME_JOB, OUTSIDE) or text.startswith(OTHER_QUEUE)
-
-
-def _other_flags(objections: dict[str, list[TaskKey]]) -> bool:
-    """Whether something else than the queue's flag keeps as many pods of other queues."""
-    flagged = [key for text, keys in objections.items() if text.endswith(UNRECLAIMABLE) for key in keys]
-    other = [
-        key
-        for text, keys in objections.items()
-        if not text.endswith(UNRECLAIMABLE) and not _elsewhere(text)
-        for key in keys
+    judged = [
+        (node.node, each, here.spared(attempt.action, each)) for node in nodes for each in here.tasks_on(node.node)
     ]
-    return len(other) > len(flagged)
+    order = ranked((each, why) for _, each, why in judged if why is not None)
+    spared = len([why for _, _, why in judged if why is None])
+    mine: dict[str, list[TaskInfo]] = {}
+    for name, each, why in judged:
+        if why is None or why.rule not in ELSEWHERE:
+            mine.setdefault(name, []).append(each)
+    in_domain = any(here.would_fit(name, pods) for name, pods in mine.items())
+    return Filtered(_finding(view, attempt, nodes, order, spared), in_domain)
 
 
-Objections = Sequence[tuple[str, list[TaskKey]]]
-"""Reason and the pods that it keeps, most frequent first."""
+def ranked(spared: Iterable[tuple[TaskInfo, Spared]]) -> list[Objection]:
+    """By reason, the most frequent first."""
+    found: dict[Spared, list[TaskInfo]] = {}
+    for task, why in spared:
+        found.setdefault(why, []).append(task)
+    return sorted((Objection(*one) for one in found.items()), key=lambda one: (-len(one.pods), one.why.text))
 
 
-def ranked(objections: dict[str, list[TaskKey]]) -> Objections:
-    """Most frequent first."""
-    return sorted(objections.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+def _cause(order: Objections) -> str:
+    """The queue's flag, unless something else keeps more pods of other queues."""
+    flagged = [pod for why, pods in order if why.rule == NOT_RECLAIMABLE for pod in pods]
+    other = [pod for why, pods in order if why.rule not in (*ELSEWHERE, NOT_RECLAIMABLE) for pod in pods]
+    return UNRECLAIMABLE if flagged and len(other) <= len(flagged) else KEPT
 
 
 def told(order: Objections) -> str:
     """`12 in queue a; 3 of the same job`."""
-    return "; ".join(f"{len(keys)} {reason}" for reason, keys in order) or "the nodes are empty"
+    return "; ".join(f"{len(pods)} {why.text}" for why, pods in order) or "the nodes are empty"
 
 
 def objection_lines(order: Objections) -> tuple[str, ...]:
     """One line per reason, with some of the pods."""
-    return tuple(f"{plural(len(keys), 'pod')}: {reason}  ({listed(keys)})" for reason, keys in order)
+    return tuple(f"{plural(len(pods), 'pod')}: {why.text}  ({listed(pod.key for pod in pods)})" for why, pods in order)
 
 
-def _finding(
-    cause: str, attempt: TaskTry, nodes: Sequence[NodeTry], objections: dict[str, list[TaskKey]], spared: int
-) -> Finding:
-    total = spared
-    for keys in objections.values():
-        total += len(keys)
-    order = ranked(objections)
+def _finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], order: Objections, spared: int) -> Finding:
+    total = spared + len([pod for _, pods in order for pod in pods])
     left = f", and the {spared} left do not make enough room" if spared else ""
-    name = attempt.task.rpartition("/")[2]
     sentence = (
-        f"{attempt.action} finds nobody it may evict for {name}: of {plural(total, 'pod')} on "
+        f"{attempt.action} finds nobody it may evict for {attempt.name}: of {plural(total, 'pod')} on "
         f"{plural(len(nodes), 'node')}, {told(order)}{left}."
     )
     numbers = {
@@ -107,33 +99,32 @@ def _finding(
         "pods.candidates": count(spared, "pods"),
         "nodes.tried": count(len(nodes), "nodes"),
     }
-    votes = [hook for node in nodes for hook in node.hooks("Preemptable", "Reclaimable")]
-    evidence = [
+    passes = (
         Evidence(seq, f"{attempt.action}: predicates leave {plural(len(e.feasible), 'node')}")
         for seq, e in attempt.searches[-1:]
-    ]
-    evidence += [
-        Evidence(seq, f"{e.plugin} is offered {plural(len(dict(e.subject)['candidates']), 'candidate')}")
-        for seq, e in votes[:1]
-    ]
-    return Finding(cause, sentence, numbers, tuple(evidence), filter_advice(cause, order), objection_lines(order))
+    )
+    votes = [hook for node in nodes for hook in node.votes]
+    asked = (Evidence(s, f"{e.plugin} is offered {plural(len(e.candidates), 'candidate')}") for s, e in votes[:1])
+    cause = _cause(order)
+    return Finding(
+        cause, sentence, numbers, (*passes, *asked), filter_advice(view, cause, order), objection_lines(order)
+    )
 
 
-def filter_advice(cause: str, order: Objections) -> tuple[str, ...]:
+def filter_advice(view: JobView, cause: str, order: Objections) -> tuple[str, ...]:
     """What would make candidates of some of them."""
-    if cause == NOT_RECLAIMABLE:
-        queue = next(text.split()[2].rstrip(",") for text, _ in order if text.endswith(UNRECLAIMABLE))
+    if cause == UNRECLAIMABLE:
+        queue = next(view.session.jobs[pods[0].job].queue for why, pods in order if why.rule == NOT_RECLAIMABLE)
         return (f"set spec.reclaimable of queue {queue} to true",)
-    reasons = [text for text, _ in order]
-    advice = []
-    if any("preemptable false" in text for text in reasons):
-        advice.append('remove volcano.sh/preemptable: "false" from pods that may be evicted')
-    if any(_elsewhere(text) and text.startswith(OTHER_QUEUE) for text in reasons):
-        advice.append("preempt takes only from the same queue: reclaim takes from others")
-    if any(text == SAME_QUEUE for text in reasons):
-        advice.append("reclaim takes only from other queues: preempt takes from the same one")
-    if any(text == OUTSIDE for text in reasons):
-        advice.append("pods outside Volcano are never evicted: keep them off these nodes")
-    if any(text.endswith(NOT_YET) and not text.startswith("Releasing") for text in reasons):
-        advice.append("look at the next cycle: pods that were placed in this one can be evicted only then")
-    return tuple(advice) or ("wait for free room, or add nodes",)
+    rules = [why.rule for why, _ in order]
+    advice = {
+        NOT_PREEMPTABLE: FLAGGED,
+        GROUP_NOT_PREEMPTABLE: FLAGGED,
+        OTHER_QUEUE: "preempt takes only from the same queue: reclaim takes from others",
+        SAME_QUEUE: "reclaim takes only from other queues: preempt takes from the same one",
+        NO_JOB: "pods outside Volcano are never evicted: keep them off these nodes",
+    }
+    found = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))
+    if any(why.rule == NOT_RUNNING and not why.text.startswith(LEAVING) for why, _ in order):
+        found.append("look at the next cycle: pods that were placed in this one can be evicted only then")
+    return tuple(found) or ("wait for free room, or add nodes",)

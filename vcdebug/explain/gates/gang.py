@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.gates.eligibility import ineligible
+from vcdebug.explain.gates.entitlement import ineligible
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.queue_quota import room_limit
+from vcdebug.explain.searches import histogram, reasons_text, refusals
 from vcdebug.explain.state_before import job_before
 from vcdebug.explain.visits import TaskTry, Visit
-from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
 from vcdebug.model.status import TaskStatus
 
@@ -136,7 +136,7 @@ def _why(view: JobView, failed: Sequence[TaskTry], visit: Visit, blame: str) -> 
     if not failed:
         return ""
     attempt = failed[0]
-    name = attempt.task.rpartition("/")[2]
+    name = attempt.name
     left_out = ineligible(view, attempt)
     if left_out is not None:
         return f" ({name} may not preempt: {left_out})"
@@ -182,18 +182,8 @@ def _nearest(view: JobView, attempt: TaskTry, visit: Visit) -> str:
 
 def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:
     """Reason and nodes of the task's last pass of predicates that left nothing."""
-    empty = [event for _, event in attempt.searches if not len(event.feasible)]
-    if not empty:
-        return []
-    found: dict[str, list[str]] = {}
-    names, reasons = view.recording.node_names, view.recording.reasons
-    for row, code in zip(empty[-1].failed.tolist(), empty[-1].codes.tolist(), strict=True):
-        found.setdefault(_text(reasons.statuses(code)), []).append(names[row])
-    return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-
-
-def _text(statuses: Sequence[Status]) -> str:
-    return ", ".join(status.reason for status in statuses if status.reason)
+    empty = [event for _, event in attempt.searches if not len(event.feasible)][-1:]
+    return histogram((n, reasons_text(s)) for event in empty for n, s in refusals(view.recording, event))
 
 
 def _held(view: JobView) -> Finding | None:

@@ -7,31 +7,24 @@ from collections.abc import Iterator
 from vcdebug.explain import amounts, queue_quota
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
+from vcdebug.explain.candidates import Spared, gang_filter, spared
 from vcdebug.explain.gates import entitlement, veto
 from vcdebug.explain.gates.eviction import Chance, Gate
-from vcdebug.explain.gates.filtering import (
-    NOT_PREEMPTABLE,
-    NOT_RECLAIMABLE,
-    UNRECLAIMABLE,
-    filter_advice,
-    objection_lines,
-    ranked,
-    told,
-)
+from vcdebug.explain.gates.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.searches import histogram, reasons_text, refusals
 from vcdebug.explain.visits import Visit
 from vcdebug.explain.votes import question
+from vcdebug.framework.evictions import NOT_RECLAIMABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
-from vcdebug.model.names import Seq, TaskKey
-from vcdebug.model.pod import PREEMPTABLE_KEY
+from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
 GANG_ACTIONS = ("gangpreempt", "gangreclaim")
 POINT = "UnifiedEvictable"
-LIKE = {"gangpreempt": "preempt", "gangreclaim": "reclaim"}
-"""The action whose filter begins alike."""
+NOWHERE = Spared("", "outside every domain that the job may use")
 NOT_ENOUGH = "gang-discard"
 
 
@@ -79,40 +72,27 @@ def _discard(visit: Visit) -> tuple[Evidence, ...]:
 
 def _no_candidates(view: JobView, visit: Visit) -> Finding:
     who, need = _wanted(view)
-    order = ranked(_objections(view, visit))
+    order = ranked(_spared(view, visit))
     pods = sum(len(keys) for _, keys in order)  # exact: ints
     sentence = f"{visit.action} finds nobody it may evict for {who}: of {plural(pods, 'pod')}, {told(order)}."
     numbers = {**amounts.numbers("request", need), "pods.onNodes": count(pods, "pods")}
-    flagged = any(reason.endswith(UNRECLAIMABLE) for reason, _ in order)
-    closed = _unreclaimable(view) if visit.action == "gangreclaim" and flagged else []
+    closed = _unreclaimable(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
     if closed:
         verb = "is" if len(closed) == 1 else "are"
         advice: tuple[str, ...] = (f"set spec.reclaimable of queue {listed(closed)} to true",)
         sentence = f"{sentence[:-1]}; {listed(closed)} {verb} not reclaimable."
-        return Finding(NOT_RECLAIMABLE, sentence, numbers, _discard(visit), advice, objection_lines(order))
-    advice = filter_advice(NOT_PREEMPTABLE, order)
-    return Finding(NOT_PREEMPTABLE, sentence, numbers, _discard(visit), advice, objection_lines(order))
+        return Finding(UNRECLAIMABLE, sentence, numbers, _discard(visit), advice, objection_lines(order))
+    advice = filter_advice(view, KEPT, order)
+    return Finding(KEPT, sentence, numbers, _discard(visit), advice, objection_lines(order))
 
 
-def _objections(view: JobView, visit: Visit) -> dict[str, list[TaskKey]]:
-    """Reason → pods on the nodes that the action's own filter leaves alone."""
-    room = NodeFits(view, view.left_over[0] if view.left_over else next(iter(view.tasks.values())), visit.first)
-    found: dict[str, list[TaskKey]] = {}
+def _spared(view: JobView, visit: Visit) -> Iterator[tuple[TaskInfo, Spared]]:
+    """The pods on nodes, and why the action's own filter leaves each alone."""
+    recording, spares = view.recording, gang_filter(view.recording, visit.action, view.job.uid)
+    room = NodeFits(view, next(iter(view.tasks.values())), visit.first)
     for name in view.session.nodes:
         for victim in room.tasks_on(name):
-            reason = room.objection(LIKE[visit.action], victim) or _own_objection(view, visit.action, victim)
-            found.setdefault(reason, []).append(victim.key)
-    return found
-
-
-def _own_objection(view: JobView, action: str, victim: TaskInfo) -> str:
-    """What only the gang actions ask: the victim's PodGroup, and within a queue its priority."""
-    owner = view.session.jobs[victim.job]
-    if not owner.preemptable and PREEMPTABLE_KEY in {**owner.pod_group.annotations, **owner.pod_group.labels}:
-        return "of a PodGroup with volcano.sh/preemptable false"
-    if action == "gangpreempt" and owner.priority >= view.job.priority:
-        return "of jobs whose priority is not lower"
-    return "outside every domain that the job may use"
+            yield victim, spared(recording, spares, victim) or NOWHERE
 
 
 def _unreclaimable(view: JobView) -> list[str]:
@@ -124,7 +104,7 @@ def _unreclaimable(view: JobView) -> list[str]:
 def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> Finding:
     seq, event = votes[-1]
     asked = question(view.recording, seq)
-    offered = tuple(dict(event.subject)["candidates"])
+    offered = event.candidates
     allowed = tuple(asked.outcome or ()) if asked is not None else ()
     who, need = _wanted(view)
     numbers = {
@@ -154,22 +134,16 @@ def _failed_trial(view: JobView, visit: Visit) -> tuple[str, tuple[Evidence, ...
     for seq, event in reversed(visit.events):
         if isinstance(event, PredicateEvent) and not len(event.feasible):
             name, where = event.task.rpartition("/")[2], plural(event.processed, "node")
-            return f"{name} fits none of {where} ({_reasons(view, event)})", (Evidence(seq, f"no node for {name}"),)
+            found = histogram((n, reasons_text(statuses)) for n, statuses in refusals(view.recording, event))
+            reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
+            return f"{name} fits none of {where} ({reasons})", (Evidence(seq, f"no node for {name}"),)
         if isinstance(event, HookEvent) and event.point == "Allocatable" and not event.result:
-            name = dict(event.subject)["task"].rpartition("/")[2]
+            name = event.task.rpartition("/")[2]
             return f"its queue may not allocate {name}", (Evidence(seq, f"{event.plugin} refuses {name}"),)
         if isinstance(event, HookEvent) and event.point == "PrePredicate" and event.result is not None:
-            name = dict(event.subject)["task"].rpartition("/")[2]
+            name = event.task.rpartition("/")[2]
             return f"PrePredicate fails for {name}", (Evidence(seq, f"{event.plugin} refuses {name}"),)
     return None
-
-
-def _reasons(view: JobView, event: PredicateEvent) -> str:
-    found: dict[str, int] = {}
-    for code in event.codes.tolist():
-        reason = ", ".join(status.reason for status in view.recording.reasons.statuses(code) if status.reason)
-        found[reason] = found.get(reason, 0) + 1
-    return ", ".join(f"{number} {reason}" for reason, number in sorted(found.items(), key=lambda one: -one[1]))
 
 
 def _vetoed(

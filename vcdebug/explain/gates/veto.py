@@ -1,4 +1,4 @@
-"""Plugins decide who may be evicted: whose answer leaves nobody, or too few."""
+"""Plugins decide who may be evicted: whose answer leaves nobody, or too few, and what would make it offer enough."""
 
 from __future__ import annotations
 
@@ -7,75 +7,74 @@ from collections.abc import Sequence
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.equations import equation
-from vcdebug.explain.gates import tiers
-from vcdebug.explain.gates.breaking import gang_advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept
 from vcdebug.explain.plugins import words
+from vcdebug.explain.state_before import holds_without, room_without, task_of
 from vcdebug.explain.visits import NodeTry, TaskTry
-from vcdebug.explain.votes import Seat, question
-from vcdebug.model.names import Seq, TaskKey
+from vcdebug.explain.votes import Question, Seat, question
+from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.task import TaskInfo
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
 QUOTA_PLUGINS = ("proportion", "capacity")
-
 OWN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
+Seats = Sequence[tuple[NodeTry, Seat]]
 
 
 def veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Finding:
     """Which plugin's answer keeps the task out, on most of the nodes."""
-    seats = [(node, seat) for node in nodes if (seat := deciding_seat(view, attempt, node)) is not None]
     by_plugin: dict[str, list[tuple[NodeTry, Seat]]] = {}
-    for node, seat in seats:
-        by_plugin.setdefault(seat.plugin, []).append((node, seat))
+    for node in nodes:
+        seat = deciding_seat(view, attempt, node)
+        if seat is not None:
+            by_plugin.setdefault(seat.plugin, []).append((node, seat))
     plugin = max(by_plugin, key=lambda name: len(by_plugin[name]))
     return _finding(view, attempt, plugin, by_plugin[plugin])
 
 
+def _asked(view: JobView, node: NodeTry) -> Question | None:
+    return question(view.recording, node.votes[0][0])
+
+
+def _answered(asked: Question | None) -> list[Seat]:
+    """Everybody whose answer about the node's candidates counted."""
+    return [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
+
+
 def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> Seat | None:
     """The seat whose answer left nobody; where victims were left, but too few, the first that offered too few."""
-    asked = question(view.recording, node.hooks("Preemptable", "Reclaimable")[0][0])
-    if asked is None:
-        return None
-    answered = [seat for seat in asked.seats if seat.state == "answered"]
-    if not answered:
+    asked = _asked(view, node)
+    answered = _answered(asked)
+    if asked is None or not answered:
         return None
     if not asked.outcome:
         return answered[-1]
-    task = view.tasks[attempt.task]
     mine = [seat for seat in answered if seat.tier == answered[-1].tier]
-    return next((seat for seat in mine if not _enough(view, task, node, seat.result)), mine[-1])
+    few = (s for s in mine if not holds_without(view.recording, node.first, attempt.task, node.node, s.result))
+    return next(few, mine[-1])
 
 
-def _enough(view: JobView, task: TaskInfo, node: NodeTry, victims: Sequence[TaskKey]) -> bool:
-    state = view.recording.timeline.state_at(node.first - 1).nodes[node.node]
-    future = state.future_idle()
-    for key in victims:
-        future.add(view.recording.timeline.tasks[key].resreq)
-    return task.init_resreq.less_equal(future)
-
-
-def _finding(view: JobView, attempt: TaskTry, plugin: str, seats: Sequence[tuple[NodeTry, Seat]]) -> Finding:
-    offered = [key for node, _ in seats for key in candidates(node)]
+def _finding(view: JobView, attempt: TaskTry, plugin: str, seats: Seats) -> Finding:
+    offered = [key for node, _ in seats for key in node.candidates]
     left = [key for _, seat in seats for key in seat.result]
-    name = attempt.task.rpartition("/")[2]
-    seqs = [seat.seq for _, seat in seats if seat.seq is not None]
-    detail, numbers, advice, lines = _detail(view, attempt, plugin, seats)
-    everybody, tier = tiers.answered(view, seats[0][0]), seats[0][1].tier
-    before = f" ({passed})" if (passed := tiers.passed_on(everybody, tier)) else ""
+    kept = _kept(view, attempt, plugin, seats)
+    node, tier = seats[0][0], seats[0][1].tier
+    everybody = _answered(_asked(view, node))
+    before = f" ({passed})" if (passed := _passed_on(everybody, tier)) else ""
     nobody = "nobody" if not left else f"only {len(left)}, not enough"
     sentence = (
-        f"{attempt.action} may evict {nobody} for {name}: {plugin} offers {len(left)} of "
-        f"{plural(len(offered), 'candidate')} on {plural(len(seats), 'node')}{before}; {detail}."
+        f"{attempt.action} may evict {nobody} for {attempt.name}: {plugin} offers {len(left)} of "
+        f"{plural(len(offered), 'candidate')} on {plural(len(seats), 'node')}{before}; {kept.text}."
     )
-    misspelt = _misspelt(view, plugin)
+    misspelt, advice = _misspelt(view, plugin), kept.advice
     if misspelt:
         sentence = f"{sentence[:-1]}; {misspelt}."
         advice = (f"correct the switch: {misspelt}", *advice)
     evidence = tuple(
-        Evidence(seq, f"{plugin} offers {len(seat.result)} of {len(candidates(node))} on {node.node}")
-        for seq, (node, seat) in zip(seqs[:5], seats[:5], strict=False)
+        Evidence(seat.seq, f"{plugin} offers {len(seat.result)} of {len(node.candidates)} on {node.node}")
+        for node, seat in seats[:5]
+        if seat.seq is not None
     )
     cause = NOT_ABOVE_DESERVED if attempt.action == "reclaim" and plugin in QUOTA_PLUGINS else plugin
     counted = {
@@ -83,34 +82,26 @@ def _finding(view: JobView, attempt: TaskTry, plugin: str, seats: Sequence[tuple
         "victims": count(len(left), "pods"),
         "nodes.tried": count(len(seats), "nodes"),
         "tier": count(tier, ""),
-        **numbers,
+        **kept.numbers,
     }
-    ladder = tiers.ladder(everybody, len(candidates(seats[0][0])), seats[0][0].node)
-    return Finding(cause, sentence, counted, evidence, advice, (*ladder, *lines))
+    return Finding(cause, sentence, counted, evidence, advice, (*_ladder(everybody, node), *kept.lines))
 
 
-def candidates(node: NodeTry) -> tuple[TaskKey, ...]:
-    """Whom the action's filter offered on a node."""
-    votes = node.hooks("Preemptable", "Reclaimable")
-    return tuple(dict(votes[0][1].subject)["candidates"]) if votes else ()
-
-
-def _detail(view: JobView, attempt: TaskTry, plugin: str, seats: Sequence[tuple[NodeTry, Seat]]) -> Kept:
-    seq = seats[0][1].seq or 1
+def _kept(view: JobView, attempt: TaskTry, plugin: str, seats: Seats) -> Kept:
     task = view.tasks[attempt.task]
-    refused = [key for node, seat in seats for key in candidates(node) if key not in seat.result]
+    refused = [key for node, seat in seats for key in node.candidates if key not in seat.result]
     keeper = words(plugin).kept
-    kept = keeper(view, task, refused, seq) if keeper is not None else None
+    kept = keeper(view, task, refused, seats[0][1].seq or 1) if keeper is not None else None
     if kept is None:
-        return _by_equation(view, plugin, refused, seqs=[seat.seq for _, seat in seats if seat.seq is not None])
-    return kept if kept.advice else kept._replace(advice=gang_advice(view, task, seats))
+        return _by_equation(view, plugin, refused, seats)
+    return kept if kept.advice else kept._replace(advice=_gang_advice(view, task, seats))
 
 
-def _by_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seqs: Sequence[Seq]) -> Kept:
+def _by_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: Seats) -> Kept:
     """For plugins without words of their own: what their arithmetic says of each pod that they keep."""
     notes: dict[str, list[TaskKey]] = {}
-    for seq in seqs:
-        shown = equation(view.recording, seq)
+    for _, seat in seats:
+        shown = equation(view.recording, seat.seq) if seat.seq is not None else None
         for term in shown.terms if shown is not None else ():
             if term.name in refused and term.note:
                 notes.setdefault(term.note, []).append(TaskKey(term.name))
@@ -130,3 +121,65 @@ def _misspelt(view: JobView, plugin: str) -> str:
                 if option.name == plugin and problem.object == where:
                     return f"{problem.field} is ignored ({problem.what})"
     return ""
+
+
+# Tiers: an empty one passes the question on, the first with somebody in it decides
+
+
+def _passed_on(seats: Sequence[Seat], tier: int) -> str:
+    """`gang offers nobody in tier 1, which passes the question on`; empty if an earlier tier had no say."""
+    empty = [seat for seat in seats if seat.tier < tier and not seat.result]
+    if not empty:
+        return ""
+    plugins, tiers = (
+        listed(dict.fromkeys(names)) for names in ((s.plugin for s in empty), (str(s.tier) for s in empty))
+    )
+    return f"{plugins} offers nobody in tier {tiers}, so tier {tier} is asked"
+
+
+def _ladder(seats: Sequence[Seat], node: NodeTry) -> tuple[str, ...]:
+    """One line per tier: who offered how many on this node; none where only one plugin had a say."""
+    offered, tiers = len(node.candidates), dict.fromkeys(seat.tier for seat in seats)
+    return tuple(
+        f"{node.node}, tier {tier}: "
+        f"{', '.join(f'{s.plugin} {len(s.result)} of {offered}' for s in seats if s.tier == tier)}"
+        for tier in (tiers if len(seats) > 1 else ())
+    )
+
+
+# What gang would have to give up beyond those that it offers
+
+
+def _gang_advice(view: JobView, task: TaskInfo, seats: Seats) -> tuple[str, ...]:
+    """What would make gang offer enough on the node where that costs least."""
+    node = seats[0][0]
+    costs = [cost for node, seat in seats if (cost := _cost(view, task, node, seat.result)) is not None]
+    switch = f"or set enable{node.votes[0][1].point} of gang to false, and accept broken gangs"
+    if not costs:
+        return (switch.removeprefix("or "),)
+    cheapest = min(costs, key=lambda cost: sum(cost.values()))  # exact: ints
+    return (*(_fewer(view, node, job, gone) for job, gone in cheapest.items()), switch)
+
+
+def _cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
+    """job → pods that have to leave the node, where gang offers too few of them; None if nothing makes room."""
+    recording, refused = view.recording, [key for key in node.candidates if key not in offered]
+    future, gone = room_without(recording, node.first, node.node, ()), dict[JobId, int]()
+    for key in (*offered, *refused):
+        if task.init_resreq.less_equal(future):
+            break
+        victim = task_of(recording, key)
+        future.add(victim.resreq)
+        gone[victim.job] = gone.get(victim.job, 0) + 1
+    if not task.init_resreq.less_equal(future):
+        return None
+    broken = dict.fromkeys(task_of(recording, key).job for key in refused)
+    return {job: pods for job, pods in gone.items() if job in broken}
+
+
+def _fewer(view: JobView, node: NodeTry, job: JobId, gone: int) -> str:
+    counts = view.recording.timeline.state_at(node.first - 1).job(job)
+    left = counts.ready - gone
+    if left <= 0:
+        return f"no minMember lets gang give up all {plural(counts.ready, 'pod')} of {job}: free room elsewhere"
+    return f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"

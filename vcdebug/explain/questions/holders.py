@@ -149,11 +149,11 @@ def _taken_back(recording: Recording, task: TaskInfo, room: NodeFits | None) -> 
         return f"no: neither {' nor '.join(EVICTING_ACTIONS)} is among the actions"
     if room is None:
         return "yes, unless a plugin objects" if task.preemptable else "no: volcano.sh/preemptable is false"
-    objections = {action: room.objection(action, task) for action in configured}
-    able = [action for action, why in objections.items() if why is None]
+    kept = {action: room.spared(action, task) for action in configured}
+    able = [action for action, why in kept.items() if why is None]
     if able:
         return f"by {' or '.join(able)}, unless a plugin objects"
-    return "no: " + "; ".join(f"{action}: {why}" for action, why in objections.items())
+    return "no: " + "; ".join(f"{action}: {why.text}" for action, why in kept.items() if why is not None)
 
 
 def _reply(recording: Recording, subject: str, what: str, found: Sequence[Holder]) -> Reply:

@@ -1,19 +1,22 @@
-"""Why a filter refused a node: the expression and the label, the taint and the tolerations, the pod in conflict."""
+"""One pass of predicates over nodes: the reasons, what about pod and node does not go together, what runs out where."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.kube.placement import Placement, placement
-from vcdebug.kube.ports import ANY_IP, NO_FREE_PORTS, HostPort, host_ports
+from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.selector import Requirement
 from vcdebug.kube.taints import first_untolerated, parse_taints, schedulable_despite_cordon
+from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
+from vcdebug.model.resource import at_most
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 CORDONED: Final = "node(s) were unschedulable"
@@ -22,15 +25,35 @@ NOT_MATCHING: Final = "node(s) didn't match Pod's node affinity/selector"
 ABSENT: Final = "has no such label"
 
 
+def reasons_text(statuses: Sequence[Status]) -> str:
+    """All that the predicates object to on one node."""
+    return ", ".join(status.reason for status in statuses if status.reason)
+
+
+def refusals(recording: Recording, event: PredicateEvent) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
+    """The nodes that the pass refused, and why."""
+    for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
+        yield recording.node_names[row], recording.reasons.statuses(code)
+
+
+def histogram(refused: Iterator[tuple[NodeName, str]]) -> list[tuple[str, list[NodeName]]]:
+    """Reason and its nodes, the most frequent first."""
+    found: dict[str, list[NodeName]] = {}
+    for node, reason in refused:
+        found.setdefault(reason, []).append(node)
+    return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+
+# What about the pod and the node does not go together
+
+
 def why_refused(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName) -> tuple[str, ...]:
     """What about the pod and the node does not go together, filter by filter that refused it, before an event."""
-    row, failed = recording.session.node_table.row_of[node], event.failed.tolist()
-    if row not in failed:
-        return ()
+    statuses = dict(refusals(recording, event)).get(node, ())
     asking, info = task_of(recording, event.task), recording.session.nodes[node]
     asked = placement(asking.pod.spec)
     found: list[str] = []
-    for status in recording.reasons.statuses(int(event.codes[failed.index(row)])):
+    for status in statuses:
         if status.reason.startswith(CORDONED):
             found += _cordon(asked, info)
         elif status.reason.startswith(TAINTED):
@@ -79,14 +102,58 @@ def _against(requirement: Requirement, node: NodeInfo) -> str:
 
 def _ports(recording: Recording, seq: Seq, asking: TaskInfo, node: NodeName) -> Iterator[str]:
     wanted = host_ports(asking.pod.spec)
-    if not wanted:
-        return
-    for key in before(recording, seq).tasks_on(node):
+    for key in before(recording, seq).tasks_on(node) if wanted else ():
         for used in host_ports(task_of(recording, key).pod.spec):
-            if any(_same_port(one, used) for one in wanted):
+            if any(one.conflicts(used) for one in wanted):
                 yield f"host port {used.port}/{used.protocol} is taken by {key}"
 
 
-def _same_port(one: HostPort, used: HostPort) -> bool:
-    same = (one.protocol, one.port) == (used.protocol, used.port)
-    return same and (one.ip == ANY_IP or used.ip in (ANY_IP, one.ip))
+# What runs out where
+
+
+class Short(NamedTuple):
+    """One node that lacks something of one dimension."""
+
+    node: NodeName
+    has: float
+    """Future idle: idle + releasing - pipelined."""
+    lacks: float
+
+
+class Exhausted(NamedTuple):
+    """One dimension over all nodes that were visited."""
+
+    dimension: str
+    request: float
+    nodes: tuple[Short, ...]
+    """Those that lack it, the one that lacks least first."""
+    visited: int
+    most: float
+    """The most that any of them has."""
+
+    def of(self, node: NodeName) -> Short | None:
+        """What one node lacks."""
+        return next((short for short in self.nodes if short.node == node), None)
+
+
+def visited_rows(event: PredicateEvent) -> list[int]:
+    """Rows that the pass looked at, ascending."""
+    return sorted([*event.feasible.tolist(), *event.failed.tolist()])
+
+
+@per_recording(most=16)
+def exhausted(recording: Recording, seq: Seq) -> Sequence[Exhausted]:
+    """Dimensions that some visited node lacks before the pass, the one that most of them lack first."""
+    event = recording.event(seq)
+    assert isinstance(event, PredicateEvent)
+    state = before(recording, seq)
+    names = [recording.node_names[row] for row in visited_rows(event)]
+    futures = {name: state.nodes[name].future_idle() for name in names}
+    found = []
+    for dimension, request in task_of(recording, event.task).init_resreq.items():
+        amounts = {name: future.get(dimension) for name, future in futures.items()}
+        lacking = [Short(name, has, request - has) for name, has in amounts.items() if not at_most(request, has)]
+        if lacking:
+            nodes = tuple(sorted(lacking, key=lambda short: short.lacks))
+            found.append(Exhausted(dimension, request, nodes, len(names), max(amounts.values())))
+    return sorted(found, key=lambda each: -len(each.nodes))

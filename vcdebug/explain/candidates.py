@@ -1,0 +1,81 @@
+"""Whom an evicting action's own filter leaves alone: the action's rule, asked again and told in words."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, NamedTuple
+
+from vcdebug.actions import ACTIONS
+from vcdebug.actions.preempt import spares_of_others, spares_of_own
+from vcdebug.actions.reclaim import spares as spares_of_reclaim
+from vcdebug.framework.evictions import (
+    ASKS_NOTHING,
+    GROUP_NOT_PREEMPTABLE,
+    NO_JOB,
+    NOT_LOWER,
+    NOT_PREEMPTABLE,
+    NOT_RECLAIMABLE,
+    NOT_RUNNING,
+    OTHER_JOB,
+    OTHER_QUEUE,
+    SAME_JOB,
+    SAME_QUEUE,
+    Filter,
+)
+from vcdebug.framework.registry import resolve
+from vcdebug.model.names import JobId
+from vcdebug.model.task import TaskInfo
+from vcdebug.trace.recording import Recording
+
+RECLAIM: Final = "reclaim"
+ELSEWHERE: Final = (NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB)
+"""Rules about pods that were never the action's to take, whatever their flags."""
+
+
+class Spared(NamedTuple):
+    """Why a task is left alone."""
+
+    rule: str
+    text: str
+    """To be said behind a number of pods."""
+
+
+def filter_of(recording: Recording, action: str, asker: TaskInfo, *, within: bool = False) -> Filter:
+    """The filter of preempt, between jobs or within one, or of reclaim."""
+    session = recording.session
+    job = session.jobs.get(asker.job)
+    if job is None:
+        return lambda _: NO_JOB
+    if action == RECLAIM:
+        return partial(spares_of_reclaim, session.jobs, session.queues, job)
+    return partial(spares_of_own if within else spares_of_others, session.jobs, job, asker)
+
+
+def gang_filter(recording: Recording, action: str, job: JobId) -> Filter:
+    """The filter of gangpreempt or gangreclaim."""
+    eviction = resolve(ACTIONS[action])(recording.conf.arguments_of(action)).eviction
+    return partial(eviction.spares, recording.session, recording.session.jobs[job])
+
+
+def spared(recording: Recording, spares: Filter, victim: TaskInfo) -> Spared | None:
+    """Why a filter leaves a task alone, which is given with the status of the moment; None for a candidate."""
+    job = recording.session.jobs.get(victim.job)
+    rule = spares(victim) if job is not None else NO_JOB
+    queue = job.queue if job is not None else ""
+    return Spared(rule, _text(rule, victim, queue)) if rule else None
+
+
+def _text(rule: str, victim: TaskInfo, queue: str) -> str:
+    return {
+        NO_JOB: "outside Volcano",
+        NOT_RUNNING: f"{victim.status.label}, not Running",
+        NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
+        ASKS_NOTHING: "that request resources, as the preemptor does not",
+        OTHER_QUEUE: f"in queue {queue}",
+        SAME_QUEUE: "in the same queue",
+        SAME_JOB: "of the same job",
+        OTHER_JOB: "of other jobs",
+        NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
+        GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
+        NOT_LOWER: "of jobs whose priority is not lower",
+    }[rule]

@@ -6,6 +6,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+MOST_ASIDE = 1_000_000
+"""Some 200 MB."""
+
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
@@ -16,4 +19,27 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if running:
+            _set_aside()
             gc.enable()
+
+
+class _Aside:
+    """How many objects were set aside since the collector last looked at everything."""
+
+    objects = 0
+
+
+def _set_aside() -> None:
+    """Let what was made count as old, or the collector would search all of it the moment it goes on.
+
+    What was dropped meanwhile it has to find some day: it looks at everything after every million objects. What
+    somebody has frozen stays so.
+    """
+    if gc.get_freeze_count():
+        return
+    _Aside.objects += gc.get_count()[0]
+    gc.freeze()
+    gc.unfreeze()
+    if _Aside.objects > MOST_ASIDE:
+        _Aside.objects = 0
+        gc.collect()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcdebug.model.limitcheck import beside
+from vcdebug.model.limitcheck import beside, holds_beside
 from vcdebug.model.resource import Resource
 
 AMOUNTS = st.sampled_from([0.0, 0.05, 1.0, 2.0, 3.0])
@@ -22,3 +22,4 @@ def test_the_quick_verdict_is_the_one_with_names(allocated: Resource, request: R
     check = beside(allocated, request, limit)
     full, failing = check.total.less_equal_with_dimension_and_resources_name(limit, check.asked)
     assert (full, failing) == (check.fits, check.exceeded)
+    assert full == holds_beside(allocated, request, limit)

@@ -62,17 +62,14 @@ class Ledger:
         self._jobs = jobs
         self._all: Figures = getattr(plugin, accounts.kept_in) if accounts.kept_in else {"": plugin}
         self._read = _reader(accounts, tuple(accounts.figures))
-        self._operation = _reader(accounts, accounts.operation)
+        self._operation_names = (accounts.owner, *accounts.operation)
+        self._operation = _values(accounts, accounts.operation)
         self._admission = _reader(accounts, accounts.admission)
         self._summed = _reader(accounts, accounts.summed)
         self._above = attrgetter(accounts.above) if accounts.above else None
         self._owner_is_job = accounts.owner == JOB
-        self._last: dict[str, Figures] = {}
+        self.last: dict[str, Figures] = {}
         """What a job's figures were when all of them were read last: jobs are many, and few of them change."""
-
-    def touch(self, task: TaskInfo) -> None:
-        """The plugin is told of an operation on the task."""
-        self._last.pop(task.job, None)
 
     def changed_by_operation(self, task: TaskInfo) -> Figures | None:
         """The task's own account, whose it is first; None where the plugin keeps none."""
@@ -80,9 +77,7 @@ class Ledger:
         account = self._all.get(name)  # type: ignore[arg-type]  # nobody is called None
         if account is None:
             return None
-        found: dict[str, Value] = {self.accounts.owner: name}
-        found.update(self._operation(account))
-        return found
+        return dict(zip(self._operation_names, (name, *self._operation(account)), strict=True))
 
     def changed_above(self, task: TaskInfo) -> Iterator[tuple[str, Figures]]:
         """The accounts in which the task's own counts too, by name."""
@@ -108,7 +103,7 @@ class Ledger:
             return _copied(self._read(self._plugin))
         if self.accounts.owner == QUEUE:
             return {"queues": {name: _copied(self._read(account)) for name, account in self._all.items()}}
-        last = self._last
+        last = self.last
         for name, account in self._all.items():
             if name not in last:
                 last[name] = _copied(self._read(account))
@@ -128,13 +123,13 @@ class OpenAccounts:
         named = [(name, plugins[name]) for name in sorted(plugins)]
         self._all = [(name, Ledger(one, accounts, jobs)) for name, one in named for accounts in one.accounts]
         self._operating = [(name, ledger) for name, ledger in self._all if ledger.accounts.operation]
-        self._of_jobs = [ledger for _, ledger in self._operating if ledger.accounts.owner == JOB]
+        self._last_of_jobs = [ledger.last for _, ledger in self._operating if ledger.accounts.owner == JOB]
         self._summed = [(name, ledger) for name, ledger in self._all if ledger.accounts.summed]
 
     def touch(self, task: TaskInfo) -> None:
         """The plugins are told of an operation on the task."""
-        for ledger in self._of_jobs:
-            ledger.touch(task)
+        for last in self._last_of_jobs:
+            last.pop(task.job, None)
 
     def changed_by_operation(self, task: TaskInfo) -> Books:
         """Each plugin's account of the task's job or queue."""
@@ -159,14 +154,18 @@ class OpenAccounts:
         return tuple(found.items())
 
 
+def _values(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], tuple[Value, ...]]:
+    """account → the named figures as they are, without their names."""
+    if not names:
+        return lambda _account: ()
+    get = attrgetter(*(accounts.figures[name] for name in names))
+    return get if len(names) > 1 else lambda account: (get(account),)
+
+
 def _reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], dict[str, Value]]:
     """account → the named figures as they are."""
-    if not names:
-        return lambda _account: {}
-    get = attrgetter(*(accounts.figures[name] for name in names))
-    if len(names) == 1:
-        return lambda account: {names[0]: get(account)}
-    return lambda account: dict(zip(names, get(account), strict=True))
+    values = _values(accounts, names)
+    return lambda account: dict(zip(names, values(account), strict=True))
 
 
 def _copied(values: dict[str, Value]) -> Figures:

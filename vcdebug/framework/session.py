@@ -35,6 +35,7 @@ from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import IMAGE_STATES, NODEORDER_POD_LEVEL_REQUESTS
 from vcdebug.releases.release import Release
+from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 
@@ -78,6 +79,8 @@ class Session:
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
         has = snapshot.release.has
+        self.leaves_refused = has(STATEMENT_NO_SELF_ROLLBACK)
+        """Whether statements leave a pipeline that a handler refused as it is."""
         self.view = NodeView.build(
             self.node_table.names,
             self.nodes,

@@ -14,7 +14,6 @@ from vcdebug.model.names import NodeName
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
 
 Kind = Literal["evict", "pipeline", "allocate"]
 
@@ -39,7 +38,7 @@ class Statement:
     @property
     def leaves_refused(self) -> bool:
         """Whether allocate leaves a refused pipeline as it is, in the session and outside the statement."""
-        return self._ssn.release.has(STATEMENT_NO_SELF_ROLLBACK)
+        return self._ssn.leaves_refused
 
     def __len__(self) -> int:
         return len(self.operations)
@@ -58,7 +57,7 @@ class Statement:
     def evict(self, task: TaskInfo, reason: str) -> None:
         """Release a running task; never fails. Upstream: framework/statement.Evict."""
         transitions.evict(self._ssn, task, reason)
-        self.operations.append(Operation("evict", task, reason))
+        self.operations.append(made(Operation, ("evict", task, reason)))
 
     def pipeline(self, task: TaskInfo, host: NodeName, *, eviction: bool, undone: bool = True) -> str | None:
         """Promise a node whose room is still being released; an error means that it was rolled back, if ever it is.
@@ -74,7 +73,7 @@ class Statement:
                 "pipeline has been rolled back"
             )
         transitions.record_op(self._ssn, "pipeline", task, node=host, eviction=eviction)
-        self.operations.append(Operation("pipeline", task))
+        self.operations.append(made(Operation, ("pipeline", task, "")))
         return None
 
     def unpipeline(self, task: TaskInfo) -> None:
@@ -92,7 +91,7 @@ class Statement:
                 "allocation has been rolled back"
             )
         transitions.record_op(self._ssn, "allocate", task, node=host)
-        self.operations.append(Operation("allocate", task))
+        self.operations.append(made(Operation, ("allocate", task, "")))
         return None
 
     def _announce(self, what: str, operations: list[Operation]) -> None:

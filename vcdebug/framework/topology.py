@@ -17,13 +17,14 @@ from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD
 def open_topology(ssn: Session) -> None:
     """Prepare the hypernode tree and every job's topology. Upstream: framework/session.adjustNetworkTopologySpec."""
     root_tier = ssn.hyper_nodes.add_top(ssn.node_table.names).tier
+    only_jobs = ssn.release.has(HIGHEST_TIER_NAME_SUBGROUP)
     for job in ssn.jobs.values():
         _name_to_tier(ssn, job.network_topology)
-        for sub_job in () if ssn.release.has(HIGHEST_TIER_NAME_SUBGROUP) else job.sub_jobs.values():
+        for sub_job in () if only_jobs else job.sub_jobs.values():
             _name_to_tier(ssn, sub_job.network_topology)
     for job in () if ssn.release.has(SOFT_TO_HARD) else ssn.jobs.values():
         _soft_to_hard(job, root_tier)
-    for job in ssn.jobs.values():
+    for job in ssn.jobs.values() if ssn.process.hyper_nodes else ():
         recall_hyper_nodes(job, ssn.process)
     if ssn.hyper_nodes.ready:
         for job in ssn.jobs.values():

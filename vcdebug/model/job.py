@@ -218,7 +218,7 @@ class JobInfo(TaskSet):
 
     def check_task_valid(self) -> bool:
         """Every role has as many usable tasks as its minimum. Upstream: api/job_info.CheckTaskValid."""
-        return all(role.holds for role in self.valid_roles())
+        return not self.task_min_available or all(role.holds for role in self.valid_roles())
 
     def usable_by_role(self) -> dict[str, int]:
         """Tasks of each role that are placed or may still be."""
@@ -226,11 +226,11 @@ class JobInfo(TaskSet):
 
     def check_task_ready(self) -> bool:
         """Every role has as many placed tasks as its minimum. Upstream: api/job_info.CheckTaskReady."""
-        return all(role.holds for role in self.ready_roles())
+        return not self.task_min_available or all(role.holds for role in self.ready_roles())
 
     def check_task_pipelined(self) -> bool:
         """As check_task_ready, with pipelined tasks. Upstream: api/job_info.CheckTaskPipelined."""
-        return all(role.holds for role in self.pipelined_roles())
+        return not self.task_min_available or all(role.holds for role in self.pipelined_roles())
 
     def check_task_starving(self) -> bool:
         """Some role is below its minimum; True also where roles are not checked.
@@ -260,15 +260,15 @@ class JobInfo(TaskSet):
 
     def check_sub_job_valid(self) -> bool:
         """Each policy has at least its minimum of sub jobs. Upstream: api/job_info.CheckSubJobValid."""
-        return all(policy.holds for policy in self.valid_sub_jobs())
+        return not self.min_sub_jobs or all(policy.holds for policy in self.valid_sub_jobs())
 
     def check_sub_job_ready(self) -> bool:
         """Each policy has at least its minimum of ready sub jobs. Upstream: api/job_info.CheckSubJobReady."""
-        return all(policy.holds for policy in self.ready_sub_jobs())
+        return not self.min_sub_jobs or all(policy.holds for policy in self.ready_sub_jobs())
 
     def check_sub_job_pipelined(self) -> bool:
         """Each policy has at least its minimum of pipelined sub jobs. Upstream: api/job_info.CheckSubJobPipelined."""
-        return all(policy.holds for policy in self.pipelined_sub_jobs())
+        return not self.min_sub_jobs or all(policy.holds for policy in self.pipelined_sub_jobs())
 
     # Fit errors
 

@@ -96,6 +96,21 @@ def beside(
     return LimitCheck(parts, total, limit, request, request if asked is None else asked)
 
 
+def holds_beside(allocated: Resource, request: Resource, limit: Resource) -> bool:
+    """The verdict of beside alone: only what is asked for is added up, and no amount is copied."""
+    if request.milli_cpu > 0 and allocated.milli_cpu + request.milli_cpu > limit.milli_cpu:
+        return False
+    if request.memory > 0 and allocated.memory + request.memory > limit.memory:
+        return False
+    if not request.scalars:
+        return True
+    held, most = allocated.scalars or {}, limit.scalars or {}
+    for name, amount in request.scalars.items():
+        if amount > 0 and name != PODS and held.get(name, 0.0) + amount > most.get(name, 0.0):
+            return False
+    return True
+
+
 def admission(
     minimum: Resource, allocated: Resource, inqueue: Resource, elastic: Resource, limit: Resource, asked: Resource
 ) -> LimitCheck:

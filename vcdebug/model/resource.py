@@ -198,7 +198,10 @@ class Resource:
             if scalars is None:
                 scalars = self.scalars = {}
             for name, amount in rr.scalars.items():
-                scalars[name] = scalars.get(name, 0.0) + amount
+                try:
+                    scalars[name] += amount
+                except KeyError:
+                    scalars[name] = 0.0 + amount
         return self
 
     def _subtract(self, rr: Resource) -> Resource:
@@ -207,7 +210,10 @@ class Resource:
         scalars = self.scalars
         if scalars is not None and rr.scalars:
             for name, amount in rr.scalars.items():
-                scalars[name] = scalars.get(name, 0.0) - amount
+                try:
+                    scalars[name] -= amount
+                except KeyError:
+                    scalars[name] = 0.0 - amount
         return self
 
     def sub(self, rr: Resource) -> Resource:

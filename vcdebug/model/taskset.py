@@ -125,7 +125,7 @@ class TaskSet:
 
     def settled_task_num(self) -> int:
         """Ready ones, and pending ones that need no room."""
-        return self.ready_task_num() + self.pending_best_effort_task_num()
+        return self.ready_task_num() + self._idle_pending
 
     def placed_task_num(self) -> int:
         """Ready and waiting ones."""

@@ -5,6 +5,7 @@ Upstream: plugins/binpack.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ from vcdebug.model.task import TaskInfo
 WEIGHT = "binpack.weight"
 RESOURCES = "binpack.resources"
 MAX_SCORE = 100
+
+PartValues = tuple[str, float, float, int, float, bool | None]
+"""A Part as it is added up: scores are many, and few are explained."""
 
 
 class Part(NamedTuple):
@@ -77,27 +81,40 @@ class Binpack(Plugin):
 
     def score(self, request: Resource, node: NodeInfo) -> float:
         """As scores, for one node."""
-        return self.packed(request, node.used, node.allocatable).score
+        score, weights = 0.0, 0
+        for _, _, _, weight, share, fits in self._parts(request, node.used, node.allocatable):
+            if fits is False:
+                return 0.0
+            score, weights = score + share, weights + weight
+        return self._average(score, weights)
 
     def packed(self, request: Resource, used: Resource, allocatable: Resource) -> Packed:
         """How full the request would make a node, resource by resource.
-        Upstream: plugins/binpack.BinPackingScore, plugins/binpack.ResourceBinPackingScore.
+        Upstream: plugins/binpack.BinPackingScore.
         """
-        parts = []
-        score, weights, full = 0.0, 0, False
+        parts = tuple([Part(*part) for part in self._parts(request, used, allocatable)])
+        score, weights = 0.0, 0
+        for part in parts:
+            score, weights = score + part.share, weights + part.weight
+        full = any(part.fits is False for part in parts)
+        return Packed(parts, weights, 0.0 if full else self._average(score, weights))
+
+    def _parts(self, request: Resource, used: Resource, allocatable: Resource) -> Iterator[PartValues]:
+        """The values of each Part. Upstream: plugins/binpack.ResourceBinPackingScore."""
         for name in request.resource_names():
             weight = self.resources.get(name)
             if weight is None:
                 continue
             capacity, wanted = allocatable.get(name), request.get(name) + used.get(name)
-            counts = weight != 0 and capacity != 0
-            part = wanted * float(weight) / capacity if counts else 0.0
-            full = full or (counts and wanted > capacity)
-            score, weights = score + part, weights + weight
-            parts.append(Part(name, wanted, capacity, weight, part, wanted <= capacity if counts else None))
+            if weight == 0 or capacity == 0:
+                yield name, wanted, capacity, weight, 0.0, None
+            else:
+                yield name, wanted, capacity, weight, wanted * float(weight) / capacity, wanted <= capacity
+
+    def _average(self, score: float, weights: int) -> float:
         if weights > 0:
             score = score / float(weights)
-        return Packed(tuple(parts), weights, 0.0 if full else score * float(MAX_SCORE * self.weight))
+        return score * float(MAX_SCORE * self.weight)
 
     def scores(self, request: Resource, nodes: NodeRows) -> FloatArray:
         """The score of a request on each of these nodes; 0 where it does not fit."""

@@ -37,6 +37,7 @@ class Overcommit(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/overcommit.OnSessionOpen."""
         self.ssn = ssn
+        self.form = Reserving.of(ssn.release)
         self.total.add(ssn.total_resource)
         used = Resource()
         for node in ssn.nodes.values():
@@ -50,7 +51,7 @@ class Overcommit(Plugin):
         if is_inqueue(job):
             self.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
         elif is_running_gang(job):
-            missing = get_inqueue_resource(job, job.allocated, Reserving.of(self.ssn.release))
+            missing = get_inqueue_resource(job, job.allocated, self.form)
             self.inqueue.add(job.deduct_sch_gated_resources(missing))
 
     def job_enqueueable(self, job: JobInfo) -> int:

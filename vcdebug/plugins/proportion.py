@@ -19,7 +19,7 @@ from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.inqueue import Reserving, add_allocated, add_requested, format_resource_names, reserved_resource
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck, admission, beside
+from vcdebug.model.limitcheck import LimitCheck, admission, holds_beside
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
@@ -28,7 +28,6 @@ from vcdebug.model.resource import (
     CPU,
     INFINITY,
     MEMORY,
-    MIN_RESOURCE,
     ZERO,
     Resource,
     deep_equal,
@@ -36,6 +35,7 @@ from vcdebug.model.resource import (
     resource_max,
 )
 from vcdebug.model.task import TaskInfo
+from vcdebug.model.totals import Totals
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 
 STATE_KEY = "proportionState"
@@ -63,24 +63,23 @@ class QueueAttr:
     inqueue: Resource = field(default_factory=Resource)
     bound: QueueLimit | None = None
     """How the real capability came about."""
-    dimensions: tuple[Resource, list[tuple[str, float]]] | None = None
-    """What is deserved, replaced and never changed, and its dimensions that hold something."""
+    _totals: Totals | None = None
+    """Of what is deserved, which is replaced and never changed."""
 
     def update_share(self) -> None:
         """The largest fraction of a deserved dimension that is allocated. Upstream: plugins/proportion.updateShare."""
-        largest = 0.0
-        for _, value in self.fractions():
-            if value > largest:
-                largest = value
-        self.share = largest
+        self.share = self.totals.share(self.allocated)
 
     def fractions(self) -> list[tuple[str, float]]:
         """What is allocated of each dimension in which something is deserved."""
-        if self.dimensions is None or self.dimensions[0] is not self.deserved:
-            held = [(name, amount) for name, amount in self.deserved.items() if amount >= MIN_RESOURCE]
-            self.dimensions = (self.deserved, held)
-        allocated = self.allocated
-        return [(name, allocated.get(name) / deserved) for name, deserved in self.dimensions[1]]
+        return self.totals.fractions(self.allocated)
+
+    @property
+    def totals(self) -> Totals:
+        """The dimensions in which something is deserved."""
+        if self._totals is None or self._totals.resource is not self.deserved:
+            self._totals = Totals(self.deserved)
+        return self._totals
 
     def hold(self, allocated: Resource) -> None:
         """Replace what is allocated."""
@@ -180,7 +179,7 @@ class Proportion(Plugin):
     def fits(self, queue: QueueInfo, request: Resource) -> bool:
         """Whether an open queue stays within what it deserves, in the dimensions asked for."""
         attr = self.queues[queue.name]
-        return queue.state == OPEN and beside(attr.allocated, request, attr.deserved).fits
+        return queue.state == OPEN and holds_beside(attr.allocated, request, attr.deserved)
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
@@ -233,7 +232,7 @@ class Proportion(Plugin):
         held = state.data.get(STATE_KEY)
         if not isinstance(held, AllocatedState) or queue.name not in held:
             return False
-        return beside(held[queue.name], task.resreq, self.queues[queue.name].deserved).fits
+        return holds_beside(held[queue.name], task.resreq, self.queues[queue.name].deserved)
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
         held, queue, error = self.simulated(state, other)

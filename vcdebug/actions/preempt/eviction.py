@@ -110,4 +110,4 @@ def _frees_something(ssn: Session, statement: Statement, since: int, task: TaskI
     for operation in statement.operations[since:]:
         freed.add(operation.task.resreq)
     ssn.log("sum", freed, task.key, task.init_resreq)
-    return not freed.is_empty()
+    return len(statement) > since and not freed.is_empty()

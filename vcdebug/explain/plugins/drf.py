@@ -19,9 +19,10 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.model.totals import Totals
 from vcdebug.plugins.drf import Drf, Exchange, exchanges
 from vcdebug.plugins.drf.hierarchy import Hierarchy, Node, levels
-from vcdebug.plugins.drf.share import Share, Totals
+from vcdebug.plugins.drf.share import Share
 from vcdebug.trace.history import LazyMap
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState

@@ -21,8 +21,9 @@ from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.model.totals import Totals
 from vcdebug.plugins.drf.hierarchy import Hierarchy
-from vcdebug.plugins.drf.share import Share, Totals
+from vcdebug.plugins.drf.share import Share
 
 SHARE_DELTA = 0.000001
 FIGURES = {"share": "value", **figures("dominant", "allocated")}

@@ -15,7 +15,8 @@ from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import AssertPanic, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.drf.share import Share, Totals
+from vcdebug.model.totals import Totals
+from vcdebug.plugins.drf.share import Share
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Demanding = Mapping[str, bool]

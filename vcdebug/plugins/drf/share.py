@@ -5,58 +5,8 @@ Upstream: plugins/drf.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
-
-_NOTHING: Mapping[str, float] = {}
-
-
-class Totals:
-    """The cluster's amounts, read dimension by dimension for every share."""
-
-    __slots__ = ("dimensions", "resource")
-
-    def __init__(self, resource: Resource) -> None:
-        self.resource = resource
-        self.dimensions = [(name, amount) for name, amount in resource.items() if amount >= MIN_RESOURCE]
-        """Dimensions that the cluster has: cpu, memory, then scalars ascending; `pods` is one of them."""
-
-    def dominant(self, allocated: Resource) -> tuple[str, float]:
-        """(dimension, share) of the largest share; the earlier dimension where two are equal.
-        Upstream: plugins/drf.calculateShare.
-        """
-        name, value = "", 0.0
-        scalars = allocated.scalars or _NOTHING
-        for dimension, total in self.dimensions:
-            if dimension == CPU:
-                share = allocated.milli_cpu / total
-            elif dimension == MEMORY:
-                share = allocated.memory / total
-            else:
-                share = scalars.get(dimension, 0.0) / total
-            if share > value:
-                name, value = dimension, share
-        return name, value
-
-    def share_with(self, allocated: Resource, request: Resource) -> float:
-        """The largest share of both together. Upstream: plugins/drf.calculateShare."""
-        largest = 0.0
-        held, wanted = allocated.scalars or _NOTHING, request.scalars or _NOTHING
-        for dimension, total in self.dimensions:
-            if dimension == CPU:
-                share = (allocated.milli_cpu + request.milli_cpu) / total
-            elif dimension == MEMORY:
-                share = (allocated.memory + request.memory) / total
-            else:
-                share = (held.get(dimension, 0.0) + wanted.get(dimension, 0.0)) / total
-            if share > largest:
-                largest = share
-        return largest
-
-    def share(self, allocated: Resource) -> float:
-        """The largest share alone."""
-        return self.dominant(allocated)[1]
+from vcdebug.model.resource import Resource
+from vcdebug.model.totals import Totals
 
 
 class Share:

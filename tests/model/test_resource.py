@@ -12,8 +12,8 @@ from vcdebug.model.resource import (
     is_scalar_resource_name,
     resource_max,
     resource_min,
-    share,
 )
+from vcdebug.model.totals import share
 
 GPU = "nvidia.com/gpu"
 

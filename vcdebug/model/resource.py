@@ -204,7 +204,18 @@ class Resource:
                     scalars[name] = 0.0 + amount
         return self
 
-    def _subtract(self, rr: Resource) -> Resource:
+    def sub(self, rr: Resource) -> Resource:
+        """Component difference; raises AssertPanic where the real scheduler's assertion fails.
+        Upstream: api/resource_info.Sub.
+        """
+        if rr.less_equal(self):
+            return self.sub_without_assert(rr)
+        raise AssertPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
+
+    def sub_without_assert(self, rr: Resource) -> Resource:
+        """Component difference that may go negative; a nil map leaves scalars alone.
+        Upstream: api/resource_info.SubWithoutAssert.
+        """
         self.milli_cpu -= rr.milli_cpu
         self.memory -= rr.memory
         scalars = self.scalars
@@ -215,20 +226,6 @@ class Resource:
                 except KeyError:
                     scalars[name] = 0.0 - amount
         return self
-
-    def sub(self, rr: Resource) -> Resource:
-        """Component difference; raises AssertPanic where the real scheduler's assertion fails.
-        Upstream: api/resource_info.Sub.
-        """
-        if rr.less_equal(self):
-            return self._subtract(rr)
-        raise AssertPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
-
-    def sub_without_assert(self, rr: Resource) -> Resource:
-        """Component difference that may go negative; a nil map leaves scalars alone.
-        Upstream: api/resource_info.SubWithoutAssert.
-        """
-        return self._subtract(rr)
 
     def multi(self, ratio: float) -> Resource:
         """Every dimension times `ratio`. Upstream: api/resource_info.Multi."""
@@ -487,13 +484,6 @@ def resource_max(left: Resource, right: Resource) -> Resource:
             scalars[name] = max(scalars.get(name, amount), amount)
     result.scalars = scalars
     return result
-
-
-def share(left: float, right: float) -> float:
-    """left / right; anything of nothing is 1, nothing of nothing is 0. Upstream: api/helpers.Share."""
-    if right == 0:
-        return 0.0 if left == 0 else 1.0
-    return left / right
 
 
 def deep_equal(left: Resource, right: Resource) -> bool:

@@ -1,6 +1,6 @@
 """Amounts that others are fractions of, dimension by dimension.
 
-Upstream: plugins/drf (calculateShare), plugins/proportion (updateShare).
+Upstream: plugins/drf (calculateShare), plugins/proportion (updateShare), api/helpers (Share).
 """
 
 from __future__ import annotations
@@ -61,3 +61,10 @@ class Totals:
     def share(self, allocated: Resource) -> float:
         """The largest share alone."""
         return self.dominant(allocated)[1]
+
+
+def share(left: float, right: float) -> float:
+    """left / right; anything of nothing is 1, nothing of nothing is 0. Upstream: api/helpers.Share."""
+    if right == 0:
+        return 0.0 if left == 0 else 1.0
+    return left / right

@@ -17,9 +17,10 @@ from vcdebug.model.limitcheck import LimitCheck, beside
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.queuelimit import QueueLimit
-from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max, share
+from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max
 from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.model.totals import share
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, TaskDemand
 
 

@@ -61,7 +61,7 @@ def _group(title: str, module: object) -> Iterator[str]:
     yield "| change | up to then | decides | weight | who has it | upstream |"
     yield "|---|---|---|---|---|---|"
     for change in rows:
-        what = change.what if change.replayed else f"{change.what} *Not replayed.*"
+        what = change.what if change.replayed else f"{change.what} *Not replayed:* {change.unshown}"
         yield _row(f"`{change.id}`", what, change.decides, change.weight, who(change.in_force), change.pull)
     yield ""
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import vcdebug
+from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
 from tests.logs.log_cases import copied
+from tests.releases.shown import image_on_one_node, starving_in_two_queues
 from vcdebug.compare.klog import cycles, parse_log
 from vcdebug.logs.gotext import json_object, json_text, number, text_of
 from vcdebug.logs.log_writer import IN_SHORT, log_lines
@@ -15,6 +17,9 @@ from vcdebug.logs.messages import BY_KEY, MESSAGES, recognise, texts
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import at_tag
 from vcdebug.releases.table import CHANGES
+from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.replay import replay
 
 ENGINE = Path(vcdebug.__file__).parent
 
@@ -80,13 +85,85 @@ def test_an_older_form_shows_what_the_newest_is_given() -> None:
 def test_an_older_form_has_no_blank_that_the_newest_lacks() -> None:
     for message in MESSAGES:
         if message.older:
-            assert "{" not in message.write(message.blanks)
+            assert "{" not in message.write([1.0 for _ in message.blanks])
 
 
 def test_each_older_form_belongs_to_a_change_of_the_table() -> None:
     assert {message.older for message in MESSAGES if message.older} <= set(CHANGES)
-    assert "Victims from DRF plugins are {tasks}" == texts(at_tag(Tag.of("v1.14.4")).older)["drf.victims"].text
     assert BY_KEY["drf.victims"] == texts(at_tag(Tag.of("v1.15.1")).older)["drf.victims"]
+
+
+@pytest.mark.parametrize(
+    ("release", "key", "values", "text"),
+    [
+        ("v1.14.4", "drf.victims", ["[]"], "Victims from DRF plugins are []"),
+        (
+            "v1.15.1",
+            "score.part",
+            ["n1", "default/a", "NodeAffinity", 2, 5, 10.0, "1"],
+            "Node: n1, task<default/a> NodeAffinity weight 1, score: 10.000000",
+        ),
+        (
+            "v1.15.0",
+            "allocate.flat",
+            ["q", "default/j", "h", 2],
+            '"Try to allocate resource" queue="q" job="default/j" taskNum=2',
+        ),
+        (
+            "v1.14.4",
+            "allocate.sub-job",
+            ["default/j", "s", "h", "", 2],
+            '"Try to allocate resource for subJob" job="default/j" subJob="s" allocatedHyperNode="h" taskNum=2',
+        ),
+        (
+            "v1.14.0",
+            "allocate.domains",
+            ["q", "j", "", 2],
+            (
+                '"Try to allocate resource for job contains hard topology" queue="q" job="j" '
+                'allocatedHyperNode="" subJobNum=2'
+            ),
+        ),
+    ],
+)
+def test_a_release_writes_its_own_text(release: str, key: str, values: list[object], text: str) -> None:
+    assert text == texts(at_tag(Tag.of(release)).older)[key].write(values)
+    assert text != BY_KEY[key].write(values)
+
+
+def test_a_release_writes_only_the_lines_that_it_has() -> None:
+    """The newest say nothing of the queues that they found, and the older ones nothing of gates."""
+    lines = {name: keys_of(starving_in_two_queues(), name) for name in ("master", "v1.14.1", "v1.14.2")}
+    assert ["v1.14.1"] == [name for name, keys in lines.items() if "preempt.walked" in keys]
+    gated = {name: keys_of(held_by_a_gate(), name) for name in ("v1.15.0", "v1.14.4")}
+    assert ["v1.15.0"] == [name for name, keys in gated.items() if "allocate.gate" in keys]
+
+
+def test_a_release_without_normalisation_prints_each_part_of_a_score() -> None:
+    parts = {name: texts_of(image_on_one_node(), name, "score.scoring") for name in ("v1.15.1", "v1.15.0")}
+    assert ["Score node through ImageLocality plugin"] == list(dict.fromkeys(parts["v1.15.1"]))
+    assert [
+        f"Score node through {part} plugin"
+        for part in (
+            "ImageLocality",
+            "NodeAffinity",
+            "NodeResourcesBalancedAllocation",
+            "NodeResourcesFit_LeastAllocated",
+        )
+    ] == list(dict.fromkeys(parts["v1.15.0"]))
+
+
+def held_by_a_gate() -> Snapshot:
+    gated = pod("j-0", "j", requests=amounts("1"), schedulingGates=[{"name": "x"}])
+    return cluster(node("n1"), pod_group("j"), gated, conf=conf_of("gang predicates"))
+
+
+def keys_of(snapshot: Snapshot, release: str) -> list[str]:
+    return [line.key for line in log_lines(replay(released(snapshot, release)))]
+
+
+def texts_of(snapshot: Snapshot, release: str, key: str) -> list[str]:
+    return [line.text for line in log_lines(replay(released(snapshot, release))) if line.key == key]
 
 
 def logged() -> Iterator[tuple[str, int]]:

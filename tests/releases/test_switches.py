@@ -63,6 +63,10 @@ def test_the_switch_alters_a_cluster_made_for_it(change: str) -> None:
     assert events(released(snapshot, base)) != events(released(snapshot, f"{base},+{change}"))
 
 
+def test_what_is_not_replayed_says_why() -> None:
+    assert [] == [change.id for change in CHANGES.values() if not change.replayed and not change.unshown]
+
+
 def test_every_heavy_change_is_shown_or_says_why_not() -> None:
     heavy = [change for change in CHANGES.values() if change.weight in "HM"]
     shown = {change for change, _ in ALTERED} | set(SHOWN)

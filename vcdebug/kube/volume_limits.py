@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 from vcdebug.kube.claims import ClaimName, claim_names, class_name, not_found, not_owner_text, owned_by
 from vcdebug.kube.listers import Listers, Manifest, spec_of
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.releases.nodes import PORTWORX_MIGRATION_ANNOTATION
 from vcdebug.snapshot.json_values import JsonDict
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
 
 EXCEEDED = Status(UNSCHEDULABLE, "node(s) exceed max volume count")
+PORTWORX, PORTWORX_PLUGIN = "portworxVolume", "kubernetes.io/portworx-volume"
+MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 _MIGRATED = {
     "awsElasticBlockStore": ("ebs.csi.aws.com", "volumeID"),
     "gcePersistentDisk": ("pd.csi.storage.gke.io", "pdName"),
     "azureDisk": ("disk.csi.azure.com", "diskURI"),
     "cinder": ("cinder.csi.openstack.org", "volumeID"),
-    "portworxVolume": ("pxd.portworx.com", "volumeID"),
+    PORTWORX: ("pxd.portworx.com", "volumeID"),
 }
 """In-tree volume sources that Kubernetes translates to CSI: driver, and the field that names the volume."""
 
@@ -51,6 +54,9 @@ class VolumeLimits:
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
+        flags = listers.flags
+        self._asks_node = flags.release.has(PORTWORX_MIGRATION_ANNOTATION)
+        self._portworx_on = flags.gate("CSIMigrationPortworx")
 
     def check(self, pod: Pod, node: str, placed: Iterator[Pod]) -> Status | None:
         """None when the node can attach the pod's new volumes beside those of its present pods."""
@@ -74,7 +80,7 @@ class VolumeLimits:
             if handle is not None:
                 volumes[f"{handle[0]}/{handle[1]}"] = handle[0]
         for volume in pod.spec.get("volumes") or ():
-            translated = _translated(volume) if csi_node is not None else None
+            translated = self._translated(volume, csi_node)
             if translated is not None:
                 volumes[f"{translated[0]}/{translated[1]}"] = translated[0]
         return volumes
@@ -104,7 +110,22 @@ class VolumeLimits:
         csi = spec_of(volume).get("csi")
         if csi is not None:
             return csi.get("driver") or "", csi.get("volumeHandle") or ""
-        return _translated(spec_of(volume)) if csi_node is not None else None
+        return self._translated(spec_of(volume), csi_node)
+
+    def _translated(self, volume: Manifest, csi_node: Manifest | None) -> tuple[str, str] | None:
+        """Driver and handle of an in-tree volume, on a node that is known to CSI."""
+        source = next((source for source in _MIGRATED if volume.get(source) is not None), None)
+        if source is None or csi_node is None or (source == PORTWORX and not self._migrates_portworx(csi_node)):
+            return None
+        driver, field = _MIGRATED[source]
+        return driver, str(volume[source].get(field) or "")
+
+    def _migrates_portworx(self, csi_node: Manifest) -> bool:
+        """Always, or where gate and node say so."""
+        if not self._asks_node:
+            return True
+        notes = (csi_node.get("metadata") or {}).get("annotations") or {}
+        return self._portworx_on and PORTWORX_PLUGIN in (notes.get(MIGRATED_PLUGINS) or "").split(",")
 
     def _with_attachments(self, attached: Volumes, node: str) -> Volumes:
         everything = dict(attached)
@@ -116,13 +137,6 @@ class VolumeLimits:
                 driver = spec_of(attachment).get("attacher") or ""
                 everything.setdefault(f"{driver}/{csi.get('volumeHandle') or ''}", driver)
         return everything
-
-
-def _translated(volume: Manifest) -> tuple[str, str] | None:
-    for source, (driver, field) in _MIGRATED.items():
-        if volume.get(source) is not None:
-            return driver, str(volume[source].get(field) or "")
-    return None
 
 
 def _limits(csi_node: Manifest | None) -> dict[str, int]:

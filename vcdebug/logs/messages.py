@@ -51,13 +51,15 @@ allocate.go allocate
   overused 3 Queue <{queue}> is overused, ignore it.
   no-jobs 4 Can not find jobs for queue {queue}.
   domains 3 "Try to allocate resource for job contains hard topology or subjob policy" queue="{queue}" job="{job}" allocatedHyperNode="{allocated}" subJobNum={count}
+  domains 3@subgroup-without-hard "Try to allocate resource for job contains hard topology" queue="{queue}" job="{job}" allocatedHyperNode="{allocated}" subJobNum={count}
   flat 3 "Try to allocate resource" queue="{queue}" job="{job}" nominatedHyperNode="{nominated}" taskNum={count}
-  flat 3@log-names "Try to allocate resource" queue="{queue}" job="{job}" taskNum={count}
+  flat 3@flat-nomination "Try to allocate resource" queue="{queue}" job="{job}" taskNum={count}
   domain 3 "Try to allocate resource for job in hyperNode" job="{job}" hyperNode="{hyper_node}"
   domain-fail 5 "Find solution for job fail" job="{job}" gradient={gradient}
   job-fail 5 "Cannot find any solution for job" job="{job}"
   domain-success 3 "Allocate job to hyperNode success" job="{job}" hyperNode="{hyper_node}"
   sub-job 3 "Try to allocate resource for subJob" job="{job}" subJob="{sub_job}" allocatedHyperNode="{allocated}" nominatedHyperNode="{nominated}" taskNum={count}
+  sub-job 3@log-names "Try to allocate resource for subJob" job="{job}" subJob="{sub_job}" allocatedHyperNode="{allocated}" taskNum={count}
   tasks 3 "Try to allocate resource for tasks in subJob" job="{job}" subJob="{sub_job}" taskNum={count} hyperNode="{hyper_node}"
   sub-job-row 5 "Find solution for subJob fail" subJob="{sub_job}" gradient={gradient}
   sub-job-fail 5 "Cannot find any solution for subJob" subJob="{sub_job}"
@@ -89,6 +91,7 @@ backfill.go backfill
 
 preempt.go preempt
   enter 5 Enter Preempt ...
+  walked 3 Added Queue <{queue}> for Job <{job}>
   invalid 4 Job <{job}> Queue <{queue}> skip preemption, reason: {reason}, message {message}
   topology 3 Job <{job}> Queue <{queue}> skip preemption, reason: jobs containing networkTopology do not support preemption
   no-jobs 4 No preemptors in Queue <{queue}>, break.
@@ -154,8 +157,9 @@ scheduler_helper.go score
   domains 5 "Prioritize hyperNode score map for subJob" subJob="{sub_job}" scoreMap={scores}
 
 nodeorder.go score ?
-  scoring 4~ Score node through ImageLocality plugin
-  part 4~ Node: {node}, task<{task}> plugin ImageLocality weight {weight}, raw score: {raw}, weighted score: {score:.6f}
+  scoring 5~ Score node through {part} plugin
+  part 5~ Node: {node}, task<{task}> plugin {part} weight {weight}, raw score: {raw}, weighted score: {score:.6f}{images:.0}
+  part 5~@log-scores Node: {node}, task<{task}> {part} weight {images}, score: {score:.6f}
   nodeorder 4~ Nodeorder Total Score for task<{task}> on node {node} is: {score:.6f}
   nodeorder-batch 4 Batch Total Score for task {task} is: {scores}
 
@@ -219,7 +223,7 @@ dynamicresources.go filter ?
   claims 5> "pod resource claims" pod="{task}" resourceclaims=[]
 
 job_info.go job ?
-  valid 5 job {name}/{namespace} actual: {roles}, ji.TaskMinAvailable: {minima}
+  valid 4 job {name}/{namespace} actual: {roles}, ji.TaskMinAvailable: {minima}
 """  # noqa: E501
 """A source file with the first part of its keys, then its messages: the rest of the key, the -v level, the text.
 

@@ -18,8 +18,7 @@ from vcdebug.logs.gotext import json_object
 from vcdebug.model.fiterror import fit_error_text
 from vcdebug.model.names import FloatArray, IntArray, NodeName, Row, TaskKey
 from vcdebug.model.resource import Resource
-
-IMAGES, IMAGES_WEIGHT = "nodeorder/ImageLocality", "imagelocality.weight"
+from vcdebug.plugins.nodeorder import IMAGES, KEYS, weights_of
 
 
 def helper(at: Context, cache_on: bool) -> Iterator[Said]:
@@ -101,16 +100,24 @@ def _answering(at: Context, method: str) -> list[str]:
 
 
 def _score(at: Context, task: TaskKey, node: NodeName, plugin: str, parts: dict[str, float]) -> Iterator[Said]:
-    """ImageLocality is the one part of nodeorder that is asked node by node; its raw score is a whole number."""
+    """nodeorder goes through its parts that are asked node by node; binpack prints its sum."""
     if plugin == "nodeorder":
-        if IMAGES in parts:
-            option = next(o for tier in at.recording.conf.tiers for o in tier if o.name == plugin)
-            weight = Arguments(option.arguments).get_int(IMAGES_WEIGHT, 1)
-            yield ("score.scoring",)
-            yield "score.part", node, task, weight, round(parts[IMAGES] / weight), parts[IMAGES]
+        yield from _parts(at, task, node, parts)
         yield "score.nodeorder", task, node, parts[plugin]
     elif plugin == "binpack":
         yield "score.binpack", task, node, parts[plugin]
+
+
+def _parts(at: Context, task: TaskKey, node: NodeName, parts: dict[str, float]) -> Iterator[Said]:
+    """Each part with its weight; releases that do not normalise show the weight of images beside each of them."""
+    option = next(o for tier in at.recording.conf.tiers for o in tier if o.name == "nodeorder")
+    weights = weights_of(Arguments(option.arguments))
+    for path, score in parts.items():
+        part = path.removeprefix("nodeorder/")
+        if part in KEYS and not np.isnan(score):
+            weight = weights[KEYS[part]]
+            yield "score.scoring", part
+            yield "score.part", node, task, part, weight, round(score / weight), score, str(weights[KEYS[IMAGES]])
 
 
 def _by_node(names: list[NodeName], scores: FloatArray | None) -> dict[NodeName, float]:

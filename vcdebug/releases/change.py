@@ -52,7 +52,7 @@ class Change(NamedTuple):
     replayed: bool = True
     """Whether the replay knows the older form."""
     unshown: str = ""
-    """Why no recording can show what the older form does."""
+    """Why no recording shows what the older form does; every change that is not replayed says it."""
 
     def in_force(self, tag: Tag) -> bool:
         """Whether a release has the older form."""

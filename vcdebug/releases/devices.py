@@ -75,6 +75,7 @@ DEVICESHARE_NIL_LEDGER_BATCH = Change(
     "#5217",
     "L",
     replayed=False,
+    unshown=ASCEND,
 )
 HAMI_ASCEND = Change(
     "hami-ascend-filter-code",
@@ -184,7 +185,7 @@ VNPUS_WRAPPER = Change(
     "vnpus-wrapper",
     "The device configuration takes vnpus as a list only.",
     "pods with Ascend cards",
-    ("v1.15.1",),
+    ("v1.15.1", "v1.14.4"),
     "#5399",
     "L",
     replayed=False,

@@ -87,7 +87,6 @@ DRA_COUNT_WRAPS = Change(
     "#5621",
     "L",
     since="v1.15.0",
-    replayed=False,
 )
 DRA_CAPACITY_MUL = Change(
     "dra-capacity-mul",
@@ -96,7 +95,6 @@ DRA_CAPACITY_MUL = Change(
     ("v1.16",),
     "c7fb3fe74",
     "L",
-    replayed=False,
 )
 ROOT_INFINITE = Change(
     "root-infinite",

@@ -111,6 +111,7 @@ STATEMENT_KEEPS_OPERATIONS = Change(
     "#5180",
     "T",
     replayed=False,
+    unshown="No action finishes a statement twice.",
 )
 EVICT_NIL_PODGROUP = Change(
     "evict-nil-podgroup",
@@ -120,6 +121,7 @@ EVICT_NIL_PODGROUP = Change(
     "#5002",
     "L",
     replayed=False,
+    unshown="A session has no job without PodGroup: only one that is deleted while the cycle runs has none.",
 )
 OVERHEAD_BEFORE_INIT = Change(
     "overhead-before-init",
@@ -170,6 +172,7 @@ ORPHAN_NIL_PANICS = Change(
     "#5014",
     "L",
     replayed=False,
+    unshown="Actions hand plugins only tasks of jobs and queues that are in the session.",
 )
 PREPREDICATE_ALWAYS_BREAKS = Change(
     "prepredicate-always-breaks",
@@ -195,6 +198,7 @@ NIL_PODGROUP = Change(
     "#5575",
     "L",
     replayed=False,
+    unshown="A session has no job without PodGroup: only one that is deleted while the cycle runs has none.",
 )
 RESOURCE_STRING_MAX = Change(
     "resource-string-max",
@@ -204,6 +208,7 @@ RESOURCE_STRING_MAX = Change(
     "#5276",
     "T",
     replayed=False,
+    unshown="No log line that is written names an unlimited amount.",
 )
 LOG_NAMES = Change(
     "log-names",
@@ -211,6 +216,14 @@ LOG_NAMES = Change(
     "log lines",
     ("v1.15.0",),
     "v1.14.4 beside v1.15.0",
+    "T",
+)
+LOG_SCORES = Change(
+    "log-scores",
+    "nodeorder's log line about a part of a score shows the weight of image locality, and no raw score.",
+    "log lines",
+    ("v1.16",),
+    "#5510",
     "T",
 )
 REPRIEVE_ORDER = Change(
@@ -277,6 +290,7 @@ HYPERNODE_UPDATE_REBUILD = Change(
     "#5076",
     "L",
     replayed=False,
+    unshown="A snapshot has the hypernodes as they are, not the changes that led there.",
 )
 BIND_NUMA_ANNOTATION_REVERT = Change(
     "bind-numa-annotation-revert",
@@ -286,6 +300,7 @@ BIND_NUMA_ANNOTATION_REVERT = Change(
     "#5525",
     "L",
     replayed=False,
+    unshown="A NUMA decision can always be written.",
 )
 EVENT_TEXT_AS_FORMAT = Change(
     "event-text-as-format",
@@ -295,6 +310,7 @@ EVENT_TEXT_AS_FORMAT = Change(
     "#5287",
     "T",
     replayed=False,
+    unshown="Recordings hold conditions, which are not affected, and no texts of Kubernetes events.",
 )
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -58,6 +58,7 @@ KUBERNETES_GATES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "DRAPrioritizedList": (1, 34),
         "DRAAdminAccess": (1, 34),
         "DRASchedulerFilterTimeout": (1, 34),
+        "CSIMigrationPortworx": (1, 31),
         "InPlacePodLevelResourcesVerticalScaling": (1, 36),
         "DRAExtendedResource": (1, 36),
         "DRAConsumableCapacity": (1, 36),

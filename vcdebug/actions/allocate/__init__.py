@@ -24,7 +24,7 @@ from vcdebug.model.names import JobId
 from vcdebug.model.podgroup import INQUEUE
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.scheduling import FLAT_NOMINATION, SUBGROUP_WITHOUT_HARD
+from vcdebug.releases.scheduling import FLAT_NOMINATION, QUEUE_ALLOCATION_GATE, SUBGROUP_WITHOUT_HARD
 
 ENQUEUE = "enqueue"
 
@@ -138,7 +138,8 @@ class Allocate(Action):
 def _placeable(ssn: Session, task: TaskInfo) -> bool:
     """Not best-effort, and behind no gate but Volcano's own."""
     if task.sch_gated and not task.pod.only_volcano_gate:
-        ssn.log("gate", task.key)
+        if not ssn.release.has(QUEUE_ALLOCATION_GATE):
+            ssn.log("gate", task.key)
         return False
     if task.resreq.is_empty():
         ssn.log("best-effort", task.key)

@@ -122,8 +122,9 @@ class Preempt(Action):
         for job in ssn.jobs.values():
             if job.is_pending() or is_invalid(ssn, job):
                 continue
-            if self._queues_by_name:
-                walked.setdefault(job.queue, job)
+            if self._queues_by_name and job.queue not in walked:
+                ssn.log("walked", job.queue, job.uid)
+                walked[job.queue] = job
             if not ssn.ask(JOB_STARVING, job):
                 continue
             if job.contains_network_topology():

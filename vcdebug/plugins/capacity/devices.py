@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vcdebug.gomath import MAX_INT64, MIN_INT64
+from vcdebug.gomath import MAX_INT64, MIN_INT64, wrap_int64
 from vcdebug.kube.claims import claim_names
 from vcdebug.kube.listers import Listers
 from vcdebug.model.job import JobInfo
@@ -16,6 +16,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.queue import QueueInfo, ResourceList
 from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.queues import DRA_CAPACITY_MUL, DRA_COUNT_WRAPS
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import nano_value, value
 
@@ -31,15 +32,18 @@ ClaimKey = str
 class DeviceAmount:
     """A number of devices, and amounts (in 10^-9 units) of what they share out."""
 
-    __slots__ = ("capacity", "count")
+    __slots__ = ("capacity", "count", "wraps")
 
-    def __init__(self, count: int = 0, capacity: Mapping[str, int] | None = None) -> None:
+    def __init__(self, count: int = 0, capacity: Mapping[str, int] | None = None, *, wraps: bool = False) -> None:
         self.count = count
+        self.wraps = wraps
+        """Whether sums with this count wrap around at the ends of int64, rather than stop there."""
         self.capacity: dict[str, int] = dict(capacity or {})
 
     def add(self, other: DeviceAmount) -> None:
-        """Add; a count stops at the ends of int64."""
-        self.count = saturated(self.count + other.count)
+        """Add, within int64."""
+        self.wraps = self.wraps or other.wraps
+        self.count = self._within(self.count + other.count)
         for name, amount in other.capacity.items():
             self.capacity[name] = self.capacity.get(name, 0) + amount
 
@@ -53,7 +57,7 @@ class DeviceAmount:
     def times(self, factor: int) -> DeviceAmount:
         """The same for `factor` tasks."""
         capacity = {name: amount * factor for name, amount in self.capacity.items()}
-        return DeviceAmount(saturated(self.count * factor), capacity)
+        return DeviceAmount(self._within(self.count * factor), capacity, wraps=self.wraps)
 
     def less(self, other: DeviceAmount) -> DeviceAmount:
         """The difference, which may be negative."""
@@ -61,13 +65,11 @@ class DeviceAmount:
         capacity = {name: self.capacity.get(name, 0) - other.capacity.get(name, 0) for name in names}
         return DeviceAmount(self.count - other.count, capacity)
 
+    def _within(self, count: int) -> int:
+        return wrap_int64(count) if self.wraps else min(max(count, MIN_INT64), MAX_INT64)
+
 
 Demand = dict[DeviceClass, DeviceAmount]
-
-
-def saturated(count: int) -> int:
-    """The number, or the end of int64 that it passed."""
-    return min(max(count, MIN_INT64), MAX_INT64)
 
 
 def merge(total: Demand, more: Mapping[DeviceClass, DeviceAmount]) -> None:
@@ -78,7 +80,7 @@ def merge(total: Demand, more: Mapping[DeviceClass, DeviceAmount]) -> None:
 
 def copied(demand: Demand) -> Demand:
     """A deep copy."""
-    return {name: DeviceAmount(amount.count, amount.capacity) for name, amount in demand.items()}
+    return {name: DeviceAmount(amount.count, amount.capacity, wraps=amount.wraps) for name, amount in demand.items()}
 
 
 def parsed(resource_list: ResourceList | None) -> Demand:
@@ -193,6 +195,8 @@ class ClaimDemands:
         self._listers = listers
         self._enabled = listers.flags.gate("DynamicResourceAllocation")
         self._consumable = listers.flags.gate("DRAConsumableCapacity")
+        self._wraps = listers.flags.release.has(DRA_COUNT_WRAPS)
+        self._holds_at_least_one = listers.flags.release.has(DRA_CAPACITY_MUL)
         self._read: dict[TaskId, TaskDemand | None] = {}
 
     def of(self, task: TaskInfo) -> TaskDemand | None:
@@ -248,7 +252,9 @@ class ClaimDemands:
             for seen in (here, with_capacity):
                 if not seen.setdefault(name, bool(wanted)) and wanted:
                     raise AssertPanic(NIL_MAP)
-            amount = DeviceAmount(count, {dim: nano_value(text) * count for dim, text in wanted.items()})
+            times = max(count, 1) if self._holds_at_least_one else count
+            held = {dim: nano_value(text) * times for dim, text in wanted.items()}
+            amount = DeviceAmount(count, held, wraps=self._wraps)
             result.setdefault(name, DeviceAmount()).add(amount)
         return result
 

@@ -7,7 +7,7 @@ not known to a snapshot).
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -49,16 +49,27 @@ from vcdebug.plugins.predicates.volume_filters import (
 from vcdebug.releases.nodes import (
     DRA_PREDICATE_SWITCH,
     DRA_SCORE,
+    PREDICATE_ORDER,
     PREDICATES_BATCH_ALL_NODES,
+    PREFILTER_REGISTRATIONS,
     RESERVE_FAILURE_CONTINUES,
     SIMULATE_WITHOUT_DEVICES,
     TAINT_TEXT,
 )
 
 NODE_AFFINITY = "NodeAffinity"
+LATER_PRE_FILTERS = (NodeVolumeLimitsFilter.name, VolumeZoneFilter.name)
+"""Filters that once had no PreFilter, beside node affinity."""
 DRA_PART = "nodeorder/batch/DynamicResources"
 NO_SIDECARS = "pod has a restartable init container and the SidecarContainers feature is disabled"
 TOO_MANY_PODS = Status(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
+
+
+class _Named(Protocol):
+    name: str
+
+
+T = TypeVar("T", bound=_Named)
 
 
 class Predicates(Plugin):
@@ -81,8 +92,13 @@ class Predicates(Plugin):
         self._ssn = ssn
         self._view: NodeView = ssn.view
         has = ssn.release.has
+        self._by_name = has(PREDICATE_ORDER)
         self._stable = StableFilters(
-            self._view, affinity_on=self._affinity_on, taints_on=self._taints_on, taints_named=has(TAINT_TEXT)
+            self._view,
+            affinity_on=self._affinity_on,
+            taints_on=self._taints_on,
+            taints_named=has(TAINT_TEXT),
+            affinity_first=self._by_name,
         )
         self._scores_claims = not has(DRA_SCORE)
         self._names_all_nodes = has(PREDICATES_BATCH_ALL_NODES)
@@ -98,6 +114,11 @@ class Predicates(Plugin):
         self._volumes = VolumeBindingFilter(self._view, listers) if self._on("VolumeBinding") else None
         self._claims = DynamicResourcesFilter(self._view, listers) if self._claims_on(ssn) else None
         self._filters = self._in_order(listers)
+        self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
+        self._reserving = self._in_their_order(self._volumes, self._claims)
+        self._affinity_prepares = self._affinity_on and not has(PREFILTER_REGISTRATIONS)
+        without = LATER_PRE_FILTERS if has(PREFILTER_REGISTRATIONS) else ()
+        self._preparing = tuple(one for one in self._filters if one.name not in without)
 
     def _claims_on(self, ssn: Session) -> bool:
         """By an argument once, since then by the gate."""
@@ -108,19 +129,20 @@ class Predicates(Plugin):
     def _in_order(self, listers: Listers) -> tuple[Filter, ...]:
         """Filters after the stable ones, in upstream's order."""
         view = self._view
-        return tuple(
-            candidate
-            for candidate in (
-                NodePortsFilter(view) if self._on("NodePorts") else None,
-                self._affinity,
-                NodeVolumeLimitsFilter(view, listers) if self._on("NodeVolumeLimits") else None,
-                VolumeZoneFilter(view, listers) if self._on("VolumeZone") else None,
-                PodTopologySpreadFilter(view, listers) if self._on("PodTopologySpread") else None,
-                self._volumes,
-                self._claims,
-            )
-            if candidate is not None
+        return self._in_their_order(
+            NodePortsFilter(view) if self._on("NodePorts") else None,
+            self._affinity,
+            NodeVolumeLimitsFilter(view, listers) if self._on("NodeVolumeLimits") else None,
+            VolumeZoneFilter(view, listers) if self._on("VolumeZone") else None,
+            PodTopologySpreadFilter(view, listers) if self._on("PodTopologySpread") else None,
+            self._volumes,
+            self._claims,
         )
+
+    def _in_their_order(self, *candidates: T | None) -> tuple[T, ...]:
+        """Those that take part; by name where upstream once had them in a map."""
+        present = [one for one in candidates if one is not None]
+        return tuple(sorted(present, key=lambda one: one.name) if self._by_name else present)
 
     # Before filtering
 
@@ -130,13 +152,13 @@ class Predicates(Plugin):
         if pod.has_restartable_init_container and not self._ssn.flags.gate("SidecarContainers"):
             return PluginError(NO_SIDECARS)
         state = self._ssn.cycle_state(task)
-        if self._affinity_on:
+        if self._affinity_prepares:
             placement = self._view.shapes.placement(pod)
             if placement.asks_nothing:
                 self._skip(task, state, NODE_AFFINITY)
             elif placement.names_conflict:
                 return _refused(NODE_AFFINITY, TERMS_CONFLICT)
-        for candidate in self._filters:
+        for candidate in self._preparing:
             try:
                 wanted = candidate.pre_filter(pod, state)
             except PreFilterError as error:
@@ -292,8 +314,8 @@ class Predicates(Plugin):
         if row is None:
             return
         state = self._ssn.cycle_state(task)
-        for reserving in (self._volumes, self._claims):
-            error = None if reserving is None else reserving.reserve(state, task.pod.node_name)
+        for reserving in self._reserving:
+            error = reserving.reserve(state, task.pod.node_name)
             if error is not None:
                 event.err = error
                 if self._continues_refused:

@@ -27,14 +27,23 @@ STATUSES = (
 class StableFilters:
     """Verdicts that hold for the whole session: the first failing filter per node."""
 
-    def __init__(self, view: NodeView, *, affinity_on: bool, taints_on: bool, taints_named: bool = False) -> None:
-        """`taints_named`: the reason names the taint."""
+    def __init__(
+        self,
+        view: NodeView,
+        *,
+        affinity_on: bool,
+        taints_on: bool,
+        taints_named: bool = False,
+        affinity_first: bool = False,
+    ) -> None:
+        """`taints_named`: the reason names the taint; `affinity_first`: before the cordon."""
         self._view = view
         self.statuses: tuple[Status, ...] = STATUSES
         self._named: dict[Taint, int] | None = {} if taints_named else None
         """Position of the status that names a taint."""
         self._affinity_on = affinity_on
         self._taints_on = taints_on
+        self._affinity_first = affinity_first
         self._known: dict[Placement, IntArray] = {}
 
     def index(self, placement: Placement) -> IntArray:
@@ -49,9 +58,12 @@ class StableFilters:
         index: IntArray = np.zeros(len(view), dtype=INDEX)
         if self._taints_on:
             index = self._tainted(placement)
+        cordons = not schedulable_despite_cordon(placement.tolerations)
+        if cordons and self._affinity_first:
+            index[view.taints.cordoned] = CORDONED
         if self._affinity_on and not placement.required.everything:
             index[~view.labels.matching_required(placement.required)] = AFFINITY
-        if not schedulable_despite_cordon(placement.tolerations):
+        if cordons and not self._affinity_first:
             index[view.taints.cordoned] = CORDONED
         return index
 

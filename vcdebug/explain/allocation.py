@@ -15,6 +15,7 @@ from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 
 NOT_TRIED = "not-tried"
+BACKFILL = "backfill"
 
 
 def moment(view: JobView, task: TaskInfo) -> Seq:
@@ -62,8 +63,22 @@ def not_tried(view: JobView) -> Finding:
     task = view.blocked
     if task is None:
         sentence = f"{view.job.uid} has no pod that waits for a place."
+    elif task.best_effort and BACKFILL not in view.actions:
+        return _no_backfill(view, task)
     else:
         sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
     end = view.action_ends(view.actions[-1]) if view.actions else None
     evidence = (Evidence(end, "the last action ends"),) if end is not None else ()
     return Finding(NOT_TRIED, sentence, {}, evidence, ("look at the actions and at the next cycle",))
+
+
+def _no_backfill(view: JobView, task: TaskInfo) -> Finding:
+    """Best effort, and nobody is there for it."""
+    sentence = (
+        f"{task.name} requests nothing (best effort): allocate leaves such pods to {BACKFILL}, which is not among the "
+        f"actions ({', '.join(view.actions)})."
+    )
+    end = view.action_ends(view.actions[-1]) if view.actions else None
+    evidence = (Evidence(end, "the last action ends, and nobody looked at it"),) if end is not None else ()
+    advice = ("let the pod request some cpu or memory", f"or add {BACKFILL} to the actions")
+    return Finding(NOT_TRIED, sentence, {}, evidence, advice)

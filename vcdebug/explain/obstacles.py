@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.cards import cards_short
 from vcdebug.explain.node_fit import NodeFit, NodeFits
+from vcdebug.explain.obstacle import MOST_HOLDERS, Obstacle
+from vcdebug.explain.wishes import labels_wanted, neighbours_wanted
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import ANY_IP, NO_FREE_PORTS, HostPort, host_ports
 from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, Taint, parse_taints, parse_tolerations, tolerated
 from vcdebug.model.task import TaskInfo
 
-MOST_HOLDERS = 4
 UNREADY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 PASSING = "node.kubernetes.io/"
 """Taints that the control plane sets and takes away by itself begin like this."""
 NODEGROUP = "nodegroup"
-
-
-class Obstacle(NamedTuple):
-    """One thing in the way, with names."""
-
-    text: str
-    advice: tuple[str, ...] = ()
-    replaces: str = ""
-    """Advice with this word is void beside it."""
 
 
 def obstacles(room: NodeFits) -> list[Obstacle]:
@@ -223,4 +214,13 @@ def claims(task: TaskInfo) -> list[str]:
     return [claim["claimName"] for claim in volumes if claim and claim.get("claimName")]
 
 
-_READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (_taints, _ports, _apart, _groups, _cards, _volumes)
+_READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (
+    labels_wanted,
+    _taints,
+    _ports,
+    neighbours_wanted,
+    _apart,
+    _groups,
+    _cards,
+    _volumes,
+)

@@ -9,6 +9,7 @@ from vcdebug.explain.amounts import amount, count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.inqueue import held_by_stuck, not_admitted, stuck_jobs, without
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.kept_back import by_guarantees, gang_in_all
 from vcdebug.explain.limits import QueueCheck, first_exceeded
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugin import Kept, Quota
@@ -120,12 +121,17 @@ def _closed(view: JobView, seq: Seq, plugin: str) -> Finding:
 
 def spoilt_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
     """capacity gave up on its tree of queues: everything is refused. None where the tree is in force."""
-    notes = [note for note in view.recording.notes if note.code == QUEUE_TREE_SPOILT]
-    if not notes:
+    fault = _tree_is_spoilt(view)
+    if not fault:
         return None
-    sentence = f"{view.job.uid} is refused like every other: {notes[0].text}."
+    sentence = f"{view.job.uid} is refused like every other: {fault}."
     evidence = (Evidence(seq, f"{plugin} refuses without looking at amounts"),)
     return Finding(QUEUE_TREE_SPOILT, sentence, {}, evidence, SPOILT_ADVICE)
+
+
+def _tree_is_spoilt(view: JobView) -> str:
+    """What is wrong with it; empty where it is in force."""
+    return next((note.text for note in view.recording.notes if note.code == QUEUE_TREE_SPOILT), "")
 
 
 def _source(view: JobView, plugin: str, limit: QueueCheck) -> str:
@@ -260,6 +266,10 @@ def not_allocatable(
     evidence = (Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     holds = "then holds" if after and not fits.free else "holds"
     sentence = _sentence(view, task, free, event.plugin, limit, holds)
+    gang = gang_in_all(view, limit)
+    never = f", where {limit.limit_of(limit.first)} is all there may be" if limit.hard and not alone else ""
+    whose = (_who_counts(view, seq, event.plugin, limit), by_guarantees(view, event.plugin, limit, seq))
+    sentence = f"{sentence.removesuffix('.')}{''.join(whose)}{gang}{never if gang else ''}."
     if alone:
         asks, has = amount(alone, limit.check.request.get(alone)), limit.limit_of(alone)
         helps = "no waiting, no eviction and no node can help"
@@ -291,12 +301,13 @@ def _larger_limit(limit: QueueCheck, name: str) -> tuple[str, ...]:
 def never_allocatable(view: JobView) -> tuple[Seq, HookEvent] | None:
     """The refusal of a pod that alone is more than its queue may ever have, and without which the gang is too small."""
     held = view.job.ready_task_num() + view.job.waiting_task_num()
-    refused = refusals(view)
+    refused = refusals(view) if not _tree_is_spoilt(view) else []
     for seq, event in refused:
         task = view.tasks.get(event.task)
         if task is None or held + len(view.left_over) - 1 >= view.job.min_available > held:
             continue
-        if larger_than_limit(view, room_limit(view, event.plugin, seq, task.resreq)):
+        limit = room_limit(view, event.plugin, seq, task.resreq)
+        if larger_than_limit(view, limit) or (limit.hard and gang_in_all(view, limit)):
             return seq, event
     return None
 

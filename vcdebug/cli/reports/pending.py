@@ -80,6 +80,6 @@ def _rest(explanation: Explanation, *, advice: bool) -> Iterator[Block]:
             yield paragraph(f"{finding.cause}: {finding.sentence}", indent=2)
     if advice and explanation.advice:
         yield paragraph("")
-        yield paragraph("what would help", "title")
+        yield paragraph("what would help (not tried yet: --prove tries it)", "title")
         for line in explanation.advice:
             yield paragraph(f"- {line}", indent=2)

@@ -120,11 +120,16 @@ def filter_advice(view: JobView, cause: str, order: Objections) -> tuple[str, ..
     advice = {
         NOT_PREEMPTABLE: FLAGGED,
         GROUP_NOT_PREEMPTABLE: FLAGGED,
-        OTHER_QUEUE: "preempt takes only from the same queue: reclaim takes from others",
-        SAME_QUEUE: "reclaim takes only from other queues: preempt takes from the same one",
+        OTHER_QUEUE: f"preempt takes only from the same queue: reclaim takes from others{_lacking(view, 'reclaim')}",
+        SAME_QUEUE: f"reclaim takes only from other queues: preempt takes from the same one{_lacking(view, 'preempt')}",
         NO_JOB: "pods outside Volcano are never evicted: keep them off these nodes",
     }
     found = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))
     if any(why.rule == NOT_RUNNING and not why.text.startswith(LEAVING) for why, _ in order):
         found.append("look at the next cycle: pods that were placed in this one can be evicted only then")
     return tuple(found) or ("wait for free room, or add nodes",)
+
+
+def _lacking(view: JobView, action: str) -> str:
+    """That the other action is not configured."""
+    return "" if action in view.actions else f", and is not among the actions ({', '.join(view.actions)})"

@@ -9,6 +9,7 @@ from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.entitlement import ineligible
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.kept_back import by_guarantees, gang_in_all
 from vcdebug.explain.queue_quota import room_limit
 from vcdebug.explain.searches import histogram, reasons_text, refusals
 from vcdebug.explain.state_before import job_before
@@ -158,7 +159,8 @@ def _beyond(view: JobView, attempt: TaskTry) -> str:
     if not limit.exceeded:
         return ""
     whose = "" if limit.queue == view.queue.name else f" of its ancestor {limit.queue}"
-    return f": {limit.over(limit.first)} over the {limit.limit_of(limit.first)}{whose}"
+    kept = by_guarantees(view, event.plugin, limit, seq)
+    return f": {limit.over(limit.first)} over the {limit.limit_of(limit.first)}{whose}{gang_in_all(view, limit)}{kept}"
 
 
 def _nearest(view: JobView, attempt: TaskTry, visit: Visit) -> str:

@@ -11,7 +11,9 @@ from vcdebug.explain.gates import given_away
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.explain.obstacles import PASSING, Obstacle, obstacles, untolerated_taints, written
+from vcdebug.explain.obstacle import Obstacle
+from vcdebug.explain.obstacles import PASSING, obstacles, untolerated_taints, written
+from vcdebug.explain.wishes import resource_meant
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 
@@ -118,9 +120,10 @@ def larger_than_any(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         have = node.allocatable.get(name)
         too_few = amounts.amount(name, request.get(name) - have)
         largest_has = f"the largest node ({node.name}) has {amounts.amount(name, have)} in all, {too_few} too few"
+        meant = f"; {near}" if have <= 0 and (near := resource_meant(room, name)) else ""
         sentence = (
             f"{task.name} asks {amounts.named(name, request.get(name))}, "
-            f"{largest_has if have > 0 else 'and no node has any'}: no eviction can help."
+            f"{largest_has if have > 0 else 'and no node has any'}: no eviction can help{meant or '.'}"
         )
         for each in beyond:
             numbers[f"largest.{each}"] = amounts.number(each, largest[each].allocatable.get(each))
@@ -247,6 +250,7 @@ def _mixed(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         sentence += f"; nearest is {node.name} with {_all_named(free)} free, {_too_few(node)} too few"
         numbers.update({f"nearest.{name}": amounts.number(name, value) for name, value in free})
         numbers.update({f"short.{name}": amounts.number(name, missing) for name, missing in node.short})
+    sentence += _spread_out(task, room)
     ways = obstacles(room)
     sentence += _told(ways)
     advice = _with_obstacles(ways, _mixed_advice(task, room))
@@ -255,6 +259,21 @@ def _mixed(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         sentence += f"; {given_away.told(room, taken)}"
     evidence = tuple(sorted((*search_evidence(view, task), *given_away.proof(taken))))
     return Finding(MIXED, f"{sentence}.", numbers, evidence, advice, histogram_lines(room))
+
+
+def _spread_out(task: TaskInfo, room: NodeFits) -> str:
+    """What is free in all nodes together, where only that it is in pieces keeps the task out."""
+    short = room.of_kind("short")
+    names = dict.fromkeys(name for node in short for name, _ in node.short)
+    if len(short) < 2 or len(names) != 1 or PODS in names:
+        return ""
+    name = next(iter(names))
+    free = 0.0
+    for node in short:
+        free += max(node.future.get(name), 0.0)
+    if free < task.init_resreq.get(name):
+        return ""
+    return f"; {amounts.named(name, free)} are free in all, but in pieces on {len(short)} nodes"
 
 
 def _all_named(values: Sequence[tuple[str, float]]) -> str:

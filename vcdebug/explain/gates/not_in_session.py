@@ -117,7 +117,8 @@ def _no_pod_group(recording: Recording, subject: Subject, pods: list[Pod]) -> Fi
     if subject.job:
         verb = "names" if len(pods) == 1 else "name"
         sentence = (
-            f"{plural(len(pods), 'pod')} {verb} PodGroup {subject.job}, which does not exist: no job is made of them."
+            f"{plural(len(pods), 'pod')} {verb} PodGroup {subject.job}, which does not exist: no job is made of them"
+            f"{_namesake(recording, subject)}."
         )
     else:
         sentence = f"{subject.pod} has no annotation {GROUP_ANNOTATION}: it belongs to no PodGroup, so no job has it."
@@ -129,3 +130,15 @@ def _no_pod_group(recording: Recording, subject: Subject, pods: list[Pod]) -> Fi
         opened(recording, "the session opens without a job for them"),
         (advice,),
     )
+
+
+def _namesake(recording: Recording, subject: Subject) -> str:
+    """A PodGroup of that name in another namespace, or one of a similar name in the same."""
+    namespace, _, name = subject.job.partition("/")
+    groups = _groups(recording)
+    elsewhere = [group.namespace for group in groups if group.name == name]
+    if elsewhere:
+        there = f"namespace {listed(elsewhere)} has a PodGroup {name}"
+        return f"; {there}, but a pod's PodGroup must be in its own namespace, {namespace}"
+    close = get_close_matches(name, [group.name for group in groups if group.namespace == namespace], 1, 0.8)
+    return f"; did you mean {namespace}/{close[0]}" if close else ""

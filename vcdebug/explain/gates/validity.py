@@ -9,6 +9,7 @@ from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.evictions import Eviction, lost_pods
 from vcdebug.explain.gates.not_in_session import opened, other_scheduler
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.quotas import WAITING, Full, used_up
 from vcdebug.model.podgroup import PENDING
 from vcdebug.model.status import TaskStatus
 
@@ -52,7 +53,10 @@ def validity(view: JobView) -> Finding | None:
         "pods.missing": count(max(job.min_available - valid, 0), "pods"),
     }
     missing = max(job.min_available - valid, 0)
-    advice = _advice(missing, valid, bool(roles))
+    full = list(used_up(view.recording, job.namespace)) if missing else []
+    if full:
+        sentence = f"{sentence.removesuffix('.')}; {'; '.join(one.text for one in full[:2])}: no more can be created."
+    advice = (*(_freed(one) for one in full[:2]), *_advice(missing, valid, bool(roles)))
     return Finding(
         NOT_ENOUGH, sentence, numbers, evidence or opened(view.recording, "the job has no pods"), advice, tuple(roles)
     )
@@ -66,6 +70,12 @@ def _advice(missing: int, valid: int, roles: bool) -> tuple[str, ...]:
     if roles:
         return ("create the missing pods of each role", "or take the role out of minTaskMember, or lower its minimum")
     return ("create the pods (look at the Volcano Job, its controller and quotas)",)
+
+
+def _freed(full: Full) -> str:
+    waiting = [name for name in full.holders if name.endswith(WAITING)]
+    end = f"delete {listed(name.removesuffix(WAITING) for name in waiting)}, which only waits, or " if waiting else ""
+    return f"{end}raise {full.name} of ResourceQuota {full.quota}"
 
 
 def _lost(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:

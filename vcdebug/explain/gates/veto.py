@@ -18,6 +18,7 @@ from vcdebug.model.task import TaskInfo
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
 QUOTA_PLUGINS = ("proportion", "capacity")
+PRIORITY = "priority"
 OWN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
 Seats = Sequence[tuple[NodeTry, Seat]]
 
@@ -61,6 +62,7 @@ def _finding(view: JobView, attempt: TaskTry, plugin: str, seats: Seats) -> Find
     kept = _kept(view, attempt, plugin, seats)
     node, tier = seats[0][0], seats[0][1].tier
     everybody = _answered(_asked(view, node))
+    ranks = _no_lower_priority(view, attempt, everybody, tier, offered)
     before = f" ({passed})" if (passed := _passed_on(everybody, tier)) else ""
     nobody = "nobody" if not left else f"only {len(left)}, not enough"
     sentence = (
@@ -68,6 +70,9 @@ def _finding(view: JobView, attempt: TaskTry, plugin: str, seats: Seats) -> Find
         f"{plural(len(offered), 'candidate')} on {plural(len(seats), 'node')}{before}; {kept.text}."
     )
     misspelt, advice = _misspelt(view, plugin), kept.advice
+    if ranks is not None:
+        sentence = f"{sentence[:-1]}; {ranks.text}."
+        advice = (*ranks.advice, *(advice if len([s for s in everybody if s.tier == tier]) > 1 else ()))
     if misspelt:
         sentence = f"{sentence[:-1]}; {misspelt}."
         advice = (f"correct the switch: {misspelt}", *advice)
@@ -135,6 +140,17 @@ def _passed_on(seats: Sequence[Seat], tier: int) -> str:
         listed(dict.fromkeys(names)) for names in ((s.plugin for s in empty), (str(s.tier) for s in empty))
     )
     return f"{plugins} offers nobody in tier {tiers}, so tier {tier} is asked"
+
+
+def _no_lower_priority(
+    view: JobView, attempt: TaskTry, seats: Sequence[Seat], tier: int, refused: Sequence[TaskKey]
+) -> Kept | None:
+    """What priority says of the candidates, where it alone kept an earlier tier from offering anybody."""
+    empty = [seat for seat in seats if seat.tier < tier and not seat.result]
+    if [seat.plugin for seat in empty] != [PRIORITY] or empty[0].seq is None:
+        return None
+    keeper = words(PRIORITY).kept
+    return keeper(view, view.tasks[attempt.task], refused, empty[0].seq) if keeper is not None else None
 
 
 def _ladder(seats: Sequence[Seat], node: NodeTry) -> tuple[str, ...]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain import amounts
+from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Finding
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
 from vcdebug.explain.inqueue import not_admitted
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.quotas import MOST_HOLDERS, holders_of
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -74,10 +76,12 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding | None:
         return None
     first, name = found[0], found[0].name
     others = ", ".join(f"{one.name} by {_text(one.name, one.over)}" for one in found[1:])
+    holders = holders_of(view.recording, view.job.namespace, name, view.job.uid)
+    who = f" (by {listed(holders, MOST_HOLDERS)})" if holders else ""
     admitted = f" and {_text(name, first.pending)} promised in this cycle" if first.pending else ""
     sentence = (
         f"{view.job.uid} is not admitted: ResourceQuota {first.quota.name} allows {_text(name, first.hard)} "
-        f"{name}, {_text(name, first.used)} are used{admitted}, and minResources of "
+        f"{name}, {_text(name, first.used)} are used{who}{admitted}, and minResources of "
         f"{_text(name, first.minimum)} more exceeds that by {_text(name, first.over)}"
         f"{f' ({others})' if others else ''}."
     )

@@ -1,0 +1,68 @@
+"""ResourceQuotas of a namespace: which are used up, and by which pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from vcdebug.explain.amounts import listed
+from vcdebug.model.names import JobId
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.quantity import nano_value
+from vcdebug.trace.recording import Recording
+
+MOST_HOLDERS: Final = 4
+WAITING: Final = " (Pending)"
+_ENDED: Final = ("Succeeded", "Failed")
+
+
+class Full(NamedTuple):
+    """One name of a quota that leaves too little."""
+
+    quota: str
+    name: str
+    used: str
+    hard: str
+    holders: tuple[str, ...]
+    """Pods of the namespace that ask for it, with `Pending` where they do not even run."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        who = f", by {listed(self.holders, MOST_HOLDERS)}" if self.holders else ""
+        return f"ResourceQuota {self.quota} has {self.used} of {self.hard} {self.name} in use{who}"
+
+
+def used_up(recording: Recording, namespace: str) -> Iterator[Full]:
+    """Everything of which nothing is left."""
+    for manifest in recording.snapshot.of("ResourceQuota"):
+        metadata, status = manifest["metadata"], manifest.get("status") or {}
+        if metadata.get("namespace") != namespace:
+            continue
+        hard = (manifest.get("spec") or {}).get("hard") or status.get("hard") or {}
+        for name, used in (status.get("used") or {}).items():
+            if name in hard and nano_value(used) >= nano_value(hard[name]):
+                holders = tuple(holders_of(recording, namespace, name))
+                yield Full(metadata["name"], name, str(used), str(hard[name]), holders)
+
+
+def holders_of(recording: Recording, namespace: str, name: str, but: JobId = "") -> list[str]:
+    """Pods that ask for what a quota counts under this name, but for those of one job; those that wait come last."""
+    return sorted(_asking(recording, namespace, name, but), key=lambda who: who.endswith(WAITING))
+
+
+def _asking(recording: Recording, namespace: str, name: str, but: JobId) -> Iterator[str]:
+    resource = name.removeprefix("requests.").removeprefix("limits.")
+    for pod in map(Pod, recording.snapshot.of("Pod")):
+        if pod.namespace != namespace or pod.phase in _ENDED or (but and pod.job_id == but):
+            continue
+        if name in ("pods", "count/pods") or _asks(pod, resource):
+            yield pod.name if pod.node_name else f"{pod.name}{WAITING}"
+
+
+def _asks(pod: Pod, resource: str) -> bool:
+    return any(
+        resource in (amounts or ())
+        for container in pod.spec.get("containers") or ()
+        for amounts in ((container.get("resources") or {}).get(part) for part in ("requests", "limits"))
+    )

@@ -28,11 +28,26 @@ def manifests(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_inspect_says_how_to_complete_them(manifests: str) -> None:
+def test_they_are_completed_by_themselves_and_inspect_says_so(manifests: str) -> None:
     code, out, err = call(["inspect", manifests])
     assert (2, "") == (code, err)
     assert "2 objects lack what every server fills in" in out
-    assert "--complete fills that in" in out
+    assert "completed as a server would" in out
+
+
+def test_two_pods_without_uid_stay_two_and_a_job_that_waits_is_not_called_scheduled(tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    second = HAND_WRITTEN[HAND_WRITTEN.index("- apiVersion: v1\n  kind: Pod") :].replace("p-0", "p-1")
+    path.write_text((HAND_WRITTEN + second).replace("minMember: 1", "minMember: 2").replace("{cpu: 1}", "{cpu: 3}"))
+    code, out, _ = call(["explain", str(path), "default/pg"])
+    assert 2 == code
+    assert "needs 2 pods at once" in out
+
+
+def test_whoever_says_so_has_them_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "manifests.yaml").write_text(HAND_WRITTEN)
+    (tmp_path / "meta.json").write_text('{"complete": false}')
+    assert "--complete fills that in" in call(["inspect", str(tmp_path)])[1]
 
 
 def test_explain_says_that_the_input_has_problems(manifests: str) -> None:

@@ -4,7 +4,8 @@ from textual.app import App, ComposeResult
 
 from tests.effort import at_most
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.table_layout import lay_out, wrap
+from vcdebug.tui.widgets.table_layout import lay_out
+from vcdebug.tui.widgets.wrapping import pad, wrap, wrap_text
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, text_of
 
 MANY = 100_000
@@ -107,7 +108,33 @@ def test_a_line_is_wrapped_without_losing_a_word_or_its_style() -> None:
     assert all(len(text_of(entry).rstrip()) <= 12 for entry in wrapped)
 
 
-def test_columns_that_cannot_shrink_make_the_table_wider_than_the_screen() -> None:
+def test_columns_that_have_no_room_stand_below_the_others_and_their_heads_too() -> None:
     table = Table("T", tuple(Column(f"column {i}") for i in range(12)))
-    rows = [Row("1", tuple(Piece("a value here") for _ in range(12)))]
-    assert lay_out(table, rows, 80).width > 80
+    rows = [Row("1", tuple(Piece(f"a value here {i}") for i in range(12)))]
+    found = lay_out(table, rows, 80)
+    assert found.width <= 80
+    assert [*range(12)] == [index for band in found.bands for index in band.columns]
+    assert {"column"} == {cell.text for placed in found.top[::2] for cell in placed.cells}
+    assert found.body is not None
+    assert [f"a value here {i}" for i in range(12)] == [cell.text for placed in found.body for cell in placed.cells]
+
+
+def test_a_namespace_goes_into_the_head_before_names_are_cut_and_a_strange_one_stays() -> None:
+    table = Table("T", (Column("job", name=True), Column("why", flexible=True, least=30)))
+    rows = [Row(str(i), (Piece(f"default/training-of-{i:03}"), Piece("for a reason that is long"))) for i in range(3)]
+    assert "job in default" == lay_out(table, rows, 50).top[0].cells[0].text
+    assert "job" == lay_out(table, rows, 90).top[0].cells[0].text
+    other = [*rows, Row("x", (Piece("other/training-of-000"), Piece("")))]
+    body = lay_out(table, other, 50).body
+    assert body is not None
+    shown = [placed.cells[0].text for placed in body if placed.first]
+    assert ["default/training-of-000", "other/training-of-000"] == [shown[0], shown[-1]]
+
+
+def test_a_name_that_is_wider_than_the_screen_keeps_both_of_its_ends() -> None:
+    assert "team…07-a" == pad("team/a-very-long-name-007-a", 9, right=False, name=True)
+    assert "team/a-v…" == pad("team/a-very-long-name-007-a", 9, right=False)
+
+
+def test_words_are_not_broken_while_a_line_has_room_for_them() -> None:
+    assert ["spares", "  worker-0", "  again"] == wrap_text("spares worker-0 again", 10)

@@ -306,7 +306,7 @@ async def test_tab_walks_over_all_visible_panels_and_comes_back() -> None:
             assert desk.main.focused is not None
             seen.append(desk.main.focused.id)
             await desk.press("tab")
-        assert ["moment", "equation", "statement", "flow", "jobs"] == seen
+        assert ["moment", "equation", "statement", "jobs", "flow"] == seen
         assert desk.main.focused is desk.panel("moment")
 
 

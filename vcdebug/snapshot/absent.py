@@ -25,10 +25,21 @@ EXPECTED = (
 )
 
 _NO_SCHEDULER = "the scheduler does not see this pod"
-_COMPLETE = 'if they were written by hand, --complete fills that in (or "complete": true in meta.json)'
+_LEFT = 'if they were written by hand, --complete fills that in (or "complete": true in meta.json)'
+_COMPLETED = 'they are completed as a server would; "complete": false in meta.json leaves them as they are'
 
 
-def note_hand_written(found: Gathered) -> None:
+def hand_written(found: Gathered) -> bool:
+    """Whether there are objects that no server has seen: what they lack changes who is who."""
+    return any(
+        (KIND_BY_NAME[kind].namespaced and not manifest["metadata"].get("namespace"))
+        or (kind == "Pod" and not manifest["metadata"].get("uid"))
+        for kind, manifests in found.objects.items()
+        for manifest in manifests
+    )
+
+
+def note_hand_written(found: Gathered, *, completed: bool) -> None:
     """One Problem for all objects that no server can have returned."""
     count = 0
     for kind, manifests in found.objects.items():
@@ -40,7 +51,9 @@ def note_hand_written(found: Gathered) -> None:
                 count += 1
     if count:
         lack = "1 object lacks" if count == 1 else f"{count} objects lack"
-        found.report.add(f"{lack} what every server fills in (uid, phase, namespace)", _COMPLETE)
+        found.report.add(
+            f"{lack} what every server fills in (uid, phase, namespace)", _COMPLETED if completed else _LEFT
+        )
 
 
 def note_missing_fields(found: Gathered) -> None:

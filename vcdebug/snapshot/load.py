@@ -11,7 +11,7 @@ from typing import Any
 from vcdebug.collector import collector_paused
 from vcdebug.errors import SnapshotError
 from vcdebug.releases.naming import release_of_image
-from vcdebug.snapshot.absent import note_hand_written, note_missing_fields
+from vcdebug.snapshot.absent import hand_written, note_hand_written, note_missing_fields
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.complete import complete_objects
 from vcdebug.snapshot.gather import Gathered
@@ -71,7 +71,7 @@ def _loaded(
         found.add_file(file, meter.inside(file))
     if not found.objects:
         raise _nothing_found(report.problems(), _origin(source))
-    snapshot = _build(found, complete, release)
+    snapshot = _build(found, complete, release, from_files=True)
     snapshot.name = snapshot.name or source_name(source)
     snapshot.origin = _origin(source)
     return snapshot
@@ -111,16 +111,21 @@ def _own_copy(objects: list[Manifest]) -> list[Manifest]:
     return copied
 
 
-def _build(found: Gathered, complete: bool | None, release: str | None = None) -> Snapshot:
+def _build(found: Gathered, complete: bool | None, release: str | None = None, *, from_files: bool = False) -> Snapshot:
+    """What was gathered, checked; files that a person wrote are completed, unless somebody says otherwise."""
     report = found.report
     found.note_unknown_kinds()
     meta = read_meta(*found.meta, report)
     flags = _flags(found, meta, release)
     wanted = meta.complete if complete is None else complete
-    if wanted:
+    by_itself = from_files and wanted is None and hand_written(found)
+    if by_itself:
+        note_hand_written(found, completed=True)
+    if wanted or by_itself:
         complete_objects(found.objects, found.files, flags)
     drop_duplicates(found)
-    note_hand_written(found)
+    if not by_itself:
+        note_hand_written(found, completed=False)
     note_missing_namespaces(found)
     note_pod_uids(found)
     note_missing_fields(found)

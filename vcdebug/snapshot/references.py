@@ -13,6 +13,7 @@ SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
 _NO_JOB = "the scheduler knows no job for it: a waiting pod is never placed, a placed one only occupies its node"
 _NO_QUEUE = "the job is left out of the session"
 _NO_CLASS = "its priority is the default one"
+_NO_PRIORITY = "a server would refuse the pod; its priority is 0"
 _NO_NODE = "the pod occupies no known node"
 _NO_CLAIM = "its volumes are not counted, and the volume checks refuse every node"
 
@@ -67,6 +68,7 @@ def _check_pods(found: Gathered, flags: Flags, dangling: _Dangling) -> None:
     nodes = _names(found, "Node")
     groups = _keys(found, "PodGroup")
     claims = _keys(found, "PersistentVolumeClaim")
+    classes = _names(found, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
     for index, manifest in enumerate(found.objects.get("Pod", ())):
         metadata, spec = manifest["metadata"], manifest.get("spec") or {}
         node = spec.get("nodeName")
@@ -74,6 +76,9 @@ def _check_pods(found: Gathered, flags: Flags, dangling: _Dangling) -> None:
             dangling.add("Pod", index, "spec.nodeName", f"node {node}", _NO_NODE)
         if spec.get("schedulerName") not in flags.scheduler_names:
             continue
+        name = spec.get("priorityClassName")
+        if name and name not in classes and spec.get("priority") is None:
+            dangling.add("Pod", index, "spec.priorityClassName", f"PriorityClass {name}", _NO_PRIORITY)
         group = (metadata.get("annotations") or {}).get(GROUP_ANNOTATION)
         if group and (metadata.get("namespace") or "", group) not in groups:
             dangling.add("Pod", index, f"metadata.annotations.{GROUP_ANNOTATION}", f"PodGroup {group}", _NO_JOB)

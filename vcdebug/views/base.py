@@ -53,6 +53,8 @@ class Column:
     flexible: bool = False
     least: int = 0
     """Cells that a flexible column keeps in any case."""
+    name: bool = False
+    """Names stay whole: a namespace that all of them share gives way first, and the rest of a row goes below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,10 @@ class Table:
     """Spaces before each line below the title, where it is printed."""
     wraps: bool = True
     """Whether long text takes further lines; otherwise it is shortened."""
+    one_line: bool = False
+    """Whether each row has one line in any case, the first column as wide as the place allows."""
+    depths: Sequence[int] = ()
+    """How deep each row stands in a tree."""
     figures: FigureAt = field(default=no_figure, compare=False)
     """Which figure a cell shows: looked up for the cell under the cursor only."""
 

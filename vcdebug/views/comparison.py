@@ -19,8 +19,8 @@ from vcdebug.views.path import path_words
 from vcdebug.views.votes import asked_about, outcome_words
 
 ABSENT = "not there"
-JOB_COLUMNS = (Column("job", flexible=True), Column("queue"), Column("before"), Column("after"))
-TASK_COLUMNS = (Column("pod", flexible=True), Column("before", flexible=True), Column("after", flexible=True))
+JOB_COLUMNS = (Column("job", name=True), Column("queue"), Column("before"), Column("after"))
+TASK_COLUMNS = (Column("pod", name=True), Column("before", flexible=True), Column("after", flexible=True))
 QUEUE_COLUMNS = (Column("queue"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
 DIFFERENCE_COLUMNS = (Column("field", flexible=True), Column("before", flexible=True), Column("after", flexible=True))

@@ -13,7 +13,7 @@ COLUMNS = (
     Column(""),
     Column("event", right=True),
     Column("write"),
-    Column("object", flexible=True, least=16),
+    Column("object", name=True),
     Column("what", flexible=True, least=24),
 )
 _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}

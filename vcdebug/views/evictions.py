@@ -11,8 +11,8 @@ from vcdebug.views.names import bare
 
 COLUMNS = (
     Column(""),
-    Column("victim", flexible=True, least=16),
-    Column("evicted for", flexible=True, least=16),
+    Column("victim", name=True),
+    Column("evicted for", name=True),
     Column("outcome"),
     Column("by"),
     Column("tier", right=True),

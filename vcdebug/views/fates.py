@@ -11,7 +11,7 @@ from vcdebug.views.names import bare
 VICTIMS = "victims"
 """Kind of subject of the rows that lead here; their name is the first event of the question."""
 COLUMNS = (
-    Column("candidate", flexible=True, least=16),
+    Column("candidate", name=True),
     Column("fate"),
     Column("tier", right=True),
     Column("by"),

@@ -11,12 +11,17 @@ from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, Column, OnDemand, Piece, Row, Style, Table, count, muted
+from vcdebug.views.base import NO, Column, OnDemand, Piece, Row, Style, Table, count, grouped, muted
 from vcdebug.views.headline import VICTIM_POINTS, answer, headline
 from vcdebug.views.names import bare, list_or
 from vcdebug.views.outcome import outcome
 
-COLUMNS = (Column("", flexible=True, least=26), Column("", flexible=True))
+COLUMNS = (
+    Column("", flexible=True, least=22, name=True),
+    Column("", flexible=True, least=1),
+    Column("ev", right=True),
+)
+GUIDE = "│ "
 _OPEN, _CLOSED = "▾", "▸"
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
 
@@ -33,7 +38,29 @@ def flow(recording: Recording, opened: Collection[int], seq: Seq) -> Table:
     shown = list(_walk(recording, -1, opened, 0))
     keys = [_key(part) for _, part in shown]
     rows = OnDemand(keys, lambda i: _row(recording, *shown[i], opened))
-    return Table("Flow", COLUMNS, rows, current=_here(recording, shown, seq), wraps=False)
+    return Table(
+        "Flow",
+        COLUMNS,
+        rows,
+        current=_here(recording, shown, seq),
+        one_line=True,
+        wraps=False,
+        depths=[depth for depth, _ in shown],
+    )
+
+
+def whole_flow(recording: Recording, seq: Seq) -> Table:
+    """The tree with everything open: what a search looks through."""
+    shown, rows = _whole(recording)
+    depths = [depth for depth, _ in shown]
+    return Table("Flow", COLUMNS, rows, current=_here(recording, shown, seq), one_line=True, wraps=False, depths=depths)
+
+
+@per_recording()
+def _whole(recording: Recording) -> tuple[list[tuple[int, Span | Run]], OnDemand]:
+    opened = range(len(recording.spans))
+    shown = list(_walk(recording, -1, opened, 0))
+    return shown, OnDemand([_key(part) for _, part in shown], lambda i: _row(recording, *shown[i], opened))
 
 
 def _here(recording: Recording, shown: list[tuple[int, Span | Run]], seq: Seq) -> str:
@@ -102,16 +129,17 @@ def _kind(recording: Recording, seq: Seq, *, coarse: bool) -> object:
 
 
 def _row(recording: Recording, depth: int, part: Span | Run, opened: Collection[int]) -> Row:
-    indent = " " * depth
+    indent = GUIDE * depth
+    events = muted(grouped(part.last - part.first + 1))
     job = _job_name(recording, part)
     if isinstance(part, Run):
         what, result = _run_words(recording, part)
-        return Row(_key(part), (Piece(f"{indent}  {_within(job, what)}"), result), part.first)
+        return Row(_key(part), (Piece(f"{indent}  {_within(job, what)}"), result, events), part.first)
     mark = _OPEN if part.index in opened else _CLOSED
     style: Style = "title" if part.level is Level.ACTION else "strong"
     label = Piece(f"{indent}{mark} {_within(job, bare(part.name))}", style)
     subject = (_SUBJECTS[part.level], part.name) if part.level in _SUBJECTS else ("", "")
-    return Row(_key(part), (label, outcome(recording, part.index)), part.first, subject)
+    return Row(_key(part), (label, outcome(recording, part.index), events), part.first, subject)
 
 
 def _job_name(recording: Recording, part: Span | Run) -> str:

@@ -14,7 +14,7 @@ from vcdebug.views.names import bare
 TITLE = "Funnel"
 OUTCOME = Column("outcome", flexible=True, least=12)
 TASK_COLUMNS = (
-    Column("task", flexible=True, least=16),
+    Column("task", name=True),
     Column("refused", right=True),
     Column("tried", right=True),
     Column("never", right=True),
@@ -52,7 +52,7 @@ def _nothing(recording: Recording, seq: Seq) -> str:
 
 def _task_table(found: Funnel, seq: Seq) -> Table:
     names = [stage.name for stage in found.tried[0].stages] if found.tried else []
-    columns = (Column("node"), OUTCOME, *(Column(name, right=True) for name in names))
+    columns = (Column("node", name=True), OUTCOME, *(Column(name, right=True) for name in names))
     rows = [_node_row(each) for each in found.tried] + [_never_row(node, len(names)) for node in found.never]
     here = [each for each in found.tried if each.first <= seq]
     current = _key(here[-1]) if here else ""

@@ -19,7 +19,7 @@ from vcdebug.views.order import step_words
 from vcdebug.views.outcome import outcome
 
 TASK_COLUMNS = (
-    Column("task", flexible=True),
+    Column("task", name=True),
     Column("status"),
     Column("node"),
     Column("requests", flexible=True, least=20),

@@ -14,7 +14,7 @@ from vcdebug.views.base import NO, YES, Column, OnDemand, Piece, Row, Table, mut
 from vcdebug.views.cell_figures import job_figure
 
 COLUMNS = (
-    Column("job", flexible=True),
+    Column("job", name=True),
     Column("ready", right=True),
     Column("wait", right=True),
     Column("pend", right=True),

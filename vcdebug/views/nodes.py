@@ -27,7 +27,7 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
     """Every node: idle of allocatable per dimension, what is being released and what is promised."""
     dims = node_dimensions(recording)
     columns = (
-        Column("node"),
+        Column("node", name=True),
         *(Column(short_name(dim), right=True) for dim in dims),
         Column("fullest"),
         Column("releasing", flexible=True),
@@ -115,7 +115,7 @@ def node_detail(recording: Recording, seq: Seq, name: NodeName) -> Table:
         text = f"{short_name(dim):<10} {parts[0]:>9} = {parts[1]} + {parts[2]} - {parts[3]}"
         head.append(line(text, muted(f"   of {amount(dim, node.allocatable.get(dim))}")))
     columns = (
-        Column("task", flexible=True),
+        Column("task", name=True),
         Column("status"),
         Column("priority", right=True),
         Column("requests", flexible=True, least=20),

@@ -19,7 +19,7 @@ from vcdebug.views.names import bare
 COLUMNS = (
     Column("turn", right=True),
     Column(""),
-    Column("name", flexible=True, least=20),
+    Column("name", name=True),
     Column("goes before the next because", flexible=True, least=24),
     Column("decided by", flexible=True, least=16),
 )

@@ -19,7 +19,7 @@ from vcdebug.views.names import bare
 if TYPE_CHECKING:
     from vcdebug.explain.survey import Surveyed
 
-COLUMNS: Final = (Column(""), Column("", flexible=True, least=18), Column("", flexible=True, least=24))
+COLUMNS: Final = (Column(""), Column("", name=True), Column("", flexible=True, least=24))
 MOST: Final = 8
 """Rows of a group; the rest is a line that leads to the list."""
 EXPLAINED: Final = 20_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from vcdebug.debugger.commands import VERBS, CommandError
 from vcdebug.debugger.driver import DebuggerState
@@ -32,6 +32,8 @@ from vcdebug.views.tiers import tiers
 from vcdebug.views.watch import watches
 
 BREAK_COLUMNS = (Column("", right=True), Column(""), Column("breakpoint", flexible=True), Column("stops", right=True))
+Group = Literal["cycle", "cluster", "debugger"]
+GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 START: Final = "start"
 """The reason of a first position, as the debugger says it."""
 VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
@@ -61,6 +63,8 @@ def _breaks(here: DebuggerState) -> Table:
 class PanelView(NamedTuple):
     """One panel: what it is called, where it is found, and what it shows."""
 
+    group: Group
+    """What it is about: the present cycle, the cluster as it stands, or what somebody has set."""
     title: str
     key: str
     """The key that leads to it, unless the settings name another one."""
@@ -80,9 +84,15 @@ class PanelView(NamedTuple):
 
 PANELS: Final[tuple[PanelView, ...]] = (
     PanelView(
-        "Flow", "1", "actions, queues, jobs, tasks and nodes in order, with what came of each", _flow, leads=True
+        "cycle",
+        "Flow",
+        "1",
+        "actions, queues, jobs, tasks and nodes in order, with what came of each",
+        _flow,
+        leads=True,
     ),
     PanelView(
+        "cycle",
         "Moment",
         "2",
         "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after; "
@@ -90,106 +100,21 @@ PANELS: Final[tuple[PanelView, ...]] = (
         _moment,
     ),
     PanelView(
+        "cycle",
         "Equation",
         "3",
         "the arithmetic of the present answer, per dimension, the deciding one marked",
         lambda here: equation(here.recording, here.seq),
     ),
     PanelView(
+        "cycle",
         "Statement",
         "4",
         "operations of the open statement, whether it is committed or discarded, and why",
         lambda here: statement(here.recording, here.seq),
     ),
     PanelView(
-        "Jobs",
-        "5",
-        "every job with ready, waiting and pending tasks at this moment",
-        lambda here: jobs(here.recording, here.seq, here.job),
-        keeps_row=True,
-    ),
-    PanelView(
-        "Nodes",
-        "6",
-        "every node with idle, releasing and pipelined amounts at this moment",
-        lambda here: nodes(here.recording, here.seq, here.node),
-        keeps_row=True,
-    ),
-    PanelView(
-        "Queues",
-        "7",
-        "every queue with deserved, allocated, request and share at this moment",
-        lambda here: queues(here.recording, here.seq, here.queue),
-        keeps_row=True,
-    ),
-    PanelView("Breaks", "8", "breakpoints with their conditions and how often they stop", _breaks),
-    PanelView(
-        "Watch",
-        "a",
-        "figures and expressions that are watched: value now and before, last change; Enter goes there",
-        lambda here: watches(here.recording, here.seq, here.watches),
-        leads=True,
-    ),
-    PanelView(
-        "Bookmarks",
-        "M",
-        "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows",
-        lambda here: bookmarks(here.recording, here.seq, here.bookmarks, here.bookmarks_elsewhere),
-        leads=True,
-    ),
-    PanelView(
-        "Problems",
-        "9",
-        "problems of the snapshot and its configuration, and quirks of the scheduler that acted",
-        lambda here: problems(here.recording),
-        leads=True,
-    ),
-    PanelView(
-        "Quirks",
-        "Q",
-        "odd things that the real scheduler did in this cycle, where, and what they can change",
-        lambda here: quirks(here.recording, here.seq),
-        leads=True,
-    ),
-    PanelView(
-        "Effects",
-        "0",
-        "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",
-        lambda here: effects(here.recording, here.seq),
-        leads=True,
-    ),
-    PanelView(
-        "Conf",
-        "p",
-        "the configuration in force: actions, plugins by tier, switches, flags, chance; what is misspelt or unknown",
-        lambda here: conf(here.recording),
-    ),
-    PanelView(
-        "Tiers",
-        "T",
-        "the plugins as the session opened them: hooks that each registered, switches on, off or misspelt, handlers",
-        lambda here: tiers(here.recording),
-    ),
-    PanelView(
-        "Request",
-        "W",
-        "what the present task asks for: containers, init containers, sidecars, overhead, pod-level resources",
-        lambda here: request(here.recording, here.seq),
-    ),
-    PanelView(
-        "Log",
-        "v",
-        "the lines that the real scheduler would print at -v=3, 4 or 5, those of the present event marked",
-        lambda here: log(here.recording, here.seq),
-        leads=True,
-    ),
-    PanelView(
-        "HyperNodes",
-        "H",
-        "the network topology as a tree: HyperNodes with their tiers and nodes",
-        lambda here: hypernodes(here.recording, here.node),
-    ),
-    PanelView(
+        "cycle",
         "Order",
         "O",
         "queues, jobs, tasks and victims in the order of their turn, and which plugin's comparison decided",
@@ -197,6 +122,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
+        "cycle",
         "Funnel",
         "V",
         "the search for victims: how many tasks each filter leaves on each node, and which leaves nobody",
@@ -204,6 +130,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
+        "cycle",
         "DryRun",
         "D",
         "topology-aware preemption: whom each node's dry run takes away and spares, and the rule that chose the node",
@@ -211,10 +138,112 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
+        "cycle",
         "Evictions",
         "E",
         "who was evicted for whom, by which action and tier, and whether it was committed",
         lambda here: evictions_table(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "cycle",
+        "Effects",
+        "0",
+        "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",
+        lambda here: effects(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "cycle",
+        "Log",
+        "v",
+        "the lines that the real scheduler would print at -v=3, 4 or 5, those of the present event marked",
+        lambda here: log(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "cycle",
+        "Request",
+        "W",
+        "what the present task asks for: containers, init containers, sidecars, overhead, pod-level resources",
+        lambda here: request(here.recording, here.seq),
+    ),
+    PanelView(
+        "cluster",
+        "Jobs",
+        "5",
+        "every job with ready, waiting and pending tasks at this moment",
+        lambda here: jobs(here.recording, here.seq, here.job),
+        keeps_row=True,
+    ),
+    PanelView(
+        "cluster",
+        "Nodes",
+        "6",
+        "every node with idle, releasing and pipelined amounts at this moment",
+        lambda here: nodes(here.recording, here.seq, here.node),
+        keeps_row=True,
+    ),
+    PanelView(
+        "cluster",
+        "Queues",
+        "7",
+        "every queue with deserved, allocated, request and share at this moment",
+        lambda here: queues(here.recording, here.seq, here.queue),
+        keeps_row=True,
+    ),
+    PanelView(
+        "cluster",
+        "HyperNodes",
+        "H",
+        "the network topology as a tree: HyperNodes with their tiers and nodes",
+        lambda here: hypernodes(here.recording, here.node),
+    ),
+    PanelView(
+        "cluster",
+        "Problems",
+        "9",
+        "problems of the snapshot and its configuration, and quirks of the scheduler that acted",
+        lambda here: problems(here.recording),
+        leads=True,
+    ),
+    PanelView(
+        "cluster",
+        "Quirks",
+        "Q",
+        "odd things that the real scheduler did in this cycle, where, and what they can change",
+        lambda here: quirks(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "cluster",
+        "Conf",
+        "p",
+        "the configuration in force: actions, plugins by tier, switches, flags, chance; what is misspelt or unknown",
+        lambda here: conf(here.recording),
+    ),
+    PanelView(
+        "cluster",
+        "Tiers",
+        "T",
+        "the plugins as the session opened them: hooks that each registered, switches on, off or misspelt, handlers",
+        lambda here: tiers(here.recording),
+    ),
+    PanelView("debugger", "Breaks", "8", "breakpoints with their conditions and how often they stop", _breaks),
+    PanelView(
+        "debugger",
+        "Watch",
+        "a",
+        "figures and expressions that are watched: value now and before, last change; Enter goes there",
+        lambda here: watches(here.recording, here.seq, here.watches),
+        leads=True,
+    ),
+    PanelView(
+        "debugger",
+        "Bookmarks",
+        "M",
+        "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows",
+        lambda here: bookmarks(here.recording, here.seq, here.bookmarks, here.bookmarks_elsewhere),
         leads=True,
     ),
 )

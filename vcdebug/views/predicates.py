@@ -23,7 +23,7 @@ UNTRIED = "not tried"
 REASON, SHORT = "reason", "short of"
 """Kinds of subjects of the histogram's rows: Enter lists their nodes."""
 LIST_COLUMNS = (
-    Column("node"),
+    Column("node", name=True),
     Column("dim"),
     Column("asked", right=True),
     Column("future idle", right=True),
@@ -40,7 +40,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     reasons = _reasons(recording, event)
     letters = _letters(reasons)
     columns = (
-        Column("node", flexible=True, least=12),
+        Column("node", name=True),
         Column(""),
         *(Column(letters[status]) for status, _ in reasons),
         Column("reason", flexible=True, least=20),

@@ -29,7 +29,7 @@ from vcdebug.views.parts import part
 from vcdebug.views.queues import NO_SHARER, SPOILT, amounts_of, pair_lines
 
 LEDGER_COLUMNS = (
-    Column("PodGroup", flexible=True, least=16),
+    Column("PodGroup", name=True),
     Column("phase"),
     Column("age", right=True),
     Column("reserves", flexible=True),

@@ -20,7 +20,7 @@ from vcdebug.views.cell_figures import queue_figure
 
 FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 COLUMNS = (
-    Column("queue", flexible=True),
+    Column("queue", name=True),
     Column("dim"),
     Column("alloc", right=True),
     Column("deserved", right=True),

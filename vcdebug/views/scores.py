@@ -32,7 +32,12 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     order = np.argsort(-np.nan_to_num(event.total, nan=-np.inf), kind="stable")
     top = float(event.total[order[0]])
     parts = [(short_part(name), values) for name, values in event.parts if name in _shown(event)]
-    columns = (Column(""), Column("node"), Column("total", right=True), *(Column(n, right=True) for n, _ in parts))
+    columns = (
+        Column(""),
+        Column("node", name=True),
+        Column("total", right=True),
+        *(Column(n, right=True) for n, _ in parts),
+    )
     tied = int(np.count_nonzero(event.total == top))
     words = f"{tied} tie at the top" if tied > 1 else ""
     head = (line(count(len(event.rows), "node"), muted(f"  {words}")),)

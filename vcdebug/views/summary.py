@@ -21,7 +21,7 @@ from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.names import bare
 from vcdebug.views.outcome import outcome
 
-JOB_COLUMNS = (Column("job", flexible=True), Column("phase"), Column("message", flexible=True))
+JOB_COLUMNS = (Column("job", name=True), Column("phase"), Column("message", flexible=True))
 TASK_COLUMNS = (Column("part"), Column("outcome", flexible=True), Column("event", right=True))
 OP_COLUMNS = (Column("operation"), Column("task"), Column("node"))
 

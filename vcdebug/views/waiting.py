@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vcdebug.explain.survey import Survey, Surveyed
 
 COLUMNS: Final = (
-    Column("job", flexible=True, least=20),
+    Column("job", name=True),
     Column("pending", right=True),
     Column("why", flexible=True, least=30),
 )

@@ -49,7 +49,6 @@ class CommandLine:
     def open(self, mode: Mode, text: str = "") -> None:
         """Type a command, an event number, or a filter for the table that has the focus."""
         self._table = self._focused()
-        self._hold(held=True)
         complete = completer(self._current.moment) if mode == "command" else none
         text = self._table.filter_text if mode == "filter" else text
         self._prompt.open(mode, text, complete)
@@ -122,11 +121,5 @@ class CommandLine:
 
     def _prompt_done(self) -> None:
         self._status.display = True
-        self._hold(held=False)
         if self._table is not None:
             self._focus(self._table)
-
-    def _hold(self, *, held: bool) -> None:
-        """The table that the focus was taken from keeps its size while somebody types."""
-        if self._table is not None:
-            self._table.set_class(held, "-held")

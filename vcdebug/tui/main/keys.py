@@ -55,6 +55,7 @@ KEYS: list[BindingType] = [
         Binding(panel.key, f"panel('{panel.key}')", f"panel {panel.title}", id=f"panel-{panel.name}")
         for panel in PANELS
     ),
+    Binding("P", "panels", "all panels, by group: cycle, cluster, debugger", id="panels"),
     Binding("w", "what_if", "what if: change what the cursor is on, or the answer of this hook call", id="what-if"),
     Binding("U", "edit('undo')", "undo the last edit", id="undo"),
     Binding("ctrl+r", "edit('redo')", "make the edit again that was undone last", id="redo"),
@@ -95,7 +96,7 @@ FOOTER = (
     Hint(("copy",), "copy"),
     Hint(("next-panel",), "panel"),
     Hint(("palette",), "palette"),
-    Hint(tuple(f"panel-{panel.name}" for panel in PANELS), "panels"),
+    Hint(("panels",), "panels"),
     Hint(("open",), "open"),
 )
 """What the last line says, the most wanted first: it shows as many as fit."""

@@ -1,139 +1,159 @@
-"""Where the panels stand: the flow and a list on the left, the present event on the right.
-
-On a narrow screen one part lies above the other, and the left one shows one panel at a time.
-"""
+"""The panels in their places: `arrangement.py` says where, this puts them there and draws what is seen."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
+from textual.layout import Layout, WidgetPlacement
 from textual.reactive import reactive
+from textual.widget import Widget
 
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.tui.main.arrangement import FLOW, MIDDLE, NARROW, USUAL_LIST, Asked, Places, arranged
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import panel as new_panel
 from vcdebug.tui.panels.base import Panel
-from vcdebug.tui.widgets.tabs import Tab, Tabs
+from vcdebug.tui.widgets.tabs import Tab
 
-FLOW: Final = "flow"
-RIGHT: Final = ("moment", "equation", "statement")
-"""Panels that stand beside the lists."""
-LISTS: Final = tuple(name for panel in PANELS if (name := panel.name) not in RIGHT)
-"""Panels that share a place."""
-NARROW: Final = 100
-"""Screens below this width have one column."""
-TALL: Final = "40%"
-"""What the lists have of a narrow screen while the focus is there, or while somebody types about them."""
+LISTS: Final = tuple(panel.name for panel in PANELS if panel.name not in (FLOW, *MIDDLE))
+"""Panels that are shown where they are asked for."""
 _KINDS: Final = {panel.name: panel for panel in PANELS}
 
 
-class MainLayout(Horizontal):
+class Arranged(Layout):
+    """Puts the panels where the container says."""
+
+    name = "arranged"
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
+        """One placement per panel that is seen."""
+        assert isinstance(parent, MainLayout)
+        places = parent.places
+        return [
+            WidgetPlacement(Region(*places[name]), NULL_OFFSET, NULL_SPACING, child)
+            for child in children
+            if (name := child.id or "") in places
+        ]
+
+
+ARRANGED: Final = Arranged()
+
+
+class MainLayout(Widget):
     """All panels; every change of the moment reaches those that are seen."""
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True)
 
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.places: Places = {}
+        self._chosen = USUAL_LIST
+        self._focus = MIDDLE[0]
+        self._widest: dict[str, int] = {}
+        self._panels = {name: new_panel(shows) for name, shows in _KINDS.items()}
+
     def compose(self) -> ComposeResult:
-        """Two columns; the style sheet puts them one above the other where there is no room."""
-        yield Lists(id="left").data_bind(MainLayout.moment)
-        with Vertical(id="right"):
-            yield from (new_panel(_KINDS[name]).data_bind(MainLayout.moment) for name in RIGHT)
+        """Every panel; which of them are seen depends on the room."""
+        yield from self._panels.values()
+
+    def on_mount(self) -> None:
+        """Only what has a place is seen."""
+        self.rearrange()
+
+    def on_resize(self) -> None:
+        """Another size may have another number of columns."""
+        self._widest.clear()
+        self.rearrange()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """On a narrow screen the part with the focus is the larger one."""
-        self.query_one(Lists).grow(focused=self.query_one(Lists) in event.widget.ancestors)
+        """What has the keys gives way last."""
+        if isinstance(event.widget, Panel):
+            self._focus = event.widget.shows.name
+            if self._focus in LISTS:
+                self._chosen = self._focus
+            self.rearrange()
+
+    def watch_moment(self) -> None:
+        """Every panel that is seen draws the new moment, and gets the room that it needs for it."""
+        for panel in self._panels.values():
+            panel.moment = self.moment
+        self.rearrange()
+
+    @property
+    def layout(self) -> Layout:
+        """Places as numbers, instead of one below the other."""
+        return ARRANGED
 
     @property
     def panels(self) -> dict[str, Panel]:
         """Every panel by its name."""
-        return {name: self.panel(name) for name in _KINDS}
+        return self._panels
 
     def panel(self, name: str) -> Panel:
         """The panel of a name."""
-        return self.query_one(f"#{name}", Panel)
+        return self._panels[name]
 
     @property
     def first(self) -> Panel:
         """The panel that has the focus in the beginning."""
-        return self.panel("moment")
+        return self.panel(MIDDLE[0])
+
+    @property
+    def focus_shown(self) -> str:
+        """The name of the panel with the keys."""
+        return self._focus
 
     def bring(self, name: str) -> Panel | None:
         """Bring the panel whose name begins so to the front; None if there is none."""
         found = next((known for known in _KINDS if name and known.startswith(name.lower()[:4])), None)
         if found is None:
             return None
-        self.query_one(Lists).bring(found)
+        self._focus = found
+        if found in LISTS:
+            self._chosen = found
+        self.rearrange()
         return self.panel(found)
 
+    def tabs(self) -> Iterable[Tab]:
+        """Every panel with its key in force."""
+        return (Tab(panel.key, panel.shows.title, name, panel.shows.group) for name, panel in self._panels.items())
 
-class Lists(Vertical):
-    """The flow, and below it the list that one has chosen."""
+    # What has which place
 
-    moment: reactive[DebuggerState | None] = reactive(None)
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._chosen = "jobs"
-        self._chosen_narrow = FLOW
-        self._focused = False
-
-    def compose(self) -> ComposeResult:
-        """The flow, the tabs, the lists."""
-        yield new_panel(_KINDS[FLOW]).data_bind(Lists.moment)
-        yield Tabs()
-        for name in LISTS[1:]:
-            yield new_panel(_KINDS[name], classes="-tab").data_bind(Lists.moment)
-
-    def on_mount(self) -> None:
-        """Only what is chosen is seen."""
-        self._arrange()
-
-    def on_resize(self) -> None:
-        """The width decides whether the flow is one of the tabs."""
-        self._arrange()
-
-    def grow(self, *, focused: bool) -> None:
-        """More room while the focus is here."""
-        self._focused = focused
-        self._set_height()
-
-    def _set_height(self) -> None:
-        narrow = self.app.size.width < NARROW
-        self.styles.height = TALL if narrow and self._focused else None
-
-    def bring(self, name: str) -> None:
-        """To the front."""
-        if name not in LISTS:
+    def rearrange(self) -> None:
+        """Give every panel its place; what comes into sight is drawn, and then measured again."""
+        if not self.is_mounted or not self.size.width:
             return
-        self._chosen_narrow = name
-        if name != FLOW:
-            self._chosen = name
-        self._arrange()
+        places = self._arranged()
+        if self._show(places):
+            places = self._arranged()
+            self._show(places)
+        if places != self.places:
+            self.places = places
+            self.refresh(layout=True)
 
-    @on(Tabs.Chosen)
-    def clicked(self, event: Tabs.Chosen) -> None:
-        """A tab was clicked."""
-        event.stop()
-        self.bring(event.panel)
-        self.screen.set_focus(self.query_one(f"#{event.panel}"))
+    def _arranged(self) -> Places:
+        return arranged(Asked(self.size.width, self.size.height, self._chosen, self._focus), self)
 
-    def _arrange(self) -> None:
-        self._set_height()
-        narrow = self.app.size.width < NARROW
-        active = self._chosen_narrow if narrow else self._chosen
-        tabs: list[Tab] = []
-        for name in LISTS:
-            panel = self.query_one(f"#{name}", Panel)
-            self._display(panel, name == active or (name == FLOW and not narrow))
-            if name != FLOW or narrow:
-                tabs.append(Tab(panel.key, panel.shows.title, name))
-        bar = self.query_one(Tabs)
-        bar.tabs, bar.active, bar.most_lines = tuple(tabs), active, 1 if narrow else 2
-
-    def _display(self, panel: Panel, shown: bool) -> None:
-        appears = shown and not panel.display
-        panel.display = shown
-        if appears:
+    def _show(self, places: Places) -> bool:
+        """Whether anything came into sight."""
+        appeared = [panel for name, panel in self._panels.items() if name in places and not panel.display]
+        for name, panel in self._panels.items():
+            panel.display = name in places
+        for panel in appeared:
             panel.draw()
+        return bool(appeared)
+
+    def lines(self, name: str, width: int) -> int:
+        """The lines that a panel wants at a width."""
+        return self._panels[name].wanted_lines(width, framed=self.app.size.width >= NARROW)
+
+    def cells(self, name: str) -> int:
+        """The cells that a panel wants; a column does not get narrower while one steps."""
+        wanted = self._panels[name].wanted_cells(framed=self.app.size.width >= NARROW)
+        self._widest[name] = max(wanted, self._widest.get(name, 0))
+        return self._widest[name]

@@ -17,13 +17,16 @@ from vcdebug.errors import VcdebugError
 from vcdebug.tui import messages, worker
 from vcdebug.tui.clipboard import copy_text
 from vcdebug.tui.config import Settings
+from vcdebug.tui.keymap import by_id, keys_of
+from vcdebug.tui.keynames import key_names
+from vcdebug.tui.main.arrangement import NARROW
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.copying import Copying
 from vcdebug.tui.main.current import Current
 from vcdebug.tui.main.footer import show_keys
 from vcdebug.tui.main.keys import KEYS
-from vcdebug.tui.main.layout import NARROW, MainLayout
+from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.main.marks import Marks
 from vcdebug.tui.main.movement import Movement
 from vcdebug.tui.main.opening import Opening
@@ -35,6 +38,8 @@ from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.panels.log import Log
 from vcdebug.tui.screens.help import help_table
+from vcdebug.tui.screens.page import PageScreen
+from vcdebug.tui.screens.panel_list import PANEL_PAGE, panel_table
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import Start
 from vcdebug.tui.themes import THEMES, theme_named
@@ -43,6 +48,7 @@ from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import ONE_LINE, Header
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status
+from vcdebug.tui.widgets.tabs import ALL, Tabs
 from vcdebug.tui.widgets.timeline import Timeline
 
 Result = TypeVar("Result")
@@ -76,7 +82,7 @@ class MainScreen(Screen[Next]):
         self.settings = settings
         self.store = store
         self._stop = worker.Stop()
-        self._status, self._prompt, self._header = Status(), Prompt(), Header()
+        self._status, self._prompt, self._header, self._tabs = Status(), Prompt(), Header(), Tabs()
         self._panels = MainLayout(id="body")
         self.current = Current(self._draw, self.say)
         self.movement = Movement(self.current, self._focused_grid)
@@ -129,6 +135,7 @@ class MainScreen(Screen[Next]):
     def compose(self) -> ComposeResult:
         """The panels between two lines about where one stands, and the line to type in below."""
         yield self._header.data_bind(MainScreen.moment)
+        yield self._tabs
         yield self._panels.data_bind(MainScreen.moment)
         yield Timeline().data_bind(MainScreen.moment)
         yield FirstKeys()
@@ -141,6 +148,8 @@ class MainScreen(Screen[Next]):
         self._prompt.remember(self.store.history())
         self.set_interval(KEPT_EVERY, self.keeper.save)
         self.keeper.panels = self._panels.panels
+        self._tabs.tabs = tuple(self._panels.tabs())
+        self._tabs.all_key = key_names(keys_of(by_id()["panels"], self.settings.keys)[:1])
         self.query_one(FirstKeys).display = self.store.first_time()
         self._header.name_shown = self.start.name
         self.set_focus(self._panels.first)
@@ -154,6 +163,8 @@ class MainScreen(Screen[Next]):
 
     def on_key(self) -> None:
         """Whatever key takes the first hint away."""
+        self._tabs.tabs = tuple(self._panels.tabs())
+        self._tabs.all_key = key_names(keys_of(by_id()["panels"], self.settings.keys)[:1])
         self.query_one(FirstKeys).display = False
 
     # The recording
@@ -221,6 +232,7 @@ class MainScreen(Screen[Next]):
     def _show_keys(self, _: object = None) -> None:
         if isinstance(self.focused, Panel):
             self.keeper.focused(self.focused)
+            self._tabs.active = self.focused.shows.name
         show_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
 
     def say(self, text: str, *, error: bool = False) -> None:
@@ -232,7 +244,10 @@ class MainScreen(Screen[Next]):
         self.app.push_screen(screen, then)
 
     def show_panel(self, name: str) -> None:
-        """Bring a panel to the front and give it the focus."""
+        """Bring a panel to the front and give it the focus; without a name the list of all."""
+        if not name:
+            self.action_panels()
+            return
         panel = self._panels.bring(name)
         if panel is None:
             self.say(f"no panel {name!r}: {', '.join(panel.name for panel in PANELS)}", error=True)
@@ -292,6 +307,14 @@ class MainScreen(Screen[Next]):
     @on(messages.Goto)
     def goto_asked(self, event: messages.Goto) -> None:
         self.movement.go(event.seq)
+
+    @on(Tabs.Chosen)
+    def tab_chosen(self, event: Tabs.Chosen) -> None:
+        """A tab was clicked."""
+        if event.panel == ALL:
+            self.action_panels()
+        else:
+            self.show_panel(event.panel)
 
     @on(Grid.Opened)
     def cell_opened(self, event: Grid.Opened) -> None:
@@ -356,6 +379,12 @@ class MainScreen(Screen[Next]):
     def action_panel(self, key: str) -> None:
         """The panel with this key."""
         self.show_panel(next(panel.name for panel in PANELS if key == panel.key))
+
+    def action_panels(self) -> None:
+        """Every panel with its key, by group."""
+        self.lay_over(
+            PageScreen(panel_table(self.settings.keys), PANEL_PAGE), lambda command: self.run_command(command or "")
+        )
 
     def action_help(self) -> None:
         self.pages.open(help_table(self.settings.keys, self.keeper.lines))

@@ -18,10 +18,13 @@ from vcdebug.trace.recording import Recording
 from vcdebug.tui.keynames import key_name
 from vcdebug.tui.messages import Goto
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.table_layout import natural_width
 from vcdebug.views.base import Piece, Table, line, muted
 from vcdebug.views.panels import PanelView
 
-FRAME = 8
+SIDES = 2
+"""Cells, and lines, of a frame's sides."""
+FRAME = 10
 """Cells of a frame's top that its title cannot have."""
 GO: Final = Binding("enter", "go", "go to this event", id="panel.go")
 """For panels whose rows are about events."""
@@ -37,6 +40,7 @@ class Panel(Grid):
 
     moment: reactive[DebuggerState | None] = reactive(None)
     _drawn: ref[Recording] | None = None
+    _drawn_width = 0
 
     def __init__(
         self, shows: PanelView, extra: type[Extra] | None = None, *, id: str | None = None, classes: str | None = None
@@ -70,7 +74,7 @@ class Panel(Grid):
             return
         table = self.view(self.moment)
         other = self._drawn is not None and self._drawn() is not self.moment.recording
-        self._drawn = ref(self.moment.recording)
+        self._drawn, self._drawn_width = ref(self.moment.recording), self.outer_size.width
         self.border_title = self.title_text(table.title)
         self.set_table(self._with_long_title(table), follow=not (other and self.shows.keeps_row))
         self.show_filter()
@@ -87,9 +91,19 @@ class Panel(Grid):
         self.border_title = self.title_text(self.shows.title)
         return replace(table, head=(line(Piece(rest, "strong")), *table.head))
 
+    def wanted_lines(self, width: int, *, framed: bool) -> int:
+        """Lines for all of the content in a place of so many cells, the frame included."""
+        inside = width - (SIDES if framed else 0) - self.styles.scrollbar_size_vertical
+        return self.get_content_height(self.size, self.size, inside) + (SIDES if framed else 1)
+
+    def wanted_cells(self, *, framed: bool) -> int:
+        """Cells in which nothing has to wrap, the frame included."""
+        inside = natural_width(self.table, self.shown_rows) + self.styles.scrollbar_size_vertical
+        return inside + (SIDES if framed else 0)
+
     def title_text(self, title: str) -> str:
         """The frame's title, with the key that leads here."""
-        return f"{self.key} {title}".replace("[", "\\[")
+        return f"<{self.key}> {title}".replace("[", "\\[")
 
     @cached_property
     def key(self) -> str:
@@ -116,12 +130,17 @@ class Panel(Grid):
         self.show_filter()
 
     def on_resize(self, event: events.Resize) -> None:
-        """As the grid does; more or fewer columns fit."""
+        """As the grid does; more or fewer columns fit, and more or less of the title."""
         super().on_resize(event)
+        if self.moment is not None and self.outer_size.width != self._drawn_width:
+            self.draw()
         self.show_filter()
 
     def set_filter(self, text: str) -> int:
         """As the grid does, and say so in the frame."""
+        searched = self.extra.searched(text) if self.extra is not None else None
+        if searched is not None:
+            self.set_table(searched, follow=False)
         shown = super().set_filter(text)
         self.show_filter()
         return shown
@@ -159,6 +178,10 @@ class Extra:
     def view(self, moment: DebuggerState) -> Table:
         """What to draw, where that is not the panel's usual table."""
         return self.panel.shows.view(moment)
+
+    def searched(self, text: str) -> Table | None:
+        """What a filter looks through, where that is not what is shown; empty text ends the search."""
+        return None
 
     def act(self, name: str) -> None:
         """Do what a key says."""

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels.base import GO, Extra, Panel
 from vcdebug.views.base import Row, Table
-from vcdebug.views.flow import around, flow
+from vcdebug.views.flow import around, flow, whole_flow
 
 
 class Flow(Extra):
@@ -33,7 +33,16 @@ class Flow(Extra):
         if moment.seq != self._seq:
             self._seq = moment.seq
             self._opened.update(dict.fromkeys(around(moment.recording, moment.seq)))
+        if self.panel.filter_text:
+            return whole_flow(moment.recording, moment.seq)
         return flow(moment.recording, self._opened, moment.seq)
+
+    def searched(self, text: str) -> Table | None:
+        """A search finds what is folded too."""
+        moment = self.panel.moment
+        if moment is None or bool(text) == bool(self.panel.filter_text):
+            return None
+        return whole_flow(moment.recording, moment.seq) if text else flow(moment.recording, self._opened, moment.seq)
 
     def act(self, name: str) -> None:
         """Open or close the span under the cursor; closing what is not open goes to the span around it."""

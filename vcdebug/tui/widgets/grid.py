@@ -19,10 +19,13 @@ from textual.strip import Strip
 from vcdebug.debugger.figures import Figure
 from vcdebug.tui.widgets.ordering import Order, next_order
 from vcdebug.tui.widgets.rows import Shown
-from vcdebug.tui.widgets.table_layout import GAP, GUTTER, Placed, lay_out, pad
+from vcdebug.tui.widgets.table_layout import GUTTER, STANDS_IN, Layout, Placed, lay_out
+from vcdebug.tui.widgets.wrapping import pad
 from vcdebug.views.base import HERE, Row, Table
 
 CURSOR = "›"
+MOST_ABOVE = 8
+"""Levels of a tree that are looked through for the rows around those in sight."""
 PAUSE = 0.005
 """Seconds for keys between two slices of work."""
 STYLES = ("title", "strong", "muted", "good", "bad", "warn", "accent", "here")
@@ -38,7 +41,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         scrollbar-color: $foreground 40%; scrollbar-background: $background;
         scrollbar-color-hover: $foreground 60%; scrollbar-background-hover: $background;
     }
-    Grid .grid--title { text-style: bold underline; }
+    Grid .grid--title { text-style: bold; color: $text-secondary; }
     Grid .grid--strong { text-style: bold; }
     Grid .grid--muted { text-style: dim; }
     Grid .grid--good { color: $text-success; }
@@ -90,6 +93,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
+        self._measured: tuple[tuple[object, ...], Layout] | None = None
         self._base = RichStyle()
         self._pens: dict[tuple[str, RichStyle], RichStyle] = {}
 
@@ -197,13 +201,20 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if width <= 0 or width == self._laid_out_for:
             return
         self._laid_out_for = width
-        self._layout = lay_out(self._marked(), self._rows, width)
+        self._layout = self._laid_out(width)
         self.virtual_size = Size(max(self._layout.width, width) if self._rows else width, self._layout.height)
         self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as the content has: lets `height: auto` work."""
-        return max(lay_out(self._marked(), self._rows, width).height, 1)
+        return max(self._laid_out(width).height, 1)
+
+    def _laid_out(self, width: int) -> Layout:
+        """The layout for a width; the last one is kept, since a place is measured before it is filled."""
+        asked = (self.table, self._rows, self.shown.order, width)
+        if self._measured is None or any(one is not other for one, other in zip(self._measured[0], asked, strict=True)):
+            self._measured = (asked, lay_out(self._marked(), self._rows, width))
+        return self._measured[1]
 
     def _marked(self) -> Table:
         """The table, the head of the column that it is sorted by marked."""
@@ -223,12 +234,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """Scroll so that the cursor's row is on the screen."""
         if not self._rows or not self.is_mounted:
             return
-        line = self._layout.line_of(self.cursor)
-        top = 0 if self.cursor == 0 else line
-        height = max(1, line - top + 1)
-        left = sum(self._layout.widths[: self.cursor_column]) + GAP * self.cursor_column
-        span = self._layout.widths[self.cursor_column] if self.cursor_column < len(self._layout.widths) else 1
-        region = Region(left if self.cursor_column else 0, top, span + GUTTER, height)
+        layout, column = self._layout, self.cursor_column
+        line = layout.line_of(self.cursor)
+        kept = layout.head_lines + (len(self._path(self.cursor)) if self._rows is self.table.rows else 0)
+        top = 0 if self.cursor == 0 else max(line - kept, 0)
+        height = max(1, line - top + layout.lines_of(self.cursor))
+        left, span = layout.span(column)
+        region = Region(left - GUTTER if column else 0, top, span + GUTTER, min(height, max(self.size.height, 1)))
         self.scroll_to_region(region, animate=False, force=True)
 
     # Drawing
@@ -242,27 +254,58 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """One line of the screen."""
         width = self.scrollable_content_region.width
         scroll_x, scroll_y = self.scroll_offset
-        placed = self._placed(scroll_y + y, sticky=y == 0)
+        placed = self._placed(scroll_y + y, y)
         base = self._base
         if placed is None:
             return Strip.blank(width, base)
         segments = self._segments(placed, base)
         return Strip(segments).crop_extend(scroll_x, scroll_x + width, base)
 
-    def _placed(self, line: int, *, sticky: bool) -> Placed | None:
+    def _placed(self, line: int, y: int) -> Placed | None:
+        """What a line shows; the heads stay at the top of the place."""
         layout = self._layout
-        top = len(layout.top)
-        if sticky and line >= top and layout.top and layout.top[-1].heads:
-            return layout.top[-1]
+        top, heads = len(layout.top), layout.head_lines
+        if y < heads and line >= top - heads + y:
+            return layout.top[top - heads + y]
+        if self.table.depths and heads <= y < heads + len(above := self._above(line - y + heads - top)):
+            return self._uniform(above[y - heads])
         if line < top:
             return layout.top[line]
         line -= top
         if line < layout.body_size:
-            if layout.body is not None:
-                return layout.body[line]
-            return Placed(line, self._rows[line].cells)
+            return layout.body[line] if layout.body is not None else self._uniform(line)
         line -= layout.body_size
         return layout.bottom[line] if line < len(layout.bottom) else None
+
+    def _above(self, first: int) -> list[int]:
+        """The rows around the ones in sight, of which the first is given: they stay in sight themselves."""
+        if first <= 0 or self._rows is not self.table.rows:
+            return []
+        found: list[int] = []
+        for more in range(MOST_ABOVE):
+            found = self._path(first + more)
+            if len(found) <= more:
+                break
+        return found
+
+    def _path(self, row: int) -> list[int]:
+        """The rows in which a row of a tree stands, the outermost first."""
+        depths = self.table.depths
+        if not 0 <= row < len(depths):
+            return []
+        found: list[int] = []
+        depth = depths[row]
+        while row > 0 and depth > 0:
+            row -= 1
+            if depths[row] < depth:
+                depth = depths[row]
+                found.append(row)
+        return found[::-1]
+
+    def _uniform(self, line: int) -> Placed:
+        """A line of a table whose rows all take the same number of lines."""
+        row, band = divmod(line, len(self._layout.bands))  # exact: ints
+        return Placed(row, self._layout.cells(self._rows[row], band), first=band == 0, band=band)
 
     def _segments(self, placed: Placed, base: RichStyle) -> list[Segment]:
         if placed.row < 0 and not placed.heads:
@@ -271,14 +314,19 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if selected and self.shows_cursor:
             base = base + self.get_component_rich_style("grid--cursor", partial=True)
         segments = [Segment(self._gutter(placed, selected=selected), self._style("here", base))]
-        for index, (piece, width) in enumerate(zip(placed.cells, self._layout.widths, strict=True)):
-            if index:
-                segments.append(Segment(" " * GAP, base))
+        band = self._layout.bands[placed.band]
+        if placed.band:
+            segments.append(Segment(" " * STANDS_IN, base))
+        for index, width, piece in zip(band.columns, band.widths, placed.cells, strict=True):
+            if index != band.columns[0]:
+                segments.append(Segment(" " * band.gap, base))
             style = self._style(piece.style, base)
-            if selected and index == self.cursor_column and self.shows_cursor and len(placed.cells) > 1:
+            if selected and index == self.cursor_column and self.shows_cursor and len(self.table.columns) > 1:
                 style = style + self.get_component_rich_style("grid--cell", partial=True)
-            segments.append(Segment(pad(piece.text, width, right=self.table.columns[index].right), style))
-        rest = self.scrollable_content_region.width - self._layout.width
+            column = self.table.columns[index]
+            text = pad(piece.text, width, right=column.right, name=column.name)
+            segments.append(Segment(text, style))
+        rest = self.scrollable_content_region.width - sum(segment.cell_length for segment in segments)
         if selected and self.shows_cursor and rest > 0:
             segments.append(Segment(" " * rest, base))
         return segments
@@ -362,7 +410,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        placed = self._placed(self.scroll_offset.y + offset.y, sticky=offset.y == 0)
+        placed = self._placed(self.scroll_offset.y + offset.y, offset.y)
         if placed is None or placed.row < 0:
             return
         again = placed.row == self.cursor and event.chain > 1
@@ -374,6 +422,4 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def hidden_columns(self) -> int:
         """Columns beyond the right edge."""
         edge = self.scroll_offset.x + self.scrollable_content_region.width
-        widths = self._layout.widths
-        ends = [GUTTER + sum(widths[: i + 1]) + GAP * i for i in range(len(widths)) if widths[i]]
-        return len([end for end in ends if end > edge])
+        return len([end for end in self._layout.ends if end > edge])

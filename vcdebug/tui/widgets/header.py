@@ -20,6 +20,7 @@ ONE_LINE = 150
 """Screens at least this wide show all of it in one line."""
 SEPARATOR = " ▸ "
 TITLE = " vcdebug "
+APART = " │ "
 LEAST_NAME = 3
 """Cells that the snapshot's name keeps in any case."""
 USUAL = ("step", "goto")
@@ -43,7 +44,7 @@ class Header(Widget):
         if self.moment is None:
             return Text.assemble((TITLE, "bold reverse"), f"  {self.name_shown}\n", self.progress, no_wrap=True)
         right, reason = self._right(self.moment), self._reason(self.moment)
-        left = self._left(self.moment, width - right.cell_len - 2)
+        left = self._left(self.moment, width - right.cell_len - len(APART))
         words = path_words(self.moment.recording, self.moment.seq)
         if self.app.size.width < ONE_LINE:
             return Text("\n").join(
@@ -57,13 +58,16 @@ class Header(Widget):
         count = f"{grouped(moment.seq)}/{grouped(len(moment.recording))}"
         cycle, branch = _cycle(moment), _branch(moment)
         release = release_shown(moment.recording.snapshot.release, wide=self.app.size.width >= ROOMY)
+        apart = (APART, "dim") if self.app.size.width >= ROOMY else "  "
         said = Text.assemble(
-            "  " if release else "",
+            apart if release else "",
             release,
-            f"  {cycle}",
-            "  " if branch else "",
+            apart,
+            cycle,
+            apart if branch else "",
             (branch, "bold yellow"),
-            "  event ",
+            apart,
+            "event ",
             (count, "bold"),
         )
         name = Text(moment.recording.snapshot.name)
@@ -86,7 +90,7 @@ class Header(Widget):
         problems = input_problems(moment.recording)
         if problems:
             parts.append(f"problem {len(problems)}")
-        return Text("  ".join(parts))
+        return Text((APART if self.app.size.width >= ROOMY else "  ").join(parts))
 
 
 def release_shown(release: Release, *, wide: bool) -> str:

@@ -45,10 +45,10 @@ class Status(Widget):
             shown.append(key)
         text = Text(no_wrap=True)
         for key in (*shown, *self.always):
-            text.append(key.key, "bold")
+            text.append(f"<{key.key}>", "bold")
             text.append(f" {key.does}  ")
         return text
 
 
 def _width(keys: tuple[Key, ...]) -> int:
-    return sum(len(key.key) + len(key.does) + 3 for key in keys)
+    return sum(len(key.key) + len(key.does) + 5 for key in keys)

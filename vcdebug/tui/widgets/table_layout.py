@@ -1,21 +1,44 @@
-"""Where a table's text goes: column widths, wrapped lines, and which row each line shows."""
+"""Where a table's text goes: column widths, wrapped lines, rows over several lines, and which row each line shows.
+
+A table that is wider than its place loses nothing: a namespace that all names share goes into the head, long text
+wraps, and what still has no room stands below the beginning of its row, under a second line of heads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
-from vcdebug.views.base import Column, Line, Piece, Row, Table
+from vcdebug.tui.widgets.wrapping import INDENT, closer, wrap, wrap_text
+from vcdebug.views.base import Column, OnDemand, Piece, Row, Table
 
 GAP = 2
 GUTTER = 2
 NARROWEST = 8
-LONG_WORD = 26
+LONG_WORD = 40
+STANDS_IN = 4
+"""Cells by which the further lines of a row stand in."""
 WRAPPED_ROWS = 400
-"""Tables up to this size wrap long text; larger ones have one line per row and shorten it."""
+"""Tables up to this size wrap long text; larger ones have the same number of lines for each row and shorten it."""
 SAMPLED_ROWS = 100
+TALL = 2
+"""Lines beyond which a long answer rather stands below its row, over the whole width."""
+SHARE = 12
+"""Cells of the second column before names beside it are cut."""
+NOTHING = ("", "–")
+"""Cells for which no further line is begun."""
+
+
+class Band(NamedTuple):
+    """One line of each row: its columns, and their widths."""
+
+    columns: tuple[int, ...] = ()
+    widths: tuple[int, ...] = ()
+    gap: int = GAP
+    headed: bool = True
+    """Whether the columns have their heads in this line."""
 
 
 class Placed(NamedTuple):
@@ -24,26 +47,31 @@ class Placed(NamedTuple):
     row: int
     """Index among the shown rows; -1 for a line that is no row."""
     cells: tuple[Piece, ...]
-    """One per column for a row or the heads, else the pieces of a line."""
+    """One per column of the band for a row or the heads, else the pieces of a line."""
     heads: bool = False
     first: bool = True
     """Whether it is the first line of its row."""
+    band: int = 0
 
 
 class Layout(NamedTuple):
     """A table laid out for one width."""
 
-    widths: tuple[int, ...]
+    bands: tuple[Band, ...]
     top: tuple[Placed, ...]
     body: tuple[Placed, ...] | None
-    """None where every row takes exactly one line."""
+    """None where every row takes as many lines as there are bands."""
     bottom: tuple[Placed, ...]
     rows: int
+    shared: tuple[str, ...] = ()
+    """What each column's names have in common, and leave to the head."""
+    close: bool = False
+    """Whether the levels of a tree stand close together."""
 
     @property
     def body_size(self) -> int:
         """Lines of the rows."""
-        return self.rows if self.body is None else len(self.body)
+        return self.rows * len(self.bands) if self.body is None else len(self.body)
 
     @property
     def height(self) -> int:
@@ -53,71 +81,299 @@ class Layout(NamedTuple):
     @property
     def width(self) -> int:
         """Cells that the columns take."""
-        return _total(self.widths)
+        return max(_ends(band, number)[-1] if band.columns else GUTTER for number, band in enumerate(self.bands))
+
+    @property
+    def ends(self) -> list[int]:
+        """Where the columns end that have something in them."""
+        return [end for number, band in enumerate(self.bands) for end in _ends(band, number)]
+
+    @property
+    def head_lines(self) -> int:
+        """Lines of the heads, which stay in sight."""
+        return len([placed for placed in self.top if placed.heads])
 
     def line_of(self, row: int) -> int:
         """The first line of a row."""
         if self.body is None:
-            return len(self.top) + row
+            return len(self.top) + row * len(self.bands)
         return len(self.top) + next((i for i, placed in enumerate(self.body) if placed.row == row), 0)
+
+    def lines_of(self, row: int) -> int:
+        """How many lines a row takes."""
+        if self.body is None:
+            return len(self.bands)
+        return len([placed for placed in self.body if placed.row == row])
+
+    def span(self, column: int) -> tuple[int, int]:
+        """Where a column begins, and its width."""
+        for number, band in enumerate(self.bands):
+            if column in band.columns:
+                width = band.widths[band.columns.index(column)]
+                return _ends(band, number)[band.columns.index(column)] - width, width
+        return 0, 1
+
+    def cells(self, row: Row, band: int) -> tuple[Piece, ...]:
+        """The cells of one line of a row that takes as many lines as there are bands."""
+        cells = tuple(_without(row.cells[i], self.shared[i]) for i in self.bands[band].columns)
+        return (Piece(closer(cells[0].text), cells[0].style), *cells[1:]) if self.close else cells
+
+
+def _ends(band: Band, number: int) -> list[int]:
+    start = GUTTER + (STANDS_IN if number else 0)
+    return [start + sum(band.widths[: i + 1]) + band.gap * i for i in range(len(band.widths))]
 
 
 def lay_out(table: Table, rows: Sequence[Row], width: int) -> Layout:
-    """Fit the table into `width` cells; columns that cannot shrink further make it wider, and then nothing wraps."""
-    heads = [column.title for column in table.columns]
-    natural = _natural(heads, rows)
-    if _total(natural) > width:
-        heads = [_folded(column) for column in table.columns]
-        natural = _natural(heads, rows)
-    wraps = table.wraps and len(rows) <= WRAPPED_ROWS
-    widths = _fit(table.columns, natural, _least(table.columns, rows if wraps else ()), width - GUTTER)
-    if wraps and _total(widths) > width:
-        wraps, widths = False, natural
-    top = [Placed(-1, line) for entry in table.head for line in wrap(entry, width)]
-    top += _head_lines(heads) if len(rows) else []
-    bottom = tuple(Placed(-1, line) for entry in table.foot for line in wrap(entry, width))
-    body = tuple(_body(table.columns, rows, widths)) if wraps else None
-    return Layout(tuple(widths), tuple(top), body, bottom, len(rows))
+    """Fit the table into `width` cells."""
+    measured = _Measured(table, rows, [column.title for column in table.columns])
+    if table.one_line:
+        return _one_line(measured, width)
+    if _total(measured.natural) > width:
+        shared = _shared(table, rows)
+        measured = _Measured(table, rows, [_folded(column, common) for column, common in _pairs(table, shared)], shared)
+    found = _side_by_side(measured, width)
+    if found is None:
+        below = _answers_below(measured, width) if measured.wraps else None
+        return below or measured.laid_out(_packed(measured, width), width)
+    if found.body is not None and _tallest(found.body) > TALL:
+        below = _answers_below(measured, width)
+        found = below if below is not None and below.height <= found.height else found
+    return found
 
 
-def _body(columns: Sequence[Column], rows: Sequence[Row], widths: Sequence[int]) -> Iterator[Placed]:
-    for index, row in enumerate(rows):
-        for number, cells in enumerate(_wrapped_cells(row.cells, columns, widths)):
-            yield Placed(index, cells, first=number == 0)
+def natural_width(table: Table, rows: Sequence[Row]) -> int:
+    """Cells in which every column has its place in one line."""
+    heads = [_folded(column, "") for column in table.columns]
+    return _total(_natural(table.columns, heads, rows, [""] * len(heads)))
 
 
-def _folded(column: Column) -> str:
-    """A head of several words over narrow figures takes a line for each."""
+class _Measured:
+    """A table with what its columns need."""
+
+    def __init__(self, table: Table, rows: Sequence[Row], heads: Sequence[str], shared: Sequence[str] = ()) -> None:
+        self.table = table
+        self.rows = rows
+        self.heads = heads
+        self.shared = tuple(shared) or ("",) * len(table.columns)
+        self.wraps = table.wraps and len(rows) <= WRAPPED_ROWS
+        self.natural = _natural(table.columns, heads, rows, self.shared)
+        self.least = _least(table.columns, rows if self.wraps else (), self.natural)
+
+    def laid_out(self, bands: tuple[Band, ...], width: int) -> Layout:
+        """The lines for these bands."""
+        table = self.table
+        top = [Placed(-1, line) for entry in table.head for line in wrap(entry, width)]
+        top += _head_lines(self.heads, bands) if len(self.rows) else []
+        bottom = tuple(Placed(-1, line) for entry in table.foot for line in wrap(entry, width))
+        body = tuple(self._body(bands)) if self.wraps else None
+        return Layout(bands, tuple(top), body, bottom, len(self.rows), self.shared)
+
+    def _body(self, bands: tuple[Band, ...]) -> Iterator[Placed]:
+        for index, row in enumerate(self.rows):
+            first = True
+            for number, line in self._lines(row, bands):
+                yield Placed(index, line, first=first, band=number)
+                first = False
+
+    def _lines(self, row: Row, bands: tuple[Band, ...]) -> Iterator[tuple[int, tuple[Piece, ...]]]:
+        cells = [_without(cell, self.shared[i]) for i, cell in enumerate(row.cells)]
+        if not bands[-1].headed:
+            yield from self._with_answer_below(cells, bands)
+            return
+        for number, band in enumerate(bands):
+            if not number or any(cells[i].text not in NOTHING for i in band.columns):
+                yield from ((number, line) for line in self._wrapped(cells, band))
+
+    def _with_answer_below(
+        self, cells: list[Piece], bands: tuple[Band, ...]
+    ) -> Iterator[tuple[int, tuple[Piece, ...]]]:
+        """An answer that would be tall stands below, over the whole width."""
+        (last,) = bands[-1].columns
+        room = bands[0].widths[bands[0].columns.index(last)]
+        answer = cells[last]
+        below = len(wrap_text(answer.text, room)) > TALL if room else bool(answer.text)
+        if below:
+            cells = [*cells[:last], Piece(""), *cells[last + 1 :]]
+        yield from ((0, line) for line in self._wrapped(cells, bands[0]))
+        if below:
+            yield from ((1, (Piece(text, answer.style),)) for text in wrap_text(answer.text, bands[1].widths[0]))
+
+    def _wrapped(self, cells: Sequence[Piece], band: Band) -> list[tuple[Piece, ...]]:
+        columns = [self.table.columns[i] for i in band.columns]
+        return _wrapped_cells(tuple(cells[i] for i in band.columns), columns, band.widths)
+
+
+def _pairs(table: Table, shared: Sequence[str]) -> Iterator[tuple[Column, str]]:
+    return zip(table.columns, shared, strict=True)
+
+
+def _one_line(measured: _Measured, width: int) -> Layout:
+    """All columns in one line: the second one gives way to a share of its text, a tree's levels get closer together,
+
+    then the second one keeps no more than a sign; the first one has the rest.
+    """
+    natural, columns = measured.natural, measured.table.columns
+    every = tuple(range(len(natural)))
+    if len(natural) < 2:
+        return measured.laid_out((Band(every, tuple(width - GUTTER for _ in every)),), width)
+    room = width - GUTTER - sum(natural[2:]) - GAP * (len(natural) - 1)
+    second = min(natural[1], max(SHARE, room - natural[0]))
+    close = natural[0] > room - second
+    gap = GAP - 1 if close else GAP
+    room += (GAP - gap) * (len(natural) - 1)
+    second = min(second, max(room - columns[0].least, columns[1].least))
+    band = Band(every, (max(room - second, 1), second, *natural[2:]), gap)
+    return measured.laid_out((band,), width)._replace(close=close)
+
+
+def _side_by_side(measured: _Measured, width: int) -> Layout | None:
+    """All columns in one line, a little closer to each other if that helps; None where they do not fit."""
+    for gap in (GAP, GAP - 1):
+        widths = _fit(measured.table.columns, measured.natural, measured.least, width - GUTTER, gap)
+        if _total(widths, gap) <= width:
+            return measured.laid_out((Band(tuple(range(len(widths))), tuple(widths), gap),), width)
+    return None
+
+
+def _answers_below(measured: _Measured, width: int) -> Layout | None:
+    """The last column that explains gives its room to the others, and long answers stand below their rows."""
+    columns = measured.table.columns
+    explains = [i for i, column in enumerate(columns) if column.flexible and not column.name]
+    if not explains or len(columns) == 1:
+        return None
+    last = explains[-1]
+    least = [*measured.least[:last], NARROWEST, *measured.least[last + 1 :]]
+    natural = [*measured.natural[:last], max(width // 3, NARROWEST), *measured.natural[last + 1 :]]
+    gap = GAP
+    widths = _fit(columns, natural, least, width - GUTTER, gap)
+    if _total(widths) > width:
+        gap = GAP - 1
+        widths = _fit(columns, natural, least, width - GUTTER, gap)
+    rest = width - _total(widths, gap)
+    if rest < 0:
+        return None
+    widths[last] = min(widths[last] + rest, measured.natural[last])
+    below = Band((last,), (width - GUTTER - STANDS_IN,), headed=False)
+    return measured.laid_out((Band(tuple(range(len(widths))), tuple(widths), gap), below), width)
+
+
+def _packed(measured: _Measured, width: int) -> tuple[Band, ...]:
+    """As many columns in each line as have room at their narrowest."""
+    groups: list[list[int]] = [[]]
+    used = GUTTER
+    gap = GAP - 1
+    for index, column in enumerate(measured.table.columns):
+        need = measured.least[index] if column.flexible or column.name else measured.natural[index]
+        if groups[-1] and used + need > width:
+            groups.append([])
+            used = GUTTER + STANDS_IN
+        groups[-1].append(index)
+        used += need + gap
+    return tuple(
+        _band(measured, group, width - GUTTER - (STANDS_IN if number else 0)) for number, group in enumerate(groups)
+    )
+
+
+def _band(measured: _Measured, group: Sequence[int], room: int) -> Band:
+    """One line of each row, as wide as there is room for."""
+    columns = [measured.table.columns[i] for i in group]
+    natural, least = [measured.natural[i] for i in group], [measured.least[i] for i in group]
+    widths = _fit(columns, natural, least, room, GAP)
+    gap = GAP if sum(widths) + GAP * (len(widths) - 1) <= room else GAP - 1
+    widths = _fit(columns, natural, least, room, gap)
+    if len(widths) == 1 and (columns[0].flexible or columns[0].name):
+        widths = [min(widths[0], max(room, 1))]
+    return Band(tuple(group), tuple(widths), gap)
+
+
+def _tallest(body: Sequence[Placed]) -> int:
+    """Lines of the row that takes most."""
+    lines: dict[int, int] = {}
+    for placed in body:
+        lines[placed.row] = lines.get(placed.row, 0) + 1
+    return max(lines.values(), default=0)
+
+
+def _shared(table: Table, rows: Sequence[Row]) -> tuple[str, ...]:
+    """The namespace that all names of a column have in common; a row that was not looked at keeps its own."""
+    return tuple(
+        _namespace([row.cells[i].text for row in _sampled(rows)]) if column.name else ""
+        for i, column in enumerate(table.columns)
+    )
+
+
+def _namespace(names: Sequence[str]) -> str:
+    first = next((name for name in names if name.strip()), "")
+    space, slash, _ = first.partition("/")
+    common = space + slash
+    return common if slash and all(name.startswith(common) for name in names if name.strip()) else ""
+
+
+def _without(piece: Piece, shared: str) -> Piece:
+    return Piece(piece.text.removeprefix(shared), piece.style) if shared else piece
+
+
+def _folded(column: Column, shared: str) -> str:
+    """A head of several words over narrow figures takes a line for each; a shared namespace stands in it."""
+    if shared:
+        return f"{column.title} in {shared.rstrip('/')}"
     return column.title if column.flexible else column.title.replace(" ", "\n")
 
 
-def _head_lines(heads: Sequence[str]) -> list[Placed]:
+def _head_lines(heads: Sequence[str], bands: tuple[Band, ...]) -> list[Placed]:
     """The heads, standing on the rows below them."""
-    parts = [head.split("\n") for head in heads]
-    height = max((len(part) for part in parts), default=0)
+    headed = [(number, band) for number, band in enumerate(bands) if band.headed]
+    return [line for number, band in headed for line in _band_heads([heads[i] for i in band.columns], number)]
+
+
+def _band_heads(heads: Sequence[str], band: int) -> list[Placed]:
     if not any(heads):
         return []
+    parts = [head.split("\n") for head in heads]
+    height = max((len(part) for part in parts), default=0)
     lines = zip(*([""] * (height - len(part)) + part for part in parts), strict=True)
-    return [Placed(-1, tuple(Piece(text, "muted") for text in line), heads=True) for line in lines]
+    return [Placed(-1, tuple(Piece(text, "muted") for text in line), heads=True, band=band) for line in lines]
 
 
-def _total(widths: Sequence[int]) -> int:
-    return GUTTER + sum(widths) + GAP * max(len(widths) - 1, 0)
+def _total(widths: Sequence[int], gap: int = GAP) -> int:
+    return GUTTER + sum(widths) + gap * max(len(widths) - 1, 0)
 
 
-def _natural(heads: Sequence[str], rows: Sequence[Row]) -> list[int]:
-    step = max(1, len(rows) // SAMPLED_ROWS)
+def _sampled(rows: Sequence[Row]) -> list[Row]:
+    return [rows[index] for index in range(0, len(rows), max(1, len(rows) // SAMPLED_ROWS))]
+
+
+def _natural(columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], shared: Sequence[str]) -> list[int]:
     widths = [max(cell_len(part) for part in head.split("\n")) for head in heads]
-    for index in range(0, len(rows), step):
-        for i, cell in enumerate(rows[index].cells):
-            widths[i] = max(widths[i], cell_len(cell.text))
+    sampled = _sampled(rows)
+    for row in sampled:
+        for i, cell in enumerate(row.cells):
+            size = cell_len(cell.text)
+            if shared[i] and cell.text.startswith(shared[i]):
+                size -= len(shared[i])
+            widths[i] = max(widths[i], size)
+    if isinstance(rows, OnDemand) and len(rows) > len(sampled):
+        _widen_names(widths, columns, rows, sampled, shared)
     return widths
 
 
-def _least(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
-    """No column that wraps gets narrower than its longest word, within reason."""
+def _widen_names(
+    widths: list[int], columns: Sequence[Column], rows: OnDemand, sampled: Sequence[Row], shared: Sequence[str]
+) -> None:
+    """Rows that nobody has made yet are known by their keys: where these are the names, the longest counts."""
+    for i, column in enumerate(columns):
+        if column.name and all(row.cells[i].text == row.key for row in sampled):
+            longest = max((len(key.removeprefix(shared[i])) for key in rows.keys), default=0)
+            widths[i] = max(widths[i], longest)
+
+
+def _least(columns: Sequence[Column], rows: Sequence[Row], natural: Sequence[int]) -> list[int]:
+    """No column that wraps gets narrower than its longest word, within reason; names do not wrap."""
     return [
-        max([NARROWEST, column.least, *(min(_longest_word(row.cells[i].text), LONG_WORD) for row in rows)])
+        natural[i]
+        if column.name and not column.flexible
+        else max([NARROWEST, column.least, *(_longest_word(row.cells[i].text) for row in rows)])
         if column.flexible
         else 0
         for i, column in enumerate(columns)
@@ -125,15 +381,18 @@ def _least(columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
 
 
 def _longest_word(text: str) -> int:
-    return max((cell_len(word) for word in text.split()), default=0)
+    """The longest word, with the indent that it has where it begins a further line."""
+    longest = max((cell_len(word) for word in text.split()), default=0)
+    return min(longest + (INDENT if " " in text.strip() else 0), LONG_WORD)
 
 
-def _fit(columns: Sequence[Column], natural: list[int], least: list[int], width: int) -> list[int]:
-    """Take from the widest flexible column until the row fits."""
+def _fit(columns: Sequence[Column], natural: list[int], least: list[int], width: int, gap: int) -> list[int]:
+    """Take from the widest flexible column until the row fits; names give way last."""
     widths = list(natural)
-    excess = sum(widths) + GAP * max(len(widths) - 1, 0) - width
+    excess = sum(widths) + gap * max(len(widths) - 1, 0) - width
     while excess > 0:
         candidates = [i for i, column in enumerate(columns) if column.flexible and widths[i] > least[i]]
+        candidates = [i for i in candidates if not columns[i].name] or candidates
         if not candidates:
             break
         widest = max(candidates, key=lambda i: widths[i])
@@ -150,7 +409,7 @@ def _wrapped_cells(
     if all(cell_len(cell.text) <= width for cell, width in zip(cells, widths, strict=True)):
         return [cells]
     parts = [
-        _wrap_text(cell.text, width) if column.flexible else [cell.text]
+        wrap_text(cell.text, width) if column.flexible else [cell.text]
         for cell, column, width in zip(cells, columns, widths, strict=True)
     ]
     height = max(len(part) for part in parts)
@@ -158,56 +417,3 @@ def _wrapped_cells(
         tuple(Piece(part[i] if i < len(part) else "", cell.style) for part, cell in zip(parts, cells, strict=True))
         for i in range(height)
     ]
-
-
-def _wrap_text(text: str, width: int) -> list[str]:
-    """Break at spaces where possible; continuation lines keep the indent."""
-    if cell_len(text) <= width:
-        return [text]
-    indent = " " * min(len(text) - len(text.lstrip()) + 2, width // 2)
-    lines: list[str] = []
-    rest = text
-    while cell_len(rest) > width:
-        fitting = rest[:width]
-        space = fitting.rfind(" ", len(indent) + 1)
-        dash = fitting.rfind("-", len(indent) + 1) + 1
-        cut = space if space > width // 3 else dash if dash > width // 3 else width
-        lines.append(rest[:cut].rstrip())
-        rest = indent + rest[cut:].lstrip()
-    return [*lines, rest]
-
-
-def wrap(line: Line, width: int) -> list[Line]:
-    """A line of pieces broken at spaces into lines of at most `width` cells."""
-    if width <= 0 or cell_len("".join(piece.text for piece in line)) <= width:
-        return [line]
-    lines: list[Line] = []
-    current: list[Piece] = []
-    used = 0
-    for word in (Piece(text, piece.style) for piece in line for text in _words(piece.text)):
-        size = cell_len(word.text)
-        if used and used + cell_len(word.text.rstrip()) > width:
-            lines.append(tuple(current))
-            current, used = [Piece("  ")], 2
-            word = Piece(word.text.lstrip(), word.style)
-            size = cell_len(word.text)
-        current.append(word)
-        used += size
-    return [*lines, tuple(current)]
-
-
-def _words(text: str) -> list[str]:
-    """Words with the spaces after them; leading spaces are a word of their own."""
-    words: list[str] = []
-    for part in text.split(" "):
-        words.append(part + " ")
-    words[-1] = words[-1][:-1]
-    return [word for word in words if word]
-
-
-def pad(text: str, width: int, *, right: bool) -> str:
-    """Exactly `width` cells, shortened with an ellipsis."""
-    size = cell_len(text)
-    if size > width:
-        return set_cell_size(text, max(width - 1, 0)) + ("…" if width else "")
-    return " " * (width - size) + text if right else text + " " * (width - size)

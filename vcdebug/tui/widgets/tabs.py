@@ -1,34 +1,54 @@
-"""The panels that share a place, by key and title, the visible one marked."""
+"""All panels in one line: groups by name, in each as many panels as there is room for, by key and word."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from rich.text import Text
 from textual import events
-from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+ALL: Final = "panels"
+"""What stands for the list of all panels."""
+MORE: Final = "…"
+FIRST: Final = 3
+"""Panels of each group that are named before the rest of any other."""
+
 
 class Tab(NamedTuple):
-    """A panel's key, title and widget id."""
+    """A panel's key, title, widget id and group."""
 
     key: str
     title: str
     panel: str
+    group: str = ""
+
+    def parts(self, active: str) -> tuple[Part, ...]:
+        """Key and word apart; the active one stands in brackets as well as reversed."""
+        if self.panel == active:
+            return (Part(f"[{self.key} {self.title}]", "bold reverse", self.panel),)
+        return Part(f"<{self.key}>", "bold", self.panel), Part(f" {self.title}", "", self.panel)
+
+
+class Part(NamedTuple):
+    """A stretch of the line, and the panel that a click on it leads to."""
+
+    text: str
+    style: str = ""
+    panel: str = ""
 
 
 class Tabs(Widget):
-    """A click chooses, as the key does; no tab is cut off: where there is no room, the last ones are keys alone."""
+    """A click chooses, as the key does; the last one opens the list of all."""
 
-    DEFAULT_CSS = "Tabs { height: auto; padding: 0 1; color: $text; }"
+    DEFAULT_CSS = "Tabs { height: 1; padding: 0 1; color: $text; }"
 
     active: reactive[str] = reactive("")
-    tabs: reactive[tuple[Tab, ...]] = reactive((), layout=True)
-    most_lines: reactive[int] = reactive(1, layout=True)
+    tabs: reactive[tuple[Tab, ...]] = reactive(())
+    all_key: reactive[str] = reactive("P")
 
     class Chosen(Message):
         """A tab was clicked."""
@@ -37,65 +57,57 @@ class Tabs(Widget):
             super().__init__()
             self.panel = panel
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As few lines as the titles need."""
-        return max(len(self.lines(width)), 1)
-
-    def lines(self, width: int) -> list[list[Tab]]:
-        """The tabs as they are written, line by line."""
-        return _lines(self.tabs, self.active, width, self.most_lines)
-
     def render(self) -> Text:
-        """Keys and titles; the visible one stands in brackets as well as reversed."""
-        return Text("\n").join(self._line(tabs) for tabs in self.lines(self.size.width))
-
-    def _line(self, tabs: Sequence[Tab]) -> Text:
+        """Groups in bold, keys apart from words."""
         text = Text(no_wrap=True, overflow="ellipsis")
-        for tab in tabs:
-            text.append(tab.title, "bold reverse" if tab.panel == self.active else "")
-            text.append(" ")
+        for part in self.parts(self.size.width):
+            text.append(part.text, part.style)
         return text
+
+    def parts(self, width: int) -> list[Part]:
+        """The line in its stretches; the list of all stands at the end."""
+        last = f"<{self.all_key}> {ALL}"
+        shown = chosen(self.tabs, self.active, width - len(last) - 2)
+        parts = list(_written(self.tabs, shown, self.active))
+        used = sum(len(part.text) for part in parts)
+        return [*parts, Part(" " * max(1, width - used - len(last))), Part(last, "", ALL)]
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the mouse."""
         offset = event.get_content_offset(self)
-        lines = self.lines(self.size.width)
-        if offset is None or not 0 <= offset.y < len(lines):
-            return
         start = 0
-        for tab in lines[offset.y]:
-            end = start + len(tab.title) + 1
-            if start <= offset.x < end:
-                self.post_message(self.Chosen(tab.panel))
-                return
+        for part in self.parts(self.size.width) if offset is not None else ():
+            end = start + len(part.text)
+            if part.panel and offset is not None and start <= offset.x < end:
+                self.post_message(self.Chosen(part.panel))
             start = end
 
 
-def _lines(tabs: Sequence[Tab], active: str, width: int, most: int) -> list[list[Tab]]:
-    """As many whole titles as there is room for, from the first on; the chosen one is always whole."""
-    lines: list[list[Tab]] = []
-    for titled in range(len(tabs), -1, -1):
-        words = (_words(tab, active, whole=number < titled) for number, tab in enumerate(tabs))
-        lines = _filled([tab._replace(title=title) for tab, title in zip(tabs, words, strict=True)], width)
-        if len(lines) <= most:
-            break
-    return lines
+def chosen(tabs: Sequence[Tab], active: str, width: int) -> tuple[Tab, ...]:
+    """The panels for which there is room: the active one, its group, the first ones of the others, the rest."""
+    group = next((tab.group for tab in tabs if tab.panel == active), "")
+    first = [tab for name in _groups(tabs) for tab in [one for one in tabs if one.group == name][:FIRST]]
+    wanted = [tab for tab in tabs if tab.panel == active] + [tab for tab in tabs if tab.group == group] + first
+    shown: list[Tab] = []
+    for tab in dict.fromkeys([*wanted, *tabs]):
+        if sum(len(part.text) for part in _written(tabs, [*shown, tab], active)) > width and shown:
+            continue
+        shown.append(tab)
+    return tuple(tab for tab in tabs if tab in shown)
 
 
-def _words(tab: Tab, active: str, *, whole: bool) -> str:
-    if tab.panel == active:
-        return f"[{tab.key} {tab.title}]"
-    return f"{tab.key} {tab.title}" if whole else tab.key
+def _groups(tabs: Sequence[Tab]) -> list[str]:
+    return list(dict.fromkeys(tab.group for tab in tabs))
 
 
-def _filled(tabs: Sequence[Tab], width: int) -> list[list[Tab]]:
-    lines: list[list[Tab]] = []
-    used = width + 1
-    for tab in tabs:
-        size = len(tab.title)
-        if used + size > width:
-            lines.append([])
-            used = 0
-        lines[-1].append(tab)
-        used += size + 1
-    return lines
+def _written(tabs: Sequence[Tab], shown: Sequence[Tab], active: str) -> Iterator[Part]:
+    """The line: what a group does not show stands as an ellipsis."""
+    for number, group in enumerate(_groups(tabs)):
+        inside = [tab for tab in tabs if tab.group == group]
+        yield Part(f"{'   ' if number else ''}{group}:", "italic")
+        for tab in inside:
+            if tab in shown:
+                yield Part(" ")
+                yield from tab.parts(active)
+        if any(tab not in shown for tab in inside):
+            yield Part(f" {MORE}", "dim")

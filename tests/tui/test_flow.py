@@ -1,0 +1,41 @@
+"""The flow: a tree that looks like one, whose path stays in sight and whose folded parts are found."""
+
+from tests.tui.driving import NARROW, WIDE, opened
+from vcdebug.framework.record import HookEvent
+from vcdebug.views.flow import GUIDE
+
+
+async def test_levels_stand_in_and_outcome_and_events_stand_at_the_right() -> None:
+    async with opened(size=(200, 60)) as desk:
+        await desk.command("goto 103")
+        rows = {row.key: row for row in desk.panel("flow").table.rows}
+        table = desk.panel("flow").table
+        assert [*range(6)] == sorted(set(table.depths))
+        for row, depth in zip(table.rows, table.depths, strict=True):
+            assert GUIDE * depth == row.cells[0].text[: len(GUIDE) * depth]
+        preempt = next(row for row in rows.values() if row.cells[0].text == "▾ preempt")
+        assert ("◆ 1 discarded", "77") == (preempt.cells[1].text, preempt.cells[2].text)
+        shown = [line for line in desk.screen().splitlines() if "▾ preempt" in line]
+        assert shown[0].split("│")[1].rstrip().endswith("77")
+
+
+async def test_the_way_to_the_rows_in_sight_stays_at_the_top() -> None:
+    async with opened(size=NARROW) as desk:
+        await desk.command("goto 110")
+        await desk.press("1", "down", "down", "down", "down")
+        top = [line[:40] for line in desk.screen().splitlines()[4:10]]
+        words = ("preempt", "research", "llm-finetune")
+        assert all(any(word in line and "▾" in line for line in top) for word in words), top
+
+
+async def test_a_search_finds_what_is_folded_and_leads_there() -> None:
+    async with opened(size=WIDE) as desk:
+        await desk.press("1", "slash", *"allocatable")
+        assert any("Allocatable" in row.cells[0].text for row in desk.panel("flow").shown_rows)
+        await desk.press("enter", "home", "enter")
+        event = desk.moment.recording.event(desk.seq)
+        assert isinstance(event, HookEvent)
+        assert "Allocatable" == event.point
+        await desk.press("escape", "escape")
+        assert "" == desk.panel("flow").filter_text
+        assert len(desk.panel("flow").shown_rows) < len(desk.moment.recording)

@@ -1,0 +1,97 @@
+"""Text in a given number of cells: broken at spaces, shortened at the end, and names in the middle."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+
+from vcdebug.views.base import Line, Piece
+
+ELLIPSIS = "…"
+SIGN = 4
+"""Cells below which nothing but a sign is left of a text."""
+INDENT = 2
+"""Cells by which a text's further lines stand in."""
+
+
+def wrap_text(text: str, width: int) -> list[str]:
+    """Break at spaces, a word only where it is longer than a line; further lines keep the indent."""
+    if cell_len(text) <= width:
+        return [text]
+    indent = " " * min(len(text) - len(text.lstrip()) + INDENT, width // 2)
+    lines: list[str] = []
+    rest = text
+    while cell_len(rest) > width:
+        cut = _cut(rest, width, len(indent))
+        lines.append(rest[:cut].rstrip())
+        rest = indent + rest[cut:].lstrip()
+    return [*lines, rest]
+
+
+def _cut(text: str, width: int, indent: int) -> int:
+    """Where a line ends: at a space; where its first word is too long, behind a dash of it."""
+    fitting = text[: width + 1]
+    space = fitting.rfind(" ", indent + 1)
+    if space > indent:
+        return space
+    dash = text[:width].rfind("-", indent + 1) + 1
+    return dash if dash > width // 3 else width
+
+
+def wrap(line: Line, width: int) -> list[Line]:
+    """A line of pieces broken at spaces into lines of at most `width` cells."""
+    if width <= 0 or cell_len("".join(piece.text for piece in line)) <= width:
+        return [line]
+    lines: list[Line] = []
+    current: list[Piece] = []
+    used = 0
+    for word in (Piece(text, piece.style) for piece in line for text in _words(piece.text)):
+        size = cell_len(word.text)
+        if used and used + cell_len(word.text.rstrip()) > width:
+            lines.append(tuple(current))
+            current, used = [Piece(" " * INDENT)], INDENT
+            word = Piece(word.text.lstrip(), word.style)
+            size = cell_len(word.text)
+        current.append(word)
+        used += size
+    return [*lines, tuple(current)]
+
+
+def _words(text: str) -> list[str]:
+    """Words with the spaces after them; leading spaces are a word of their own."""
+    words: list[str] = []
+    for part in text.split(" "):
+        words.append(part + " ")
+    words[-1] = words[-1][:-1]
+    return [word for word in words if word]
+
+
+def pad(text: str, width: int, *, right: bool, name: bool = False) -> str:
+    """Exactly `width` cells, shortened with an ellipsis; a name keeps both of its ends."""
+    size = cell_len(text)
+    if size > width:
+        if width < SIGN:
+            return (text[:1] if text[1:2] == " " and not text[0].isalnum() else "").ljust(width)
+        return _middle(text, width) if name else set_cell_size(text, max(width - 1, 0)) + (ELLIPSIS if width else "")
+    return " " * (width - size) + text if right else text + " " * (width - size)
+
+
+def closer(text: str) -> str:
+    """A line of a tree with its levels closer together, where there is little room."""
+    bare = text.lstrip("│ ")
+    guides = text[: len(text) - len(bare)]
+    return guides.replace("│ ", "│") + bare
+
+
+def _middle(text: str, width: int) -> str:
+    """Names differ at their ends more often than at their beginnings: the end keeps more."""
+    if cell_len(text) <= width:
+        return text.ljust(width)
+    if width <= 1:
+        return ELLIPSIS[:width]
+    indent = len(text) - len(text.lstrip("│ ▾▸"))
+    if width - indent < 2 * INDENT:
+        indent = 0
+    bare, room = text[indent:], width - indent
+    tail = (room - 1) * 3 // 5
+    short = bare[: room - 1 - tail] + ELLIPSIS + (bare[-tail:] if tail else "")
+    return set_cell_size(text[:indent] + short, width)

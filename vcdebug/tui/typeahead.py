@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
 LONGEST: Final = 0.5
-"""Seconds that one key holds up the next at most."""
+"""Seconds after which a follower whose queue has been closed is given up."""
 LAPS: Final = 3
 """A key comes up the tree, then the message that it led to, then what a closed dialog answers."""
 
@@ -33,6 +33,8 @@ class TypeAhead:
         """Which key is being worked on: a follower that comes late is of no interest."""
         self._limit: Timer | None = None
         self._at_work = False
+        self._waited_on: MessagePump | None = None
+        """Whose queue the follower is in."""
 
     def typed(self, key: events.Key) -> None:
         """A key, to be given on in its turn."""
@@ -44,7 +46,8 @@ class TypeAhead:
             return
         self._at_work = True
         self._turn += 1
-        self._limit = self._app.set_timer(LONGEST, self._done)
+        self._waited_on = self._app
+        self._watch()
         self._app.call_later(self._work, self._waiting.popleft())
 
     async def _work(self, key: events.Key) -> None:
@@ -61,6 +64,7 @@ class TypeAhead:
             return
         while way:
             pump, way = way[0], way[1:]
+            self._waited_on = pump
             if pump.call_later(self._follow, turn, way, laps):
                 return
         if laps > 1:
@@ -68,8 +72,18 @@ class TypeAhead:
         else:
             self._done()
 
+    def _watch(self) -> None:
+        self._limit = self._app.set_timer(LONGEST, self._look_after)
+
+    def _look_after(self) -> None:
+        """A closed queue never hands the follower on; one that is merely slow will."""
+        if self._waited_on is not None and self._waited_on.is_running:
+            self._watch()
+        else:
+            self._done()
+
     def _done(self) -> None:
         if self._limit is not None:
             self._limit.stop()
-        self._limit, self._at_work = None, False
+        self._limit, self._waited_on, self._at_work = None, None, False
         self._next()

@@ -85,13 +85,17 @@ def waiting_rows(recording: Recording) -> Iterator[Row]:
 def _survey(recording: Recording) -> list[Surveyed]:
     from vcdebug.views.waiting import survey_of
 
-    return survey_of(recording).unscheduled
+    found = survey_of(recording)
+    return [*found.unscheduled, *found.partly]
 
 
 def _explained(one: Surveyed) -> Row:
     found = one.explanation
-    name, pending = found.pod or found.job, count(one.pending, "pod")
-    return _row(f"explain {name}", Piece(f"{NO} waits", "bad"), name, f"{pending}: {found.sentence}", "job", found.job)
+    name, mark = found.pod or found.job, Piece(f"{NO} waits", "bad")
+    if found.scheduled:
+        mark = Piece("◔ in part", "warn")
+    pending = f"{count(one.pending, 'pod')}: " if one.pending else ""
+    return _row(f"explain {name}", mark, name, f"{pending}{one.finding.sentence}", "job", found.job)
 
 
 def _by_condition(recording: Recording) -> Iterator[Row]:

@@ -28,10 +28,10 @@ def survey_of(recording: Recording) -> Survey:
 
 
 def waiting(here: DebuggerState) -> Table:
-    """One row per job or pod that stays unscheduled; its key is what `explain` takes."""
+    """One row per job or pod that is not whole, those that got nothing first; its key is what `explain` takes."""
     found = survey_of(here.recording)
-    rows = [_row(one) for one in found.unscheduled]
-    title = f"Jobs that wait when the cycle ends: {len(rows)} of {found.jobs}"
+    rows = [_row(one) for one in (*found.unscheduled, *found.partly)]
+    title = f"Jobs that are not whole when the cycle ends: {len(rows)} of {found.jobs}"
     return Table(title, COLUMNS, rows, foot=() if rows else (_nobody(found),))
 
 

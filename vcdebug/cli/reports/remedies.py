@@ -5,13 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from vcdebug.debugger.remedies.lever import Harm
 from vcdebug.debugger.remedies.prove import conclusion, result
 from vcdebug.debugger.remedies.search import Remedy, Search
 from vcdebug.explain.amounts import plural
 from vcdebug.views.document import Block, paragraph
+from vcdebug.views.remedies import WHO
 
-WHO = {Harm.JOB: "the job's owner", Harm.QUEUE: "who shares the queues", Harm.CLUSTER: "the cluster's administrator"}
 _EDITS_SHOWN = 6
 
 

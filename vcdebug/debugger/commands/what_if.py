@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from vcdebug.compare.cycles import Comparison
@@ -28,6 +28,11 @@ def _set(driver: Driver, argument: str) -> Reply:
         raise CommandError("say what to change", f"set {FORMS}")
     texts = list(expanded([edit_of_words(argument)]))
     return _changed(driver, lambda open_: with_edits(open_, texts), argument)
+
+
+def carry_out(driver: Driver, texts: Sequence[str], what: str) -> Reply:
+    """Several edits at once, as one step that can be undone edit by edit."""
+    return _changed(driver, lambda open_: with_edits(open_, list(texts)), what)
 
 
 def _release(driver: Driver, argument: str) -> Reply:

@@ -9,7 +9,7 @@ from textual.message import Message
 from vcdebug.debugger.commands import Reply
 from vcdebug.tui import worker
 from vcdebug.tui.main.current import Say
-from vcdebug.tui.messages import WorkDone
+from vcdebug.tui.messages import Progress, WorkDone
 
 
 class BackgroundWork:
@@ -69,6 +69,11 @@ class BackgroundWork:
         self._say(f"stopped: {self.about}; nothing has changed")
         self._at_rest()
         return True
+
+    def tell(self, about: str, text: str) -> None:
+        """How far work of a thread is, as long as somebody waits for it."""
+        if self.about == about:
+            self._post(Progress(text))
 
     def _at_rest(self) -> None:
         self.about = ""

@@ -20,6 +20,7 @@ from vcdebug.tui.config import Settings
 from vcdebug.tui.keymap import by_id, keys_of
 from vcdebug.tui.keynames import key_names
 from vcdebug.tui.main.arrangement import NARROW
+from vcdebug.tui.main.asking import Asking
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.copying import Copying
@@ -117,11 +118,22 @@ class MainScreen(Screen[Next]):
         self.keeper = SessionKeeper(
             store, start, settings.problems, show_panel=self.show_panel, focused_grid=self._focused_grid
         )
+        self.asking = Asking(
+            self.current,
+            self.work,
+            self.pages,
+            self.lay_over,
+            focused=self._focused_grid,
+            run=self.commands.run,
+            show=self.commands.show,
+        )
         self.opening = self._opening()
 
     def _opening(self) -> Opening:
         of_screen: dict[str, Callable[[str], object]] = {
             "help": lambda _: self.action_help(),
+            "prove": self.asking.prove,
+            "ask": self.asking.ask,
             "explain": self.action_explain,
             "panel": self.show_panel,
             "theme": self.choose_theme,
@@ -184,7 +196,8 @@ class MainScreen(Screen[Next]):
 
     @on(messages.Progress)
     def progressed(self, event: messages.Progress) -> None:
-        self._show_progress(event.text)
+        if self.current.driver is None or self.work.about:
+            self._show_progress(event.text)
 
     @on(messages.CycleReady)
     def cycle_ready(self, event: messages.CycleReady) -> None:
@@ -394,6 +407,12 @@ class MainScreen(Screen[Next]):
         row = self.grid.cursor_row
         if not self.pages.explain(name, row.subject if row is not None else ("", "")):
             self.opening.waiting()
+
+    def action_ask(self) -> None:
+        self.asking.ask()
+
+    def action_prove(self) -> None:
+        self.asking.prove()
 
     def action_copy(self) -> None:
         self.copying.menu()

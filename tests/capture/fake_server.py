@@ -9,44 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-Body = dict[str, Any]
+from vcdebug.verify.messages import ABSENT as ABSENT
+from vcdebug.verify.messages import UNAUTHORIZED as UNAUTHORIZED
+from vcdebug.verify.messages import Body, refusal
+from vcdebug.verify.messages import Reply as Reply
+from vcdebug.verify.messages import Request as Request
 
 DATE = "Sat, 07 Nov 2026 09:30:00 GMT"
 
 
-class Request(NamedTuple):
-    method: str
-    path: str
-    query: dict[str, str]
-    headers: dict[str, str]
-    body: Body | None
-    groups: tuple[str, ...] = ()
-    """Every Impersonate-Group."""
-
-
-class Reply(NamedTuple):
-    """An answer; a text stays as it is, anything else is written as JSON."""
-
-    status: int
-    body: Any
-    headers: dict[str, str] = {}
-
-    @property
-    def content(self) -> bytes:
-        return self.body.encode() if isinstance(self.body, str) else json.dumps(self.body).encode()
-
-
-def status(code: int, reason: str, message: str, **metadata: str) -> Reply:
-    """The Status object with which a server refuses."""
-    body = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
-    return Reply(code, body | {"message": message, "reason": reason, "code": code})
-
-
-ABSENT = Reply(404, "404 page not found\n", {"Content-Type": "text/plain; charset=utf-8"})
-UNAUTHORIZED = status(401, "Unauthorized", "Unauthorized")
+status = refusal
+"""The Status object with which a server refuses."""
 UNAVAILABLE = status(503, "ServiceUnavailable", "the server is currently unable to handle the request")
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from tests.apiserver.clusters import Direct, small_server
 from tests.apiserver.server import ApiServer, Exact
-from tests.apiserver.store import key_of
 from tests.capture.fake_server import Request
 from tests.capture.small_cluster import PODS
 from tests.cli.transcripts import call
@@ -22,6 +21,7 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.save import save
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.verify.store import key_of
 
 GROUPS = KIND_BY_NAME["PodGroup"].path
 OPTIONS = CaptureOptions(page_size=2, first_wait=0.0)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, pod_group, pods
+from vcdebug.debugger.what_if import edited
 from vcdebug.framework.draws import Draws
 from vcdebug.framework.record import BestEvent
 from vcdebug.model.ordering import Ordering
 from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.save import save
 from vcdebug.snapshot.snapshot import Snapshot
@@ -64,7 +66,7 @@ def test_an_order_seed_permutes_keys_and_none_sorts_them() -> None:
 
 
 def test_draws_stay_below_their_bound_and_are_zero_without_a_seed() -> None:
-    seeded, rule = Draws(1), Draws(None)
+    seeded, rule = Draws(Chance(tie_seed=1)), Draws(Chance())
     assert {0, 1, 2} == {seeded.below(3) for _ in range(50)}
     assert {0} == {rule.below(3) for _ in range(5)}
 
@@ -74,3 +76,14 @@ def test_the_settings_travel_with_a_saved_snapshot(tmp_path: Path) -> None:
     snapshot.chance = replace(Chance(), search_start=2, tie_seed=9)
     save(snapshot, tmp_path / "s.tar.gz")
     assert snapshot.chance == load(tmp_path / "s.tar.gz").chance
+
+
+def test_a_choice_that_is_known_wins_a_tie_and_nothing_else() -> None:
+    assert "allocate j-0@n3" == placed(Chance(choices={"default/j-0": "n3"}))
+    assert "allocate j-0@n0" == placed(Chance(choices={"default/j-0": "elsewhere"}))
+    assert "allocate j-0@n3" == placed(Chance(tie_seed=5, choices={"default/j-0": "n3"}))
+
+
+def test_a_choice_is_an_edit() -> None:
+    snapshot = edited(ties(), [parse_edit("chance:choices[default/j-0]=n4")])
+    assert "allocate j-0@n4" == ops(replay(snapshot))[0]

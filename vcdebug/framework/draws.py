@@ -1,21 +1,26 @@
-"""Random numbers of a cycle: 0 by the rule of the recordings, or drawn from a seed.
+"""Random numbers of a cycle: 0 by the rule of the recordings, drawn from a seed, or as a real scheduler drew.
 
 Upstream: math/rand, wherever the scheduler draws.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from vcdebug.gomath import mod
-from vcdebug.snapshot.chance import mix
+from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.node import NodeInfo
+from vcdebug.snapshot.chance import Chance, mix
 
 
 class Draws:
     """A sequence of numbers that is the same for the same seed."""
 
-    __slots__ = ("_count", "_seed")
+    __slots__ = ("_choices", "_count", "_seed")
 
-    def __init__(self, seed: int | None) -> None:
-        self._seed = seed
+    def __init__(self, chance: Chance) -> None:
+        self._seed = chance.tie_seed
+        self._choices = chance.choices
         self._count = 0
 
     def below(self, bound: int) -> int:
@@ -24,3 +29,25 @@ class Draws:
             return 0
         self._count += 1
         return mod(mix(self._seed + self._count) >> 1, bound)
+
+    def choice(self, task: TaskKey) -> NodeName:
+        """The node that is known to have been drawn for a task; empty where none is."""
+        return self._choices.get(task, "")
+
+    def among(self, nodes: Sequence[NodeName], task: TaskKey) -> int:
+        """Which of equally good nodes is drawn for a task, by its place."""
+        place = self.below(len(nodes))
+        known = self.choice(task)
+        return nodes.index(known) if known in nodes else place
+
+    def first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
+        """Nodes that upstream finds in any order: the one that is known to have been found first leads."""
+        known = self.choice(task)
+        return sorted(nodes, key=lambda node: node.name != known) if known else nodes
+
+    def domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
+        """Which of equally good groups of nodes is drawn for tasks that go there together, by its place."""
+        place = self.below(len(domains))
+        known = [node for task in tasks if (node := self.choice(task))]
+        holding = [index for index, nodes in enumerate(domains) if known and all(node in nodes for node in known)]
+        return holding[0] if holding else place

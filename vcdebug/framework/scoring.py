@@ -110,10 +110,10 @@ def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo
     if scored is None:
         return None
     chosen: NodeInfo | None = ssn.ask(BEST_NODE, task, scored.nodes)
-    return chosen if chosen is not None else _highest(ssn, scored)
+    return chosen if chosen is not None else _highest(ssn, task, scored)
 
 
-def _highest(ssn: Session, scored: Scored) -> NodeInfo | None:
+def _highest(ssn: Session, task: TaskInfo, scored: Scored) -> NodeInfo | None:
     """One of the nodes with the highest total; NaN and minus infinity never win."""
     total = scored.total
     real = total[total > -np.inf]
@@ -123,19 +123,21 @@ def _highest(ssn: Session, scored: Scored) -> NodeInfo | None:
     best = float(total[positions[0]])
     tied: list[int] = scored.nodes.rows[positions].tolist()
     names = tuple(ssn.node_table.names[row] for row in tied)
-    chosen = ssn.draws.below(len(tied))
+    chosen = ssn.draws.among(names, task.key)
     ssn.record.append(BestEvent("node", names[chosen], best, names))
     return ssn.node_table.nodes[tied[chosen]]
 
 
-def sort_nodes(scored: Scored | None) -> list[NodeInfo]:
-    """Nodes by descending total, equal ones in their order; a NaN loses its node.
+def sort_nodes(ssn: Session, task: TaskInfo, scored: Scored | None) -> list[NodeInfo]:
+    """Nodes by descending total, equal ones in their order, a choice that is known first; a NaN loses its node.
     Upstream: util/scheduler_helper.SortNodes.
     """
     if scored is None:
         return []
-    ranked = np.argsort(-scored.total, kind="stable")
     nodes, kept = scored.nodes.nodes, ~np.isnan(scored.total)
+    known = ssn.draws.choice(task.key)
+    others = np.array([node.name != known for node in nodes], dtype=np.bool_) if known else kept
+    ranked = np.lexsort((others, -scored.total)) if known else np.argsort(-scored.total, kind="stable")
     return [nodes[index] for index in ranked.tolist() if kept[index]]
 
 

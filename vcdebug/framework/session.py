@@ -88,7 +88,7 @@ class Session:
             snapshot.flags.gate,
             incoming_pod_level=not has(NODEORDER_POD_LEVEL_REQUESTS),
         )
-        self.draws = Draws(snapshot.chance.tie_seed)
+        self.draws = Draws(snapshot.chance)
         self.plugins: dict[str, Plugin] = {}
         self.ask_extender: AskExtender | None = None
         """The webhook of the plugin extender, where it may be called."""

@@ -1,8 +1,9 @@
-"""What the real scheduler leaves to chance, as settings: each is a number that a person may change."""
+"""What the real scheduler leaves to chance, as settings that a person may change."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 _MASK = (1 << 64) - 1
 
@@ -33,6 +34,8 @@ class Chance:
     """Draws the order in which maps are visited; None visits keys ascending."""
     tie_seed: int | None = None
     """Draws among equally good nodes and for random offsets; None takes the first."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """Pod → the node that a real scheduler drew for it: taken wherever it is among equally good ones."""
 
     @classmethod
     def drawn(cls, seed: int) -> Chance:
@@ -45,5 +48,6 @@ class Chance:
             "search start": self.search_start or None,
             "map order seed": self.order_seed,
             "tie seed": self.tie_seed,
+            "choices": len(self.choices) or None,
         }
         return [f"{name} {value}" for name, value in said.items() if value is not None]

@@ -26,6 +26,7 @@ _FEATURE_GATES: Final = "feature_gates"
 _RELEASE: Final = "release"
 _PERSISTENCE: Final = "persistence"
 _BOUND: Final = "bound"
+_CHOICES: Final = "choices"
 
 
 def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:
@@ -175,11 +176,13 @@ def released(snapshot: Snapshot, stated: str) -> Snapshot:
 
 
 def _with_chance(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    name = _setting_name(edit, [row.name for row in fields(Chance)])
-    if edit.change == "delete":
+    name = _setting_name(edit, [row.name for row in fields(Chance)], deep=_CHOICES)
+    if edit.change == "delete" and len(edit.path) == 1:
         return replace(snapshot, chance=replace(snapshot.chance, **{name: getattr(Chance(), name)}))
+    value = edit.read_value() if edit.change == "set" else None
+    path = (edit.path[0]._replace(text=name), *edit.path[1:])
     report = Report()
-    chance = read_chance({**asdict(snapshot.chance), name: edit.read_value()}, "", report)
+    chance = read_chance(Walk(edit.text, edit.change, value).applied(asdict(snapshot.chance), path), "", report)
     _refuse(edit, report)
     return replace(snapshot, chance=chance)
 

@@ -90,17 +90,17 @@ def with_flags(flags: Flags, values: Mapping[str, Any], file: str, report: Repor
 
 
 def read_chance(values: Mapping[str, Any], file: str, report: Report) -> Chance:
-    """What upstream leaves to chance, each number checked; unknown names are passed over."""
+    """What upstream leaves to chance, each setting checked; unknown names are passed over."""
     chance = Chance()
     for row in fields(Chance):
         if values.get(row.name) is None:
             continue
-        number = _number(values[row.name])
-        if number is None or (row.name == "search_start" and number < 0):
+        value = _CHANCE_READERS[row.name](values[row.name])
+        if value is None:
             what = f"{shown_value(values[row.name])} is not valid"
             report.add(what, _DEFAULT_STANDS, file=file, field=f"chance.{row.name}")
         else:
-            chance = replace(chance, **{row.name: number})
+            chance = replace(chance, **{row.name: value})
     return chance
 
 
@@ -296,6 +296,13 @@ _PROCESS_READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "sessions": ("sessions", _count),
     "hyperNodes": ("hyper_nodes", _hyper_nodes),
     "reservedCpus": ("reserved_cpus", _reserved_cpus),
+}
+
+_CHANCE_READERS: dict[str, Callable[[Any], Any]] = {
+    "search_start": _count,
+    "order_seed": _number,
+    "tie_seed": _number,
+    "choices": _nodes_of_pods,
 }
 
 _FLAG_READERS: dict[str, Callable[[Any], Any]] = {

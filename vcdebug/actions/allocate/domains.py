@@ -228,6 +228,7 @@ class DomainSearch:
         tied = tuple(name for name in candidates if totals[name] == best)
         if not tied:
             return "", 0.0
-        chosen = tied[ssn.draws.below(len(tied))]
+        tasks = sub_job.tasks.values()
+        chosen = tied[ssn.draws.domain([nodes.get(name, ()) for name in tied], [task.key for task in tasks])]
         ssn.record.append(BestEvent("hypernode", chosen, best, tied))
         return chosen, best

@@ -205,7 +205,7 @@ class Preempt(Action):
         self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, spares: Filter
     ) -> bool:
         """Upstream: actions/preempt.normalPreempt."""
-        for node in sort_nodes(prioritize_nodes(ssn, task, nodes)):
+        for node in sort_nodes(ssn, task, prioritize_nodes(ssn, task, nodes)):
             with ssn.scope(Level.NODE, node.name):
                 if self._preempt_on_node(ssn, statement, task, node, spares):
                     return True

@@ -17,6 +17,7 @@ from vcdebug.cli.commands.run import Run
 from vcdebug.cli.commands.script import Script
 from vcdebug.cli.commands.serve import Serve
 from vcdebug.cli.commands.submit import Submit
+from vcdebug.cli.commands.verify import Verify
 
 COMMANDS: tuple[type[Command], ...] = (
     Open,
@@ -34,5 +35,6 @@ COMMANDS: tuple[type[Command], ...] = (
     Report,
     Capture,
     Redact,
+    Verify,
     Completion,
 )

@@ -82,7 +82,10 @@ class Capture(Command):
         return _outcome(snapshot, args, output)
 
 
-def add_cluster(parser: ArgumentParser) -> None:
+SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
+
+
+def add_cluster(parser: ArgumentParser, scheduler: str = SCHEDULER_HELP) -> None:
     """Which cluster is read, as whom and for how long, spelt as kubectl spells it."""
     parser.add_argument("--context", default="", help="kubeconfig context (default: the current one)")
     parser.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig file")
@@ -91,9 +94,9 @@ def add_cluster(parser: ArgumentParser) -> None:
         "--as-group", default=[], metavar="GROUP", dest="as_groups", action="append", help="and this group; repeatable"
     )
     parser.add_argument(
-        "--timeout", metavar="TIME", type=_seconds, default=TIMEOUT, help="give up after so long: 90, 90s, 5m (10m)"
+        "--timeout", metavar="TIME", type=seconds, default=TIMEOUT, help="give up after so long: 90, 90s, 5m (10m)"
     )
-    parser.add_argument("--scheduler", default="", metavar="NS/NAME", help="which scheduler, where there are several")
+    parser.add_argument("--scheduler", default="", metavar="NAME", help=scheduler)
     parser.add_argument(
         "--scheduler-configmap", default="", metavar="NS/NAME", help="the scheduler's ConfigMap (default: look for it)"
     )
@@ -147,7 +150,7 @@ def check_target(target: Path, *, force: bool) -> None:
         raise CaptureError("exists already", "choose another name, or --force", str(target))
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
     """A duration as kubectl takes it; a bare number is in seconds."""
     unit = UNITS.get(text[-1:], 0)
     number = text[:-1] if unit else text

@@ -1,0 +1,69 @@
+"""What a recording did, in the form in which the scripted scheduler and a second capture take it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.replay import replay
+from vcdebug.verify import Program
+from vcdebug.verify.outcome import Outcome, predicted
+from vcdebug.verify.present import moved
+from vcdebug.verify.store import key_of
+
+SCRIPT = Path(__file__).with_name("scripted_scheduler.py")
+
+
+def recorded(snapshot: Snapshot) -> Outcome:
+    """What the cycle comes to on the snapshot as a server would have it."""
+    return predicted(replay(moved(snapshot, snapshot.now)))
+
+
+def scheduler(folder: Path, snapshot: Snapshot, outcome: Outcome, **more: Any) -> Program:
+    """A program that does this, whatever it is asked."""
+    deeds = folder / "deeds.json"
+    expected = len(snapshot.of("PodGroup"))
+    deeds.write_text(json.dumps(asdict(outcome) | {"expected": expected} | more), encoding="utf-8")
+    program = folder / "scheduler"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {SCRIPT} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return Program(str(program), (f"--deeds={deeds}",), patience=60)
+
+
+def after(snapshot: Snapshot, outcome: Outcome) -> Snapshot:
+    """The cluster once all of this is done."""
+    pods = [_pod(pod, outcome) for pod in snapshot.of("Pod")]
+    groups = [_group(group, outcome) for group in snapshot.of("PodGroup")]
+    return replace(snapshot, objects={**snapshot.objects, "Pod": pods, "PodGroup": groups})
+
+
+def _pod(pod: Manifest, outcome: Outcome) -> Manifest:
+    key, status = key_of(pod), dict(pod.get("status") or {})
+    metadata, spec = pod["metadata"], pod.get("spec") or {}
+    if key in outcome.bound:
+        spec = {**spec, "nodeName": outcome.bound[key]}
+    if key in outcome.nominated:
+        status["nominatedNodeName"] = outcome.nominated[key]
+    if key in outcome.evicted:
+        metadata = {**metadata, "deletionTimestamp": "2026-11-01T00:00:30Z"}
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+        status["conditions"] = [*(status.get("conditions") or ()), condition]
+    if key in outcome.waiting:
+        reason, message = outcome.waiting[key]
+        condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        others = [one for one in status.get("conditions") or () if one["type"] != "PodScheduled"]
+        status["conditions"] = [*others, condition]
+    return {**pod, "metadata": metadata, "spec": spec, "status": status}
+
+
+def _group(group: Manifest, outcome: Outcome) -> Manifest:
+    said = outcome.groups.get(key_of(group))
+    if said is None:
+        return group
+    names = ("type", "status", "reason", "message")
+    conditions = [dict(zip(names, one, strict=True)) for one in said.conditions]
+    return {**group, "status": {**(group.get("status") or {}), "phase": said.phase, "conditions": conditions}}

@@ -1,0 +1,93 @@
+"""A scheduler's program on a snapshot, played by a recording."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.cli.transcripts import call
+from tests.verify.deeds import recorded, scheduler
+from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.save import save
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.verify import Program, verify_program
+from vcdebug.verify.outcome import Outcome
+
+PREEMPT = Path("tests/golden/random/preempt-0007")
+
+
+def ties() -> Snapshot:
+    conf = conf_of("priority gang", "predicates nodeorder", actions="enqueue allocate")
+    return cluster([node(f"n{i}") for i in range(5)], pod_group("j"), pods("j", 1), conf=conf)
+
+
+def test_a_scheduler_that_does_what_was_recorded_agrees(tmp_path: Path) -> None:
+    snapshot = load(PREEMPT)
+    outcome = recorded(snapshot)
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, outcome))
+    assert (outcome.bound, outcome.evicted) == (found.observed.bound, found.observed.evicted)
+    assert outcome.evicted
+    assert {"agreed"} == {one.word for one in found.jobs}
+    assert found.agrees
+    assert () == found.chance
+
+
+def test_one_bind_elsewhere_is_the_difference_that_is_found(tmp_path: Path) -> None:
+    snapshot = load(Path("tests/golden/random/basic-0000"))
+    outcome = recorded(snapshot)
+    pod = min(outcome.bound)
+    altered = replace(outcome, bound={**outcome.bound, pod: "node-that-is-not-there"})
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, altered))
+    differing = [one for one in found.jobs if one.word == "differs"]
+    assert not found.agrees
+    assert [pod] == [difference.subject for one in differing for difference in one.differences]
+    assert differing[0].decision is not None
+    assert outcome.bound[pod] in differing[0].decision.text
+
+
+def test_a_node_drawn_among_equals_is_followed_not_called_a_difference(tmp_path: Path) -> None:
+    snapshot = ties()
+    outcome = recorded(snapshot)
+    assert {"default/j-0": "n0"} == outcome.bound
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, replace(outcome, bound={"default/j-0": "n3"})))
+    assert found.agrees
+    assert ("chance:choices[default/j-0]=n3",) == found.chance
+
+
+def test_a_program_that_ends_is_said_to_have_ended(tmp_path: Path) -> None:
+    found = verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), ends="books do not balance"))
+    assert "the program ended: panic: books do not balance" == found.ended
+    assert not found.agrees
+
+
+def test_a_program_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler"
+    file.write_text("no program", encoding="utf-8")
+    with pytest.raises(VcdebugError, match="cannot be run"):
+        verify_program(ties(), Program(str(file)))
+
+
+def test_the_command_prints_verdicts_and_exits_by_them(tmp_path: Path) -> None:
+    snapshot = ties()
+    save(snapshot, tmp_path / "s.tar.gz")
+    outcome = recorded(snapshot)
+    program = scheduler(tmp_path, snapshot, replace(outcome, bound={}))
+    words = ["verify", str(tmp_path / "s.tar.gz"), "--scheduler", program.path, f"--argument={program.arguments[0]}"]
+    code, out, _ = call([*words, "--json", "--log", str(tmp_path / "log")])
+    answer = json.loads(out)
+    assert 2 == code
+    assert not answer["agrees"]
+    assert {"bound": 1, "evicted": 0} == {name: answer["predicted"][name] for name in ("bound", "evicted")}
+    assert ["differs"] == [one["verdict"] for one in answer["jobs"]]
+    assert 4 == (tmp_path / "log").read_text(encoding="utf-8").count("scheduling ...")
+
+
+def test_a_snapshot_without_a_program_is_an_error() -> None:
+    code, _, err = call(["verify", "preempt-quota-gang"])
+    assert 1 == code
+    assert "which scheduler?" in err

@@ -1,0 +1,96 @@
+"""`vcdebug verify`: did what the replay foresees come true?"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_complete, add_extender, add_json, add_release
+from vcdebug.cli.commands.capture import add_cluster, cluster_options, introduction, seconds
+from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
+
+if TYPE_CHECKING:
+    from vcdebug.verify import Verification
+
+WAIT, PATIENCE = 60.0, 120.0
+
+
+class Verify(Command):
+    """Compares the replay with what a scheduler does: a cluster's own, or a program on a snapshot."""
+
+    NAME = "verify"
+    HELP = "compare the replay's predictions with what a cluster's scheduler, or a scheduler's program, really does"
+    EXITS = "exit status: 0 every decision agrees or was overtaken, 2 some differ, 1 error"
+
+    def configure(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT_HELP}; without one, the cluster is captured"
+        )
+        add_complete(parser)
+        add_release(parser)
+        add_cluster(
+            parser, scheduler="with SNAPSHOT the PATH of a scheduler's program, which is run on it, else NS/NAME"
+        )
+        parser.add_argument(
+            "--wait", metavar="TIME", type=seconds, help="how long the scheduler is given (1m; 2m with SNAPSHOT)"
+        )
+        parser.add_argument(
+            "--argument",
+            metavar="FLAG",
+            dest="arguments",
+            action="append",
+            default=[],
+            help="one more argument for the program, such as --argument=-v=5; may be repeated",
+        )
+        parser.add_argument("--log", metavar="FILE", help="write what the program logged")
+        add_extender(parser)
+        add_json(parser)
+
+    def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.render import show
+        from vcdebug.cli.reports import verification
+
+        found = _program(args) if args.snapshot is not None else _cluster(args, output)
+        if args.json:
+            output.json(verification.document(found))
+        else:
+            show(verification.blocks(found), output)
+        return Outcome.DONE if found.agrees else Outcome.DIFFERENT
+
+
+def _program(args: Namespace) -> Verification:
+    """The snapshot given to a program."""
+    from vcdebug.cli.snapshots import extender_client, load_snapshot
+    from vcdebug.verify import Program, verify_program
+
+    if not args.scheduler:
+        raise VcdebugError(
+            "which scheduler?", "name its program with --scheduler PATH; without SNAPSHOT a cluster's own"
+        )
+    path = Path(args.scheduler)
+    if not path.is_file():
+        raise VcdebugError("no such program", where=args.scheduler)
+    program = Program(str(path.absolute()), tuple(args.arguments), args.wait or PATIENCE)
+    snapshot = load_snapshot(args.snapshot, complete=args.complete, release=args.release).snapshot
+    found = verify_program(snapshot, program, ask_extender=extender_client(args.extender_url))
+    if args.log is not None:
+        Path(args.log).write_text("".join(f"{line}\n" for line in found.log), encoding="utf-8")
+    return found
+
+
+def _cluster(args: Namespace, output: Output) -> Verification:
+    """The cluster captured twice."""
+    from vcdebug.verify import Patience, verify_cluster
+
+    if args.arguments or args.log:
+        raise VcdebugError("--argument and --log are for a scheduler's program", "name a SNAPSHOT for it")
+    args.release = args.release or ""
+    options = cluster_options(args)
+    return verify_cluster(
+        options,
+        Patience(args.wait or WAIT),
+        announce=lambda who: output.narrate(introduction(who)),
+        tell=output.narrate,
+    )

@@ -1,0 +1,12 @@
+"""Did it come true: what a real scheduler did with a snapshot, or a cluster with its jobs, beside the replay.
+
+A scheduler's own program runs against a small API server on loopback, which serves one snapshot and writes down what it
+is asked to change. A cluster is captured twice.
+"""
+
+from vcdebug.verify.binary import verify_program
+from vcdebug.verify.cluster import Patience, judged, verify_cluster
+from vcdebug.verify.program import Program
+from vcdebug.verify.verification import Verification
+
+__all__ = ["Patience", "Program", "Verification", "judged", "verify_cluster", "verify_program"]

@@ -1,0 +1,56 @@
+"""What a path of the API names: a list, an object, or a part of one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vcdebug.snapshot.kinds import KINDS, Kind
+
+_KINDS = {(kind.group, kind.plural): kind for kind in KINDS}
+_PARTS_OF_NAMESPACES = ("status", "finalize")
+
+
+class Address(NamedTuple):
+    """`/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART`, each part empty where it is missing."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    part: str = ""
+    """A subresource: status, binding, eviction."""
+
+    @classmethod
+    def of(cls, path: str) -> Address:
+        """From the path of a request."""
+        words = path.strip("/").split("/")
+        group, rest = ("", words[1:]) if words[0] == "api" else (words[1] if len(words) > 1 else "", words[2:])
+        version, rest = (rest[0], rest[1:]) if rest else ("", [])
+        namespace = ""
+        if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in _PARTS_OF_NAMESPACES:
+            namespace, rest = rest[1], rest[2:]
+        plural, name, part = ([*rest, "", "", ""])[:3]
+        return cls(group, version, plural, namespace, name, part)
+
+    @property
+    def kind(self) -> Kind | None:
+        """The row of the table of kinds, whatever version is asked for."""
+        return _KINDS.get((self.group, self.plural))
+
+    @property
+    def collection(self) -> str:
+        """The path under which the objects of the kind are kept."""
+        kind = self.kind
+        head = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return kind.path if kind is not None else f"{head}/{self.plural}"
+
+    @property
+    def api_version(self) -> str:
+        """As an object says it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the name alone."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name

@@ -1,0 +1,129 @@
+"""Two captures of one cluster: what its scheduler did in between, and what others did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from vcdebug.model.names import JobId, TaskKey
+from vcdebug.model.pod import Pod
+from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.verify.outcome import GONE, Outcome, said, unscheduled
+from vcdebug.verify.store import key_of
+
+DONE = ("Succeeded", "Failed")
+DISRUPTED, EVICTED = ("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")
+"""Type and reason of the conditions that the scheduler writes before it deletes a pod."""
+READ_ONLY: Final[Mapping[str, Callable[[Manifest], object]]] = {
+    "Node": lambda one: (one.get("spec"), _labels(one), _parts(one, "allocatable"), _ready(one)),
+    "Queue": lambda one: (one.get("spec"), _parts(one, "state")),
+    "PodGroup": lambda one: one.get("spec"),
+    "PriorityClass": lambda one: one.get("value"),
+    "ResourceQuota": lambda one: (one.get("spec"), _parts(one, "hard")),
+    "PodDisruptionBudget": lambda one: one.get("spec"),
+    "HyperNode": lambda one: one.get("spec"),
+    "Numatopology": lambda one: one.get("spec"),
+}
+"""What decides, of each kind, that no scheduler writes."""
+
+
+def seen_between(before: Snapshot, after: Snapshot) -> Outcome:
+    """What the second capture shows of the scheduler's doing."""
+    outcome = Outcome()
+    later = _by_key(after, "Pod")
+    for key, pod in _by_key(before, "Pod").items():
+        now = later.get(key)
+        if now is None or _uid(now) != _uid(pod) or _leaves(pod, now):
+            if not _leaving(pod) and (now is None or _uid(now) != _uid(pod) or _by_scheduler(now)):
+                outcome.evicted[key] = "" if now is not None and _uid(now) == _uid(pod) else GONE
+        else:
+            _pod(outcome, key, pod, now)
+    groups = _by_key(after, "PodGroup")
+    for key, group in _by_key(before, "PodGroup").items():
+        if key in groups and said(PodGroup(group)) != said(PodGroup(groups[key])):
+            outcome.groups[key] = said(PodGroup(groups[key]))
+    return outcome
+
+
+def _pod(outcome: Outcome, key: TaskKey, before: Manifest, after: Manifest) -> None:
+    one, other = Pod(before), Pod(after)
+    if not one.node_name and other.node_name:
+        outcome.bound[key] = other.node_name
+        return
+    node = str(_parts(after, "nominatedNodeName") or "")
+    if node and node != str(_parts(before, "nominatedNodeName") or ""):
+        outcome.nominated[key] = node
+    old = dict.fromkeys(unscheduled(before))
+    for words in unscheduled(after):
+        if words not in old:
+            outcome.waiting[key] = words
+
+
+def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> dict[str, JobId]:
+    """What somebody else changed, in words, and the job that it belongs to; empty for what belongs to none.
+
+    A pod that is gone, and whose eviction was expected, has left because of it.
+    """
+    found: dict[str, JobId] = {}
+    if before.scheduler_conf != after.scheduler_conf:
+        found["the scheduler's configuration changed"] = ""
+    for words, pod in _pods(before, after, expected):
+        found[words] = Pod(pod).job_id or key_of(pod)
+    for kind, part in READ_ONLY.items():
+        old, new = _by_key(before, kind), _by_key(after, kind)
+        for key in sorted({**old, **new}):
+            if key in old and key in new and part(old[key]) == part(new[key]):
+                continue
+            word = "is new" if key not in old else "is gone" if key not in new else "changed"
+            found[f"{kind} {key} {word}"] = key if kind == "PodGroup" else ""
+    return found
+
+
+def _pods(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> Iterator[tuple[str, Manifest]]:
+    old, new = _by_key(before, "Pod"), _by_key(after, "Pod")
+    for key in sorted({**old, **new}):
+        was, now = old.get(key), new.get(key)
+        if was is None or (now is not None and _uid(now) != _uid(was)):
+            yield f"Pod {key} is new", now or {}
+        elif now is None:
+            if key not in expected:
+                yield f"Pod {key} is gone", was
+        elif _leaves(was, now) and not _by_scheduler(now):
+            yield f"Pod {key} was deleted", was
+        elif _parts(was, "phase") != _parts(now, "phase") and _parts(now, "phase") in DONE:
+            yield f"Pod {key} ended: {_parts(now, 'phase')}", was
+
+
+def _by_key(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:
+    return {key_of(manifest): manifest for manifest in snapshot.of(kind)}
+
+
+def _uid(manifest: Manifest) -> object:
+    return (manifest.get("metadata") or {}).get("uid")
+
+
+def _labels(manifest: Manifest) -> object:
+    return (manifest.get("metadata") or {}).get("labels")
+
+
+def _leaving(pod: Manifest) -> bool:
+    return bool((pod.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def _leaves(before: Manifest, after: Manifest) -> bool:
+    return _leaving(after) and not _leaving(before)
+
+
+def _by_scheduler(pod: Manifest) -> bool:
+    found = [(one.get("type"), one.get("reason")) for one in _parts(pod, "conditions") or ()]
+    return DISRUPTED in found or EVICTED in found
+
+
+def _parts(manifest: Manifest, name: str) -> Any:  # Any: JSON
+    """A part of the status."""
+    return (manifest.get("status") or {}).get(name)
+
+
+def _ready(node: Manifest) -> list[object]:
+    return [one.get("status") for one in _parts(node, "conditions") or () if one.get("type") == "Ready"]

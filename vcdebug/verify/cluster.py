@@ -1,0 +1,102 @@
+"""A cluster captured before and after its scheduler ran: did the replay foresee it?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from vcdebug.capture import CaptureOptions, capture
+from vcdebug.capture.cluster import connected
+from vcdebug.capture.listing import Listing
+from vcdebug.capture.transport import Api, Transport
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.verify.between import others_changes, seen_between
+from vcdebug.verify.compare import JobVerdict, verdicts
+from vcdebug.verify.follow import follow, words
+from vcdebug.verify.outcome import Outcome
+from vcdebug.verify.verification import Verification
+
+CYCLES = 3
+"""How many cycles the scheduler may have run between two captures."""
+WATCHED = ("PodGroup", "Pod")
+MOST_CHANGES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the scheduler is given."""
+
+    longest: float = 60.0
+    """Seconds after which nothing more is expected of it."""
+    pause: float = 1.0
+    """Seconds between two looks."""
+
+
+def verify_cluster(
+    options: CaptureOptions,
+    patience: Patience,
+    *,
+    transport: Callable[[], Transport] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+    announce: Callable[[Provenance], None] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Verification:
+    """Capture, wait until the scheduler has written something, capture again, compare."""
+    reach = transport or (lambda: connected(options))
+    start = clock()
+    tell = tell or _silently
+    tell("first capture")
+    before = capture(options, transport=reach(), sleep=sleep, clock=clock, announce=announce)
+    tell("waiting for the scheduler")
+    _wait(before, Api(reach(), options, sleep, clock), options, patience, sleep)
+    tell("second capture")
+    after = capture(options, transport=reach(), sleep=sleep, clock=clock)
+    return replace(judged(before, after), seconds=clock() - start)
+
+
+def _silently(_: str) -> None:
+    """Nobody wants to know."""
+
+
+def _wait(
+    before: Snapshot, api: Api, options: CaptureOptions, patience: Patience, sleep: Callable[[float], None]
+) -> None:
+    """Until the scheduler has bound, evicted or said something, or until nothing more is to be expected."""
+    waited = 0.0
+    while waited < patience.longest:
+        objects = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None).read() for kind in WATCHED}
+        if seen_between(before, replace(before, objects={**before.objects, **objects})) != Outcome():
+            sleep(patience.pause)
+            return
+        sleep(patience.pause)
+        waited += patience.pause
+
+
+def judged(before: Snapshot, after: Snapshot) -> Verification:
+    """Two captures compared by what the replay of the first one foresees."""
+    seen = seen_between(before, after)
+    followed = follow(before, seen, cycles=CYCLES)
+    foreign = others_changes(before, after, followed.outcome.evicted)
+    jobs = tuple(_judged(one, foreign) for one in verdicts(followed.recording, followed.differences))
+    return Verification(
+        followed.recording,
+        followed.outcome,
+        seen,
+        jobs,
+        tuple(words(followed.recording.snapshot.chance)),
+        followed.tried,
+        cycles=followed.cycles,
+    )
+
+
+def _judged(verdict: JobVerdict, foreign: dict[str, str]) -> JobVerdict:
+    """A job that fared otherwise while somebody else changed something was overtaken: its own changes first."""
+    if verdict.word != "differs" or not foreign:
+        return verdict
+    own = [text for text, job in foreign.items() if job == verdict.job]
+    others = [text for text, job in foreign.items() if job != verdict.job]
+    return replace(verdict, word="overtaken", changes=tuple([*own, *others][:MOST_CHANGES]))

@@ -1,0 +1,146 @@
+"""Two outcomes of one cycle beside each other, job by job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.effects import effects
+from vcdebug.explain.pending import explain_subject
+from vcdebug.explain.subject import Subject
+from vcdebug.framework.record import BestEvent
+from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.pod import Pod
+from vcdebug.trace.recording import Recording
+from vcdebug.verify.outcome import GONE, Outcome, Said
+
+Word = Literal["agreed", "worded otherwise", "differs", "overtaken"]
+AGREED, WORDED, DIFFERS, OVERTAKEN = "agreed", "worded otherwise", "differs", "overtaken"
+NOTHING = "nothing"
+BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
+DECISIONS = (BOUND, EVICTED, NOMINATED)
+
+
+class Difference(NamedTuple):
+    """One thing that the replay and the scheduler do not say alike."""
+
+    job: JobId
+    subject: str
+    """The pod, or the job itself."""
+    what: str
+    """bound, evicted, nominated; or PodGroup and PodScheduled, which are words about them."""
+    predicted: str
+    observed: str
+
+    @property
+    def decides(self) -> bool:
+        """Whether it is a decision, not the wording of one."""
+        return self.what in DECISIONS
+
+
+class Decision(NamedTuple):
+    """The first decision of the replay that could explain a difference."""
+
+    seq: Seq | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobVerdict:
+    """One job: whether what was foreseen came."""
+
+    job: JobId
+    word: Word
+    differences: tuple[Difference, ...] = ()
+    decision: Decision | None = None
+    changes: tuple[str, ...] = ()
+    """What others changed meanwhile, which may have overtaken the cycle."""
+
+
+def job_of(recording: Recording) -> Callable[[TaskKey], JobId]:
+    """Which job a pod belongs to; the pod itself where it has none."""
+    owners = {pod.key: pod.job_id or pod.key for pod in (Pod(manifest) for manifest in recording.snapshot.of("Pod"))}
+    return lambda pod: owners.get(pod, pod)
+
+
+def differences(predicted: Outcome, observed: Outcome, owner: Callable[[TaskKey], JobId]) -> list[Difference]:
+    """Everything that is not alike: decisions first, then words."""
+    victims = [pod for pod, how in observed.evicted.items() if how != GONE or pod in predicted.evicted]
+    return [
+        *_texts(BOUND, predicted.bound, observed.bound, owner),
+        *_texts(EVICTED, dict.fromkeys(predicted.evicted, "yes"), dict.fromkeys(victims, "yes"), owner),
+        *_texts(NOMINATED, predicted.nominated, observed.nominated, owner),
+        *_texts(GROUP, _groups(predicted), _groups(observed), lambda job: job),
+        *_texts(CONDITION, _messages(predicted), _messages(observed), owner),
+    ]
+
+
+def _texts(
+    what: str, predicted: Mapping[str, str], observed: Mapping[str, str], owner: Callable[[TaskKey], JobId]
+) -> Iterator[Difference]:
+    for name in sorted({**predicted, **observed}):
+        left, right = predicted.get(name, NOTHING), observed.get(name, NOTHING)
+        if left != right:
+            yield Difference(owner(name), name, what, left, right)
+
+
+def _groups(outcome: Outcome) -> dict[JobId, str]:
+    return {job: _words(one) for job, one in outcome.groups.items()}
+
+
+def _words(one: Said) -> str:
+    conditions = [f"{kind}={status} {reason}: {message}" for kind, status, reason, message in one.conditions]
+    return "; ".join([one.phase, *conditions])
+
+
+def _messages(outcome: Outcome) -> dict[TaskKey, str]:
+    return {pod: f"{reason}: {message}" for pod, (reason, message) in outcome.waiting.items()}
+
+
+def verdicts(recording: Recording, found: list[Difference]) -> tuple[JobVerdict, ...]:
+    """One per job of the session, and per job or pod beyond it that differs, by name."""
+    by_job: dict[JobId, list[Difference]] = {job: [] for job in recording.session.jobs}
+    for difference in found:
+        by_job.setdefault(difference.job, []).append(difference)
+    return tuple(_verdict(recording, job, by_job[job]) for job in sorted(by_job))
+
+
+def _verdict(recording: Recording, job: JobId, found: list[Difference]) -> JobVerdict:
+    if not found:
+        return JobVerdict(job, "agreed")
+    decided = [one for one in found if one.decides]
+    if not decided:
+        return JobVerdict(job, "worded otherwise", tuple(found))
+    return JobVerdict(job, "differs", tuple(found), decision(recording, decided[0]))
+
+
+def decision(recording: Recording, difference: Difference) -> Decision:
+    """Where the replay made up its mind about the pod or its job."""
+    pod = difference.subject
+    if difference.what == EVICTED and difference.predicted != NOTHING:
+        seq = next((one.seq for one in effects(recording).evicted if one.task == pod), None)
+        return Decision(seq, f"the replay evicts {pod}")
+    done = effects(recording)
+    placed = next((one for one in (*done.bound, *done.pipelined, *done.held) if one.task == pod), None)
+    if placed is not None:
+        best = _best(recording, placed.seq, placed.node)
+        tied = f", one of {len(best[1].tied)} equally good ones" if best is not None and len(best[1].tied) > 1 else ""
+        return Decision(best[0] if best is not None else placed.seq, f"{pod} goes to {placed.node}{tied}")
+    explained = explain_subject(recording, Subject(difference.job))
+    return Decision(_proof(explained), explained.sentence)
+
+
+def _best(recording: Recording, until: Seq, node: str) -> tuple[Seq, BestEvent] | None:
+    """The last choice of a node before an event, where it was this one."""
+    for seq in reversed([one for one in recording.index.of_type(BestEvent) if one < until]):
+        event = recording.event(seq)
+        if isinstance(event, BestEvent) and event.name == node:
+            return seq, event
+    return None
+
+
+def _proof(explained: Explanation) -> Seq | None:
+    evidence = explained.dominant.evidence
+    return evidence[0].seq if evidence else None

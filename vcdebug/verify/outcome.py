@@ -1,0 +1,121 @@
+"""What a cycle came to, in the same form whoever tells it: a replay, or the requests that a scheduler sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from vcdebug.explain.effects import effects
+from vcdebug.explain.writes import POD_SCHEDULED, pod_group_changes, pod_statuses, writes
+from vcdebug.framework.record import CloseEvent, PanicEvent
+from vcdebug.model.names import JobId, NodeName, TaskKey
+from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.verify.server import Written
+from vcdebug.verify.store import key_of
+
+GONE = "gone"
+PODS, GROUPS = "pods", "podgroups"
+
+
+class Said(NamedTuple):
+    """What is written into a status: of a PodGroup or of a waiting pod."""
+
+    phase: str
+    conditions: tuple[tuple[str, str, str, str], ...]
+    """Type, status, reason, message."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Decisions, and what was said about them."""
+
+    bound: dict[TaskKey, NodeName] = field(default_factory=dict)
+    evicted: dict[TaskKey, str] = field(default_factory=dict)
+    """Victims; the value is GONE where nobody saw who made them go."""
+    nominated: dict[TaskKey, NodeName] = field(default_factory=dict)
+    groups: dict[JobId, Said] = field(default_factory=dict)
+    """PodGroups whose phase or conditions were written otherwise than they were; counts are not looked at."""
+    waiting: dict[TaskKey, tuple[str, str]] = field(default_factory=dict)
+    """Reason and message of PodScheduled=False, where it was written."""
+    panic: str = ""
+
+    @property
+    def nodes(self) -> dict[TaskKey, NodeName]:
+        """Where each pod went, or is to go."""
+        return {**self.nominated, **self.bound}
+
+    def then(self, later: Outcome) -> Outcome:
+        """Both, one after the other."""
+        bound = {**self.bound, **later.bound}
+        return Outcome(
+            bound,
+            {**self.evicted, **later.evicted},
+            {pod: node for pod, node in {**self.nominated, **later.nominated}.items() if pod not in bound},
+            {**self.groups, **later.groups},
+            {**self.waiting, **later.waiting},
+            self.panic or later.panic,
+        )
+
+
+def predicted(recording: Recording) -> Outcome:
+    """What the replay says will be written."""
+    done = effects(recording)
+    outcome = Outcome(bound={effect.task: effect.node for effect in done.bound}, panic=done.panic or "")
+    outcome.evicted = {write.object: "" for write in writes(recording) if write.verb == "evict"}
+    last = recording.event(len(recording)) if len(recording) else None
+    if isinstance(last, PanicEvent) or not isinstance(last, CloseEvent):
+        return outcome
+    for uid, job in recording.session.jobs.items():
+        if pod_group_changes(job) and said(PodGroup(job.pod_group.manifest)) != said(job.pod_group):
+            outcome.groups[uid] = said(job.pod_group)
+        for status in pod_statuses(job):
+            outcome.waiting[status.pod] = (status.reason, status.message)
+            if status.nominated:
+                outcome.nominated[status.pod] = status.nominated
+    return outcome
+
+
+def said(group: PodGroup) -> Said:
+    """A PodGroup's status without times and session."""
+    return Said(group.phase, tuple((one.type, one.status, one.reason, one.message) for one in group.conditions))
+
+
+def observed(written: Iterable[Written], before: Snapshot) -> Outcome:
+    """What a scheduler's requests say, beside the objects as they were."""
+    pods, groups = ({key_of(one): one for one in before.of(kind)} for kind in ("Pod", "PodGroup"))
+    outcome = Outcome()
+    for one in written:
+        key = key_of(one.body)
+        if one.verb == "bind":
+            outcome.bound[key] = str((one.body.get("spec") or {}).get("nodeName") or "")
+        elif one.address.plural == PODS and one.verb in ("delete", "evict"):
+            outcome.evicted[key] = ""
+        elif one.address.plural == PODS:
+            _pod_status(outcome, key, one.body, pods.get(key, {}))
+        elif one.address.plural == GROUPS:
+            outcome.groups[key] = said(PodGroup(one.body))
+    unchanged = [key for key, one in outcome.groups.items() if key in groups and said(PodGroup(groups[key])) == one]
+    for key in unchanged:
+        del outcome.groups[key]
+    return outcome
+
+
+def _pod_status(outcome: Outcome, key: TaskKey, pod: Manifest, before: Manifest) -> None:
+    status = pod.get("status") or {}
+    node = str(status.get("nominatedNodeName") or "")
+    if node and node != str((before.get("status") or {}).get("nominatedNodeName") or ""):
+        outcome.nominated[key] = node
+    old = dict.fromkeys(unscheduled(before))
+    for words in unscheduled(pod):
+        if words not in old:
+            outcome.waiting[key] = words
+
+
+def unscheduled(pod: Manifest) -> Iterator[tuple[str, str]]:
+    """Reason and message of PodScheduled=False."""
+    for condition in (pod.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == POD_SCHEDULED and condition.get("status") == "False":
+            yield str(condition.get("reason") or ""), str(condition.get("message") or "")

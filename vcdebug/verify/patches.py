@@ -1,0 +1,66 @@
+"""Patches, as clients of Kubernetes send them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+JSON_PATCH = "application/json-patch+json"
+MERGED_BY = ("type", "name", "ip")
+"""The field by which a strategic merge knows the elements of a list; the first that all of them have."""
+
+
+def patched(body: Any, patch: Any, content_type: str) -> Any:  # Any: JSON
+    """The object with a patch of either kind made."""
+    if content_type.startswith(JSON_PATCH):
+        for step in patch:
+            body = _stepped(copy.deepcopy(body), step)
+        return body
+    return merged(body, patch, strategic="strategic" in content_type)
+
+
+def merged(body: Any, patch: Any, *, strategic: bool = False) -> Any:  # Any: JSON
+    """RFC 7386; strategically, lists of named elements are merged element by element."""
+    if not isinstance(patch, dict):
+        return _merged_list(body, patch) if strategic and isinstance(patch, list) else patch
+    result = dict(body) if isinstance(body, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        elif not key.startswith("$"):
+            result[key] = merged(result.get(key), value, strategic=strategic)
+    return result
+
+
+def _merged_list(body: Any, patch: list[Any]) -> list[Any]:
+    known = body if isinstance(body, list) else []
+    elements = [*known, *patch]
+    name = next((one for one in MERGED_BY if all(isinstance(e, dict) and one in e for e in elements)), "")
+    if not name:
+        return patch
+    by_name = {element[name]: element for element in known}
+    for element in patch:
+        by_name[element[name]] = merged(by_name.get(element[name]), element, strategic=True)
+    return list(by_name.values())
+
+
+def _stepped(body: Any, step: dict[str, Any]) -> Any:
+    """One step of RFC 6902: add, replace, remove; a test never fails here."""
+    words = [word.replace("~1", "/").replace("~0", "~") for word in step["path"].split("/")[1:]]
+    if step["op"] == "test" or not words:
+        return body
+    place = body
+    for word in words[:-1]:
+        place = place[int(word)] if isinstance(place, list) else place.setdefault(word, {})
+    _change(place, words[-1], step)
+    return body
+
+
+def _change(place: Any, last: str, step: dict[str, Any]) -> None:
+    if isinstance(place, list):
+        index = len(place) if last == "-" else int(last)
+        place[index : index + (step["op"] != "add")] = [] if step["op"] == "remove" else [step["value"]]
+    elif step["op"] == "remove":
+        place.pop(last, None)
+    else:
+        place[last] = step["value"]

@@ -1,0 +1,54 @@
+"""A snapshot moved to the present, since a scheduler's program goes by the clock of the machine."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+ROOT = "root"
+QUEUE = "Queue"
+
+
+def moved(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """The snapshot as it would look now: every age stays as it is, in whole seconds."""
+    ago = timedelta(seconds=round((now - snapshot.now).total_seconds()))
+    objects = {kind: [_moved(one, ago) for one in manifests] for kind, manifests in snapshot.objects.items()}
+    queues = objects.get(QUEUE, [])
+    names = [(queue.get("metadata") or {}).get("name") for queue in queues]
+    made = [_queue(name, now) for name in (ROOT, snapshot.flags.default_queue) if name not in names]
+    objects[QUEUE] = [*queues, *made]
+    return replace(snapshot, objects=objects, now=snapshot.now + ago, process=Process())
+
+
+def at(snapshot: Snapshot, began: datetime, started: datetime) -> Snapshot:
+    """The snapshot as the second cycle of a process met it: the first one saw no PodGroup."""
+    return replace(snapshot, now=began, process=Process(started=started, sessions=1), chance=Chance())
+
+
+def text_of(moment: datetime) -> str:
+    """As objects say a time."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _queue(name: str, now: datetime) -> Manifest:
+    """A queue that every scheduler makes when it starts."""
+    metadata = {"name": name, "uid": f"made-{name}", "creationTimestamp": text_of(now)}
+    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": QUEUE}
+    return {**kind, "metadata": metadata, "spec": {"weight": 1, "reclaimable": name != ROOT}, "status": {}}
+
+
+def _moved(value: Any, ago: timedelta, key: str = "") -> Any:  # Any: JSON
+    if isinstance(value, dict):
+        return {name: one if name == "annotations" else _moved(one, ago, name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_moved(one, ago) for one in value]
+    if isinstance(value, str) and key.lower().endswith(("time", "timestamp", "at")) and TIME.fullmatch(value):
+        return text_of(datetime.fromisoformat(value) + ago)
+    return value

@@ -1,0 +1,267 @@
+"""A scheduler's own program, run against the small server for one cycle on a snapshot.
+
+Every scheduler runs its first cycle as soon as it is up, perhaps before it has read everything. So PodGroups are held
+back until that one is over: it sees no job and decides nothing. The cycle after it is the one that counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.verify.present import at, moved, text_of
+from vcdebug.verify.server import EVENTS, ApiServer, Written
+from vcdebug.verify.wire import Wire, served
+
+HELD = "PodGroup"
+BEGIN, END = "Start scheduling ...", "End scheduling ..."
+QUIET = 1.5
+"""Seconds without a request after which a cycle's writes are taken for complete."""
+LEASES = "coordination.k8s.io"
+INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Which program, and how patiently it is watched."""
+
+    path: str
+    arguments: tuple[str, ...] = ()
+    """Given in addition, and after all others, so that they win."""
+    patience: float = 120.0
+    """Seconds in which it must be through."""
+    period: float = 2.0
+    """Seconds between the cycle that sees no job and the one that counts."""
+
+
+@dataclass(slots=True)
+class Observed:
+    """What the program did."""
+
+    snapshot: Snapshot
+    """The snapshot as its cycle met it."""
+    written: list[Written]
+    log: list[str]
+    ended: str
+    """Why there is nothing more to see; empty after a whole cycle."""
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Run:
+    """One process under observation; `wire.lock` guards it."""
+
+    wire: Wire
+    process: subprocess.Popen[str]
+    log: list[str] = field(default_factory=list)
+    begun: list[datetime] = field(default_factory=list)
+    ended: int = 0
+    over: bool = False
+
+    def read(self) -> None:
+        """Take down the log until the program closes it."""
+        for line in self.process.stderr or ():
+            with self.wire.lock:
+                self.log.append(line.rstrip("\n"))
+                if BEGIN in line:
+                    self.begun.append(datetime.now(UTC))
+                self.ended += END in line
+                if BEGIN in line or END in line:
+                    self.wire.lock.notify_all()
+        with self.wire.lock:
+            self.over = True
+            self.wire.lock.notify_all()
+
+    def wait(self, until: Callable[[], bool], seconds: float) -> bool:
+        """Wait for something, or for the end of the program, or of the time."""
+        with self.wire.lock:
+            self.wire.lock.wait_for(lambda: until() or self.over, max(0.0, seconds))
+            return until()
+
+    def settle(self, seconds: float) -> None:
+        """Wait until nothing has been asked for a while."""
+        end, before = time.monotonic() + seconds, -1
+        while time.monotonic() < end and not self.over and before != self.wire.requests:
+            before = self.wire.requests
+            self.wait(lambda: len(self.begun) > 2, QUIET)
+
+
+def observe(snapshot: Snapshot, program: Program) -> Observed:
+    """Run the program on a snapshot until one cycle is over; raises VcdebugError where it cannot be run at all."""
+    started = datetime.now(UTC).replace(microsecond=0)
+    present = moved(snapshot, started)
+    api = ApiServer(now=lambda: text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
+    held = _fill(api, present)
+    api.keeps = _only_queues
+    wire = Wire(api, secrets.token_urlsafe(24))
+    with (
+        served(wire) as address,
+        tempfile.TemporaryDirectory(prefix="vcdebug-verify-") as folder,
+        _running(_command(program, present, address, wire.token, Path(folder)), wire, folder) as run,
+    ):
+        return _observed(run, api, held, present, started, program)
+
+
+def _observed(
+    run: _Run, api: ApiServer, held: list[Manifest], present: Snapshot, started: datetime, program: Program
+) -> Observed:
+    since = time.monotonic()
+    warm = run.wait(lambda: run.ended > 0, program.patience)
+    if warm:
+        with run.wire.lock:
+            api.keeps = _counts
+            api.written.clear()
+            for manifest in held:
+                api.store.put(KIND_BY_NAME[HELD].path, manifest)
+            run.wire.lock.notify_all()
+        run.wait(lambda: run.ended > 1, program.patience - (time.monotonic() - since))
+        run.settle(program.patience)
+    with run.wire.lock:
+        api.keeps = _nothing
+        whole = run.ended > 1
+        began = run.begun[1] if len(run.begun) > 1 else datetime.now(UTC)
+        ended = "" if whole else _why(run, warm=warm)
+        met = at(present, began, started)
+        return Observed(met, list(api.written), list(run.log), ended, time.monotonic() - since)
+
+
+def _why(run: _Run, *, warm: bool) -> str:
+    """What kept the program from ending a cycle."""
+    last = next((line for line in reversed(run.log) if line.strip()), "")
+    if run.over:
+        panic = next((line for line in run.log if line.startswith(("panic:", "fatal error:"))), last)
+        return f"the program ended: {panic}"
+    return "the cycle did not end in time" if warm else f"the program did not begin to schedule in time: {last}"
+
+
+def _fill(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
+    """Everything but the PodGroups, which are the answer."""
+    for kind, manifests in snapshot.objects.items():
+        row = KIND_BY_NAME[kind]
+        for manifest in manifests if kind != HELD else ():
+            api.store.put(row.path, {**manifest, "kind": kind, "apiVersion": row.api_version})
+    row = KIND_BY_NAME[HELD]
+    return [{**manifest, "kind": HELD, "apiVersion": row.api_version} for manifest in snapshot.of(HELD)]
+
+
+def _only_queues(written: Written) -> bool:
+    """Before its cycle a scheduler may only make what it needs to begin."""
+    return written.verb == "create" and written.address.plural != EVENTS
+
+
+def _counts(written: Written) -> bool:
+    return written.address.group != LEASES
+
+
+def _nothing(_: Written) -> bool:
+    return False
+
+
+def _command(program: Program, snapshot: Snapshot, address: str, token: str, folder: Path) -> list[str]:
+    """The program's command line, its files written."""
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(json.dumps(_kubeconfig(address, token)), encoding="utf-8")
+    conf = []
+    if snapshot.scheduler_conf is not None:
+        (folder / "conf").mkdir()
+        file = folder / "conf" / "volcano-scheduler.conf"
+        file.write_text(snapshot.scheduler_conf, encoding="utf-8")
+        conf = [f"--scheduler-conf={file}"]
+    always = [
+        f"--kubeconfig={kubeconfig}",
+        "--leader-elect=false",
+        f"--schedule-period={program.period:g}s",
+        "--kube-api-qps=5000",
+        "--kube-api-burst=5000",
+        "--logtostderr=true",
+        "-v=4",
+    ]
+    return [program.path, *always, *conf, *_flags(snapshot.flags), *program.arguments]
+
+
+def _flags(flags: Flags) -> Iterator[str]:
+    """The flags that differ from upstream's defaults."""
+    default = Flags()
+    rows: dict[str, tuple[object, object]] = {
+        "default-queue": (flags.default_queue, default.default_queue),
+        "priority-class": (flags.priority_class, default.priority_class),
+        "minimum-feasible-nodes": (flags.minimum_feasible_nodes, default.minimum_feasible_nodes),
+        "minimum-percentage-nodes-to-find": (
+            flags.minimum_percentage_nodes_to_find,
+            default.minimum_percentage_nodes_to_find,
+        ),
+        "percentage-nodes-to-find": (flags.percentage_nodes_to_find, default.percentage_nodes_to_find),
+        "csi-storage": (flags.csi_storage, default.csi_storage),
+        "scheduler-sharding-mode": (flags.sharding_mode, default.sharding_mode),
+        "scheduler-sharding-name": (flags.sharding_name, default.sharding_name),
+    }
+    for name, (value, usual) in rows.items():
+        if value != usual:
+            yield f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
+    if flags.scheduler_names != default.scheduler_names:
+        yield from (f"--scheduler-name={name}" for name in flags.scheduler_names)
+    yield from (f"--node-selector={pair}" for pair in flags.node_selector)
+    yield from (f"--ignored-provisioners={name}" for name in flags.ignored_provisioners)
+    if flags.feature_gates:
+        gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(flags.feature_gates.items()))
+        yield f"--feature-gates={gates}"
+
+
+def _kubeconfig(address: str, token: str) -> Manifest:
+    name = "vcdebug"
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": {"server": address}}],
+        "users": [{"name": name, "user": {"token": token}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+    }
+
+
+@contextmanager
+def _running(command: Sequence[str], wire: Wire, folder: str) -> Iterator[_Run]:
+    environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | {"HOME": folder}
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=folder,
+            text=True,
+            errors="replace",
+        )
+    except OSError as failure:
+        raise VcdebugError(f"cannot be run: {failure.strerror or failure}", where=command[0]) from failure
+    run = _Run(wire, process)
+    reader = threading.Thread(target=run.read, daemon=True)
+    reader.start()
+    try:
+        yield run
+    finally:
+        _end(process)
+        reader.join(5)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

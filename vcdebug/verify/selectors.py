@@ -1,0 +1,40 @@
+"""Which objects of a list a query selects: a namespace, labels, and the few fields that clients ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vcdebug.verify.messages import Body
+
+
+def selected(item: Body, namespace: str, query: Mapping[str, str]) -> bool:
+    """Whether an object belongs to what was asked for."""
+    metadata = item.get("metadata") or {}
+    if namespace and metadata.get("namespace") != namespace:
+        return False
+    labels: dict[str, Any] = metadata.get("labels") or {}
+    asked = [(labels.get(key), wanted, same) for key, wanted, same in _terms(query, "labelSelector")]
+    asked += [(_field(item, path), wanted, same) for path, wanted, same in _terms(query, "fieldSelector")]
+    return all(_holds(value, wanted, same=same) for value, wanted, same in asked)
+
+
+def _terms(query: Mapping[str, str], name: str) -> list[tuple[str, str, bool]]:
+    """`a=b,c!=d` as name, value and whether they are to be equal."""
+    terms = []
+    for part in query.get(name, "").split(","):
+        key, _, value = part.partition("=")
+        if key:
+            terms.append((key.rstrip("!="), value.lstrip("="), not key.endswith("!")))
+    return terms
+
+
+def _holds(value: Any, wanted: str, *, same: bool) -> bool:
+    return ((value or "") == wanted) is same
+
+
+def _field(item: Body, path: str) -> Any:
+    value: Any = item
+    for step in path.split("."):
+        value = value.get(step) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,156 @@
+"""The server on loopback: one thread per connection, a token in every request, watches that wait."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from vcdebug.verify.address import Address
+from vcdebug.verify.messages import UNAUTHORIZED, Body, Reply, Request, refusal
+from vcdebug.verify.server import ApiServer
+
+LOOPBACK = "127.0.0.1"
+LONGEST_WATCH = 3600.0
+WAIT = 1.0
+"""Seconds after which a watch looks whether it shall end."""
+
+
+@dataclass
+class Wire:
+    """A server that several threads ask; whoever changes what it has holds `lock` and notifies it."""
+
+    api: ApiServer
+    token: str
+    lock: threading.Condition = field(default_factory=threading.Condition)
+    closing: bool = False
+    requests: int = 0
+
+    def reply(self, request: Request) -> Reply:
+        """One answer; a write wakes the watches."""
+        with self.lock:
+            self.requests += 1
+            reply = self.api.reply(request)
+            if request.method != "GET":
+                self.lock.notify_all()
+            return reply
+
+    def watched(self, request: Request) -> Iterator[Body]:
+        """Every change after the revision that is asked for, as it comes; {} where nothing came for a while."""
+        address, since = Address.of(request.path), int(request.query.get("resourceVersion") or 0)
+        end = time.monotonic() + min(LONGEST_WATCH, float(request.query.get("timeoutSeconds") or LONGEST_WATCH))
+        while time.monotonic() < end and not self.closing:
+            with self.lock:
+                found = self.api.changes(address, request, since)
+                since = self.api.store.revision
+                if not found:
+                    self.lock.wait(WAIT)
+            yield from found or ({},)
+
+
+@contextmanager
+def served(wire: Wire) -> Iterator[str]:
+    """Serve on a free port of this machine; gives its address."""
+    server = _Server((LOOPBACK, 0), _handler(wire))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{LOOPBACK}:{server.server_address[1]}"
+    finally:
+        wire.closing = True
+        with wire.lock:
+            wire.lock.notify_all()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    """A client that goes away in the middle of an answer is nothing to speak of."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        failure = sys.exception()
+        if not isinstance(failure, OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # as it was given
+
+
+def _handler(wire: Wire) -> type[BaseHTTPRequestHandler]:
+    class Handler(_Connection):
+        pass
+
+    Handler.wire = wire
+    return Handler
+
+
+class _Connection(BaseHTTPRequestHandler):
+    """One client's connection."""
+
+    wire: Wire
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing is printed."""
+
+    def _any(self) -> None:
+        request = self._request()
+        if self.headers.get("Authorization") != f"Bearer {self.wire.token}":
+            self._send(UNAUTHORIZED)
+        elif request is None:
+            self._send(refusal(415, "UnsupportedMediaType", "only JSON is understood"))
+        elif request.query.get("watch") in ("1", "true"):
+            self._watch(request)
+        else:
+            self._send(self.wire.reply(request))
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _any  # noqa: N815 (the base class's names)
+
+    def _request(self) -> Request | None:
+        """What is asked; None for a body that is no JSON."""
+        address = urlsplit(self.path)
+        query = {name: values[-1] for name, values in parse_qs(address.query).items()}
+        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        try:
+            body: Any = json.loads(content) if content else None
+        except ValueError:
+            return None
+        return Request(self.command, address.path, query, dict(self.headers), body)
+
+    def _send(self, reply: Reply) -> None:
+        content = reply.content
+        self.send_response_only(reply.status)
+        for name, value in ({"Content-Type": "application/json"} | dict(reply.headers)).items():
+            self.send_header(name, value)
+        self.send_header("Date", self.date_time_string())
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _watch(self, request: Request) -> None:
+        if request.query.get("sendInitialEvents"):
+            self._send(refusal(422, "Invalid", "sendInitialEvents is forbidden for watch"))
+            return
+        self.send_response_only(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        try:
+            for event in self.wire.watched(request):
+                self._chunk(json.dumps(event).encode() + b"\n" if event else b"")
+            self._chunk(b"", last=True)
+        except OSError:
+            self.close_connection = True
+
+    def _chunk(self, data: bytes, *, last: bool = False) -> None:
+        if data or last:
+            self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()

@@ -20,7 +20,7 @@ def main() -> None:
     config.load_kube_config(options["kubeconfig"])  # type: ignore[no-untyped-call]  # as the client has it
     deeds = json.loads(Path(options["deeds"]).read_text(encoding="utf-8"))
     if deeds.get("ends"):
-        sys.exit(f"panic: {deeds['ends']}")
+        sys.exit(str(deeds["ends"]))
     core, custom = client.CoreV1Api(), client.CustomObjectsApi()
     say("Start scheduling ...")
     core.list_node()
@@ -29,6 +29,8 @@ def main() -> None:
     say("End scheduling ...")
     groups = await_groups(custom, known["metadata"]["resourceVersion"], deeds["expected"])
     say("Start scheduling ...")
+    if deeds.get("panics"):
+        sys.exit(f"panic: {deeds['panics']}")
     play(core, custom, groups, deeds)
     say("End scheduling ...")
     time.sleep(600)

@@ -60,9 +60,14 @@ def test_a_node_drawn_among_equals_is_followed_not_called_a_difference(tmp_path:
 
 
 def test_a_program_that_ends_is_said_to_have_ended(tmp_path: Path) -> None:
-    found = verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), ends="books do not balance"))
+    found = verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), panics="books do not balance"))
     assert "the program ended: panic: books do not balance" == found.ended
     assert not found.agrees
+
+
+def test_a_program_that_never_schedules_is_an_error_with_its_last_words(tmp_path: Path) -> None:
+    with pytest.raises(VcdebugError, match="unknown flag"):
+        verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), ends="unknown flag"))
 
 
 def test_a_program_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:

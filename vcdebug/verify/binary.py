@@ -10,11 +10,8 @@ from vcdebug.trace.recording import Recording
 from vcdebug.verify.compare import verdicts
 from vcdebug.verify.follow import follow, words
 from vcdebug.verify.outcome import observed
-from vcdebug.verify.program import Observed, Program, observe
+from vcdebug.verify.program import COUNTED, Observed, Program, observe
 from vcdebug.verify.verification import Parting, Verification
-
-COUNTED = 2
-"""Which cycle of the log is the one that counts."""
 
 
 def verify_program(snapshot: Snapshot, program: Program, *, ask_extender: AskExtender | None = None) -> Verification:

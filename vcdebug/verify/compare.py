@@ -19,6 +19,7 @@ from vcdebug.verify.outcome import GONE, Outcome, Said
 Word = Literal["agreed", "worded otherwise", "differs", "overtaken"]
 AGREED, WORDED, DIFFERS, OVERTAKEN = "agreed", "worded otherwise", "differs", "overtaken"
 NOTHING = "nothing"
+EXAMPLE = " Origin reason is "
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
 DECISIONS = (BOUND, EVICTED, NOMINATED)
 
@@ -91,12 +92,17 @@ def _groups(outcome: Outcome) -> dict[JobId, str]:
 
 
 def _words(one: Said) -> str:
-    conditions = [f"{kind}={status} {reason}: {message}" for kind, status, reason, message in one.conditions]
+    conditions = [f"{kind}={status} {reason}: {certain(message)}" for kind, status, reason, message in one.conditions]
     return "; ".join([one.phase, *conditions])
 
 
 def _messages(outcome: Outcome) -> dict[TaskKey, str]:
-    return {pod: f"{reason}: {message}" for pod, (reason, message) in outcome.waiting.items()}
+    return {pod: f"{reason}: {certain(message)}" for pod, (reason, message) in outcome.waiting.items()}
+
+
+def certain(message: str) -> str:
+    """A message without the pod that is its example: any of those that failed, by the order of a map."""
+    return message.partition(EXAMPLE)[0]
 
 
 def verdicts(recording: Recording, found: list[Difference]) -> tuple[JobVerdict, ...]:

@@ -28,9 +28,12 @@ from vcdebug.verify.wire import Wire, served
 
 HELD = "PodGroup"
 BEGIN, END = "Start scheduling ...", "End scheduling ..."
-QUIET = 1.5
+COUNTED = 2
+"""Which cycle of the process is the one that counts."""
+QUIET = 1.0
 """Seconds without a request after which a cycle's writes are taken for complete."""
 LEASES = "coordination.k8s.io"
+TELL = "--log FILE keeps what it said; it must be a vc-scheduler, whose log says when a cycle begins and ends"
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 
 
@@ -43,7 +46,7 @@ class Program:
     """Given in addition, and after all others, so that they win."""
     patience: float = 120.0
     """Seconds in which it must be through."""
-    period: float = 2.0
+    period: float = 3.0
     """Seconds between the cycle that sees no job and the one that counts."""
 
 
@@ -85,6 +88,10 @@ class _Run:
             self.over = True
             self.wire.lock.notify_all()
 
+    def counts(self, written: Written) -> bool:
+        """Whether a write may belong to the cycle: the next one has not begun."""
+        return len(self.begun) <= COUNTED and written.address.group != LEASES
+
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
         """Wait for something, or for the end of the program, or of the time."""
         with self.wire.lock:
@@ -94,9 +101,9 @@ class _Run:
     def settle(self, seconds: float) -> None:
         """Wait until nothing has been asked for a while."""
         end, before = time.monotonic() + seconds, -1
-        while time.monotonic() < end and not self.over and before != self.wire.requests:
+        while time.monotonic() < end and not self.over and before != self.wire.requests and len(self.begun) <= COUNTED:
             before = self.wire.requests
-            self.wait(lambda: len(self.begun) > 2, QUIET)
+            self.wait(lambda: len(self.begun) > COUNTED, QUIET)
 
 
 def observe(snapshot: Snapshot, program: Program) -> Observed:
@@ -110,7 +117,7 @@ def observe(snapshot: Snapshot, program: Program) -> Observed:
     with (
         served(wire) as address,
         tempfile.TemporaryDirectory(prefix="vcdebug-verify-") as folder,
-        _running(_command(program, present, address, wire.token, Path(folder)), wire, folder) as run,
+        _running(_command(program, present, address, Path(folder)), wire, folder) as run,
     ):
         return _observed(run, api, held, present, started, program)
 
@@ -119,32 +126,34 @@ def _observed(
     run: _Run, api: ApiServer, held: list[Manifest], present: Snapshot, started: datetime, program: Program
 ) -> Observed:
     since = time.monotonic()
-    warm = run.wait(lambda: run.ended > 0, program.patience)
-    if warm:
-        with run.wire.lock:
-            api.keeps = _counts
-            api.written.clear()
-            for manifest in held:
-                api.store.put(KIND_BY_NAME[HELD].path, manifest)
-            run.wire.lock.notify_all()
-        run.wait(lambda: run.ended > 1, program.patience - (time.monotonic() - since))
-        run.settle(program.patience)
+    if not run.wait(lambda: run.ended > 0, program.patience):
+        raise VcdebugError(f"it never began to schedule: {_last_words(run)}", TELL, program.path)
+    with run.wire.lock:
+        api.keeps = run.counts
+        api.written.clear()
+        for manifest in held:
+            api.store.put(KIND_BY_NAME[HELD].path, manifest)
+        run.wire.lock.notify_all()
+    run.wait(lambda: run.ended >= COUNTED, program.patience - (time.monotonic() - since))
+    run.settle(program.patience)
     with run.wire.lock:
         api.keeps = _nothing
-        whole = run.ended > 1
-        began = run.begun[1] if len(run.begun) > 1 else datetime.now(UTC)
-        ended = "" if whole else _why(run, warm=warm)
+        began = run.begun[COUNTED - 1] if len(run.begun) >= COUNTED else datetime.now(UTC)
         met = at(present, began, started)
-        return Observed(met, list(api.written), list(run.log), ended, time.monotonic() - since)
+        return Observed(met, list(api.written), list(run.log), _why(run), time.monotonic() - since)
 
 
-def _why(run: _Run, *, warm: bool) -> str:
-    """What kept the program from ending a cycle."""
-    last = next((line for line in reversed(run.log) if line.strip()), "")
-    if run.over:
-        panic = next((line for line in run.log if line.startswith(("panic:", "fatal error:"))), last)
-        return f"the program ended: {panic}"
-    return "the cycle did not end in time" if warm else f"the program did not begin to schedule in time: {last}"
+def _why(run: _Run) -> str:
+    """What kept the program from ending the cycle; empty where it did."""
+    if run.ended >= COUNTED:
+        return ""
+    return f"the program ended: {_last_words(run)}" if run.over else "the cycle did not end in time"
+
+
+def _last_words(run: _Run) -> str:
+    """What a program says when it dies, or else said last."""
+    last = next((line for line in reversed(run.log) if line.strip()), "it said nothing")
+    return next((line for line in run.log if line.startswith(("panic:", "fatal error:"))), last)
 
 
 def _fill(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
@@ -162,18 +171,14 @@ def _only_queues(written: Written) -> bool:
     return written.verb == "create" and written.address.plural != EVENTS
 
 
-def _counts(written: Written) -> bool:
-    return written.address.group != LEASES
-
-
 def _nothing(_: Written) -> bool:
     return False
 
 
-def _command(program: Program, snapshot: Snapshot, address: str, token: str, folder: Path) -> list[str]:
+def _command(program: Program, snapshot: Snapshot, address: str, folder: Path) -> list[str]:
     """The program's command line, its files written."""
     kubeconfig = folder / "kubeconfig"
-    kubeconfig.write_text(json.dumps(_kubeconfig(address, token)), encoding="utf-8")
+    kubeconfig.write_text(json.dumps(_kubeconfig(address)), encoding="utf-8")
     conf = []
     if snapshot.scheduler_conf is not None:
         (folder / "conf").mkdir()
@@ -220,14 +225,14 @@ def _flags(flags: Flags) -> Iterator[str]:
         yield f"--feature-gates={gates}"
 
 
-def _kubeconfig(address: str, token: str) -> Manifest:
+def _kubeconfig(address: str) -> Manifest:
     name = "vcdebug"
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": name,
         "clusters": [{"name": name, "cluster": {"server": address}}],
-        "users": [{"name": name, "user": {"token": token}}],
+        "users": [{"name": name, "user": {}}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
     }
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vcdebug.snapshot.kinds import KINDS
+from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address
 from vcdebug.verify.messages import ABSENT, Body, Reply, Request, refusal, success
 from vcdebug.verify.patches import patched
@@ -105,7 +106,8 @@ class ApiServer:
         if request.method == "DELETE":
             return self._delete(address, before)
         content_type = {name.lower(): text for name, text in request.headers.items()}.get("content-type", "")
-        after = request.body if request.method == "PUT" else patched(before, request.body, content_type)
+        whole = request.method == "PUT" and content_type != protobuf.CONTENT_TYPE
+        after = request.body if whole else patched(before, request.body, content_type)
         if address.part == STATUS:
             after = {**before, "status": after.get("status", {})}
         return Reply(200, self._put(Written(VERBS[request.method], address, after)))

@@ -1,4 +1,7 @@
-"""The server on loopback: one thread per connection, a token in every request, watches that wait."""
+"""The server on loopback: one thread per connection, a token in every request, watches that wait.
+
+The token is the first part of every path, since a client of Kubernetes sends no other credentials without TLS.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address
 from vcdebug.verify.messages import UNAUTHORIZED, Body, Reply, Request, refusal
 from vcdebug.verify.server import ApiServer
@@ -63,7 +67,7 @@ def served(wire: Wire) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
-        yield f"http://{LOOPBACK}:{server.server_address[1]}"
+        yield f"http://{LOOPBACK}:{server.server_address[1]}/{wire.token}"
     finally:
         wire.closing = True
         with wire.lock:
@@ -103,10 +107,10 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _any(self) -> None:
         request = self._request()
-        if self.headers.get("Authorization") != f"Bearer {self.wire.token}":
+        if request is None:
+            self._send(refusal(415, "UnsupportedMediaType", "neither JSON nor protobuf"))
+        elif not self.path.startswith(f"/{self.wire.token}/"):
             self._send(UNAUTHORIZED)
-        elif request is None:
-            self._send(refusal(415, "UnsupportedMediaType", "only JSON is understood"))
         elif request.query.get("watch") in ("1", "true"):
             self._watch(request)
         else:
@@ -115,15 +119,20 @@ class _Connection(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _any  # noqa: N815 (the base class's names)
 
     def _request(self) -> Request | None:
-        """What is asked; None for a body that is no JSON."""
+        """What is asked; None for a body that is not understood."""
         address = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
-            body: Any = json.loads(content) if content else None
+            body: Any = self._read(content) if content else None
         except ValueError:
             return None
-        return Request(self.command, address.path, query, dict(self.headers), body)
+        path = address.path.removeprefix(f"/{self.wire.token}")
+        return Request(self.command, path, query, dict(self.headers), body)
+
+    def _read(self, content: bytes) -> Any:
+        in_protobuf = self.headers.get("Content-Type", "").startswith(protobuf.CONTENT_TYPE)
+        return protobuf.decoded(content) if in_protobuf else json.loads(content)
 
     def _send(self, reply: Reply) -> None:
         content = reply.content

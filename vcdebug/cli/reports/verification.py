@@ -12,6 +12,7 @@ from vcdebug.views.document import Block, listing, paragraph
 HEADS = ("job", "", "about", "replay", "scheduler")
 WORDS = ("agreed", "worded otherwise", "differs", "overtaken")
 SHOWN_CHOICES = 6
+SHOWN_TEXT = 72
 
 
 def blocks(found: Verification) -> Iterator[Block]:
@@ -55,7 +56,21 @@ def _rows(one: JobVerdict) -> Iterator[tuple[str, ...]]:
 
 def _cells(one: Difference) -> tuple[str, str, str]:
     about = f"{one.what} {one.subject}" if one.subject != one.job else one.what
-    return about, one.predicted, one.observed
+    return about, *apart(one.predicted, one.observed)
+
+
+def apart(left: str, right: str) -> tuple[str, str]:
+    """Two texts, long ones from shortly before the place where they part."""
+    same = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
+    begin = max(0, same - SHOWN_TEXT // 4) if max(len(left), len(right)) > SHOWN_TEXT else 0
+    return _cut(left, begin), _cut(right, begin)
+
+
+def _cut(text: str, begin: int) -> str:
+    if len(text) <= SHOWN_TEXT:
+        return text
+    end = begin + SHOWN_TEXT
+    return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
 
 
 def _reasons(one: JobVerdict) -> Iterator[Block]:

@@ -1,0 +1,94 @@
+"""The little of Kubernetes' protobuf form that tells what a scheduler writes: which object, and a pod's status.
+
+Clients of Kubernetes send the kinds of the core in this form of their own accord; answers may be JSON all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from vcdebug.verify.messages import Body
+
+CONTENT_TYPE = "application/vnd.kubernetes.protobuf"
+MAGIC = b"k8s\x00"
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+class Field(NamedTuple):
+    """A field of a message that is read; `parts` are the fields of a message in it."""
+
+    name: str
+    repeated: bool = False
+    parts: Mapping[int, Field] | None = None
+
+
+_TYPE: Final = {1: Field("apiVersion"), 2: Field("kind")}
+_METADATA: Final = {1: Field("name"), 2: Field("generateName"), 3: Field("namespace"), 5: Field("uid")}
+_CONDITION: Final = {1: Field("type"), 2: Field("status"), 5: Field("reason"), 6: Field("message")}
+_POD_STATUS: Final = {
+    1: Field("phase"),
+    2: Field("conditions", True, _CONDITION),
+    11: Field("nominatedNodeName"),
+}
+_OBJECT: Final = {1: Field("metadata", parts=_METADATA)}
+_KINDS: Final[Mapping[str, Mapping[int, Field]]] = {
+    "Pod": {**_OBJECT, 3: Field("status", parts=_POD_STATUS)},
+}
+
+
+def decoded(content: bytes) -> Body:
+    """The object with what is known of its fields; raises ValueError for what is no such message."""
+    if not content.startswith(MAGIC):
+        raise ValueError("no object of Kubernetes in protobuf")
+    envelope = {number: value for number, value in _fields(content[len(MAGIC) :]) if isinstance(value, bytes)}
+    head = _message(envelope.get(1, b""), _TYPE)
+    return head | _message(envelope.get(2, b""), _KINDS.get(str(head.get("kind")), _OBJECT))
+
+
+def _message(data: bytes, known: Mapping[int, Field]) -> Body:
+    found: Body = {}
+    for number, value in _fields(data):
+        field = known.get(number)
+        if field is None or not isinstance(value, bytes):
+            continue
+        read = value.decode("utf-8", "replace") if field.parts is None else _message(value, field.parts)
+        if field.repeated:
+            found.setdefault(field.name, []).append(read)
+        else:
+            found[field.name] = read
+    return found
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
+    """Number and value of each field, in order."""
+    place = 0
+    while place < len(data):
+        key, place = _varint(data, place)
+        number, form = key >> 3, key & 7
+        if form == VARINT:
+            value, place = _varint(data, place)
+            yield number, value
+            continue
+        size, place = _varint(data, place) if form == BYTES else (_fixed(form), place)
+        if place + size > len(data):
+            raise ValueError("a field that breaks off")
+        yield number, data[place : place + size]
+        place += size
+
+
+def _fixed(form: int) -> int:
+    if form not in (FIXED64, FIXED32):
+        raise ValueError(f"no form {form} of a field")
+    return 8 if form == FIXED64 else 4
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value, shift = 0, 0
+    while place < len(data):
+        byte = data[place]
+        value |= (byte & 0x7F) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 0x80:
+            return value, place
+    raise ValueError("a number that breaks off")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.verify.outcome import GONE, Outcome, said, unscheduled
 from vcdebug.verify.store import key_of
@@ -120,7 +121,7 @@ def _by_scheduler(pod: Manifest) -> bool:
     return DISRUPTED in found or EVICTED in found
 
 
-def _parts(manifest: Manifest, name: str) -> Any:  # Any: JSON
+def _parts(manifest: Manifest, name: str) -> Json:
     """A part of the status."""
     return (manifest.get("status") or {}).get(name)
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Body = dict[str, Any]  # Any: whatever JSON a client sends
+from vcdebug.snapshot.json_values import Json, JsonDict
+
+Body = JsonDict
+"""An object as a client sends it."""
 
 
 class Request(NamedTuple):
@@ -16,7 +19,8 @@ class Request(NamedTuple):
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
-    body: Any  # an object, or the list of a JSON patch
+    body: Json
+    """An object, or the list of a JSON patch."""
     groups: tuple[str, ...] = ()
     """Every Impersonate-Group."""
 
@@ -25,7 +29,7 @@ class Reply(NamedTuple):
     """An answer; a text stays as it is, anything else is written as JSON."""
 
     status: int
-    body: Any  # Any: as Body
+    body: Json
     headers: Mapping[str, str] = {}
 
     @property

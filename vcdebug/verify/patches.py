@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+
+from vcdebug.snapshot.json_values import Json, JsonDict
 
 JSON_PATCH = "application/json-patch+json"
 MERGED_BY = ("type", "name", "ip")
 """The field by which a strategic merge knows the elements of a list; the first that all of them have."""
 
 
-def patched(body: Any, patch: Any, content_type: str) -> Any:  # Any: JSON
+def patched(body: Json, patch: Json, content_type: str) -> Json:
     """The object with a patch of either kind made."""
     if content_type.startswith(JSON_PATCH):
         for step in patch:
@@ -19,7 +20,7 @@ def patched(body: Any, patch: Any, content_type: str) -> Any:  # Any: JSON
     return merged(body, patch, strategic="strategic" in content_type)
 
 
-def merged(body: Any, patch: Any, *, strategic: bool = False) -> Any:  # Any: JSON
+def merged(body: Json, patch: Json, *, strategic: bool = False) -> Json:
     """RFC 7386; strategically, lists of named elements are merged element by element."""
     if not isinstance(patch, dict):
         return _merged_list(body, patch) if strategic and isinstance(patch, list) else patch
@@ -32,7 +33,7 @@ def merged(body: Any, patch: Any, *, strategic: bool = False) -> Any:  # Any: JS
     return result
 
 
-def _merged_list(body: Any, patch: list[Any]) -> list[Any]:
+def _merged_list(body: Json, patch: list[Json]) -> list[Json]:
     known = body if isinstance(body, list) else []
     elements = [*known, *patch]
     name = next((one for one in MERGED_BY if all(isinstance(e, dict) and one in e for e in elements)), "")
@@ -44,7 +45,7 @@ def _merged_list(body: Any, patch: list[Any]) -> list[Any]:
     return list(by_name.values())
 
 
-def _stepped(body: Any, step: dict[str, Any]) -> Any:
+def _stepped(body: Json, step: JsonDict) -> Json:
     """One step of RFC 6902: add, replace, remove; a test never fails here."""
     words = [word.replace("~1", "/").replace("~0", "~") for word in step["path"].split("/")[1:]]
     if step["op"] == "test" or not words:
@@ -56,7 +57,7 @@ def _stepped(body: Any, step: dict[str, Any]) -> Any:
     return body
 
 
-def _change(place: Any, last: str, step: dict[str, Any]) -> None:
+def _change(place: Json, last: str, step: JsonDict) -> None:
     if isinstance(place, list):
         index = len(place) if last == "-" else int(last)
         place[index : index + (step["op"] != "add")] = [] if step["op"] == "remove" else [step["value"]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -44,7 +44,7 @@ def _queue(name: str, now: datetime) -> Manifest:
     return {**kind, "metadata": metadata, "spec": {"weight": 1, "reclaimable": name != ROOT}, "status": {}}
 
 
-def _moved(value: Any, ago: timedelta, key: str = "") -> Any:  # Any: JSON
+def _moved(value: Json, ago: timedelta, key: str = "") -> Json:
     if isinstance(value, dict):
         return {name: one if name == "annotations" else _moved(one, ago, name) for name, one in value.items()}
     if isinstance(value, list):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from vcdebug.snapshot.json_values import Json, JsonDict
 from vcdebug.verify.messages import Body
 
 
@@ -13,7 +13,7 @@ def selected(item: Body, namespace: str, query: Mapping[str, str]) -> bool:
     metadata = item.get("metadata") or {}
     if namespace and metadata.get("namespace") != namespace:
         return False
-    labels: dict[str, Any] = metadata.get("labels") or {}
+    labels: JsonDict = metadata.get("labels") or {}
     asked = [(labels.get(key), wanted, same) for key, wanted, same in _terms(query, "labelSelector")]
     asked += [(_field(item, path), wanted, same) for path, wanted, same in _terms(query, "fieldSelector")]
     return all(_holds(value, wanted, same=same) for value, wanted, same in asked)
@@ -29,12 +29,12 @@ def _terms(query: Mapping[str, str], name: str) -> list[tuple[str, str, bool]]:
     return terms
 
 
-def _holds(value: Any, wanted: str, *, same: bool) -> bool:
+def _holds(value: Json, wanted: str, *, same: bool) -> bool:
     return ((value or "") == wanted) is same
 
 
-def _field(item: Body, path: str) -> Any:
-    value: Any = item
+def _field(item: Body, path: str) -> Json:
+    value: Json = item
     for step in path.split("."):
         value = value.get(step) if isinstance(value, dict) else None
     return value

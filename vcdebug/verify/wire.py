@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from vcdebug.snapshot.json_values import Json
 from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address
 from vcdebug.verify.messages import UNAUTHORIZED, Body, Reply, Request, refusal
@@ -124,13 +124,13 @@ class _Connection(BaseHTTPRequestHandler):
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
-            body: Any = self._read(content) if content else None
+            body: Json = self._read(content) if content else None
         except ValueError:
             return None
         path = address.path.removeprefix(f"/{self.wire.token}")
         return Request(self.command, path, query, dict(self.headers), body)
 
-    def _read(self, content: bytes) -> Any:
+    def _read(self, content: bytes) -> Json:
         in_protobuf = self.headers.get("Content-Type", "").startswith(protobuf.CONTENT_TYPE)
         return protobuf.decoded(content) if in_protobuf else json.loads(content)
 

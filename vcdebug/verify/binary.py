@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vcdebug.compare.log import check_log
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.logs import check_log
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording

@@ -57,6 +57,41 @@ def test_each_supported_release_has_more_older_forms_than_the_next_newer_one_of_
             assert at_tag(newer).older <= at_tag(older).older
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "mended"),
+    [
+        (
+            "v1.15.0",
+            "v1.15.1",
+            (
+                "pvc-missing-drops-pod prepredicate-always-breaks flat-nomination nil-podgroup resource-string-max "
+                "inqueue-scalar-units dra-count-wraps nodeorder-two-kinds predicates-batch-all-nodes "
+                "prefilter-registrations stable-skip vgpu-handshake hami-ascend-ledger vnpus-wrapper"
+            ),
+        ),
+        (
+            "v1.14.3",
+            "v1.14.4",
+            "prepredicate-always-breaks nil-podgroup prefilter-registrations hami-ascend-ledger vnpus-wrapper",
+        ),
+        (
+            "v1.14.2",
+            "v1.14.3",
+            "resource-string-max reprieve-order soft-to-hard inqueue-scalar-units image-states vgpu-handshake",
+        ),
+        (
+            "v1.14.1",
+            "v1.14.2",
+            "preempt-queue-order preempt-tasks-per-queue highest-tier-name-subgroup root-infinite predicate-order",
+        ),
+        ("v1.14.0", "v1.14.1", "subgroup-without-hard subjob-recovery-tier"),
+    ],
+)
+def test_a_patch_release_mends_what_upstream_carried_back_to_it(older: str, newer: str, mended: str) -> None:
+    had, has = ({one.id for one in CHANGES.values() if one.in_force(Tag.of(tag))} for tag in (older, newer))
+    assert (sorted(mended.split()), set()) == (sorted(had - has), has - had)
+
+
 def test_ids_are_unique_and_each_row_says_what_and_decides_what() -> None:
     assert [] == [row.id for row in CHANGES.values() if not (row.what.endswith(".") and row.decides and row.fixed_in)]
 
@@ -110,6 +145,20 @@ def test_the_deployments_image_says_it_unless_meta_does() -> None:
     image = "volcanosh/vc-scheduler:v1.14.4"
     found = (deployed(image).release.name, deployed(image, scheduler={"release": "v1.15.0"}).release.name)
     assert ("v1.14.4", "v1.15.0") == found
+
+
+def test_what_the_table_does_not_reach_is_said() -> None:
+    effects = {name: named_release(name).effect for name in ("v1.9.0", "v1.12.4")}
+    assert effects["v1.9.0"].startswith("replayed as v1.14.0, which differs in ")
+    assert ["v1.9.0"] == [name for name, effect in effects.items() if effect.endswith("what changed before v1.12")]
+
+
+@pytest.mark.parametrize(("wanted", "said"), [(None, 1), ("v1.15.1", 0)])
+def test_what_was_said_of_a_release_is_not_said_again(wanted: str | None, said: int, tmp_path: Path) -> None:
+    """Neither a second time, nor once another release is asked for."""
+    path = tmp_path / "s.tar.gz"
+    save(stated("v1.9.0"), path)
+    assert said == len([one for one in load(path, release=wanted).problems if one.what.startswith("v1.9.0")])
 
 
 @pytest.mark.parametrize("name", ["v1.14.4", "v1.13.3", "v1.15.1,-csi-limit-key"])

@@ -14,6 +14,8 @@ _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(.*)", re.ASCII | 
 _PRE = re.compile(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
 _SWITCH = re.compile(r"([+-])([a-z0-9][a-z0-9.-]*)")
 _NEWEST_LINE = (1, 16)
+_OLDEST_LINE = (1, 12)
+"""What changed before is not in the table."""
 MOST_NAMED = 4
 """Differences that a text names one by one."""
 
@@ -94,7 +96,8 @@ def _lacking(tag: Tag, release: Release) -> str:
         return ""
     shown = ", ".join(change.id for change in heavy[:MOST_NAMED])
     more = f" and {len(heavy) - MOST_NAMED} more" if len(heavy) > MOST_NAMED else ""
-    return f", which differs in {shown}{more}"
+    before = " and in what changed before v1.12" if tag.line < _OLDEST_LINE else ""
+    return f", which differs in {shown}{more}{before}"
 
 
 def _switched(found: Named, switch: str) -> Named:

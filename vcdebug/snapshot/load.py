@@ -11,6 +11,7 @@ from typing import Any
 from vcdebug.collector import collector_paused
 from vcdebug.errors import SnapshotError
 from vcdebug.releases.naming import release_of_image
+from vcdebug.releases.release import Release
 from vcdebug.snapshot.absent import hand_written, note_hand_written, note_missing_fields
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.complete import complete_objects
@@ -142,16 +143,26 @@ def _build(found: Gathered, complete: bool | None, release: str | None = None, *
         process=read_process(meta.scheduler, found.meta[0], report),
         persistence=meta.persistence,
         bound=meta.bound,
-        problems=_with_saved(report.problems(), meta),
+        problems=_with_saved(report.problems(), meta, flags.release),
         description=meta.description,
         provenance=meta.capture,
     )
 
 
-def _with_saved(problems: list[Problem], meta: Meta) -> list[Problem]:
-    """Saved Problems first, then those found now that were not saved."""
-    saved = {(problem.object, problem.field, problem.what): None for problem in meta.problems}
-    return [*meta.problems, *(p for p in problems if (p.object, p.field, p.what) not in saved)]
+def _with_saved(problems: list[Problem], meta: Meta, release: Release) -> list[Problem]:
+    """Saved Problems first, then those found now that were not saved.
+
+    What was said of a release before is not kept beside what is said of the one that is stated.
+    """
+    found, stated = [_told(one) for one in problems], not release.assumed
+    kept = [one for one in meta.problems if not (stated and one.field in RELEASE_FIELDS) or _told(one) in found]
+    saved = dict.fromkeys(map(_told, kept))
+    return [*kept, *(one for one in problems if _told(one) not in saved)]
+
+
+def _told(problem: Problem) -> tuple[str, str, str]:
+    """The same for one that was saved and one that is found again."""
+    return problem.object, problem.field, problem.what
 
 
 def _flags(found: Gathered, meta: Meta, release: str | None) -> Flags:

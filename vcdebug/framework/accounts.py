@@ -12,7 +12,7 @@ from typing import ClassVar, Final, Literal, Protocol
 
 from vcdebug.framework.figures import Books, Figures, Ripples, Value
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
@@ -71,18 +71,17 @@ class Ledger:
         self.last: dict[str, Figures] = {}
         """What a job's figures were when all of them were read last: jobs are many, and few of them change."""
 
-    def changed_by_operation(self, task: TaskInfo) -> Figures | None:
-        """The task's own account, whose it is first; None where the plugin keeps none."""
-        name = task.job if self._owner_is_job else self._owner_of(task)
-        account = self._all.get(name)  # type: ignore[arg-type]  # nobody is called None
+    def changed_by_operation(self, job: JobId, queue: QueueName) -> Figures | None:
+        """The account of a task's job or queue, whose it is first; None where the plugin keeps none."""
+        name = job if self._owner_is_job else queue
+        account = self._all.get(name)
         if account is None:
             return None
         return dict(zip(self._operation_names, (name, *self._operation(account)), strict=True))
 
-    def changed_above(self, task: TaskInfo) -> Iterator[tuple[str, Figures]]:
+    def changed_above(self, job: JobId, queue: QueueName) -> Iterator[tuple[str, Figures]]:
         """The accounts in which the task's own counts too, by name."""
-        name = self._owner_of(task)
-        account = None if name is None else self._all.get(name)
+        account = self._all.get(job if self._owner_is_job else queue)
         if account is not None and self._above is not None:
             for other in self._above(account):
                 yield other, self._summed(self._all[other])
@@ -109,12 +108,6 @@ class Ledger:
                 last[name] = _copied(self._read(account))
         return {"jobs": {name: last[name] for name in self._all}}
 
-    def _owner_of(self, task: TaskInfo) -> str | None:
-        if self.accounts.owner == JOB:
-            return task.job
-        job = self._jobs.get(task.job)
-        return None if job is None else job.queue
-
 
 class OpenAccounts:
     """The accounts of all plugins of an open session, by plugin name."""
@@ -122,9 +115,12 @@ class OpenAccounts:
     def __init__(self, plugins: Mapping[str, Keeper], jobs: Mapping[JobId, JobInfo]) -> None:
         named = [(name, plugins[name]) for name in sorted(plugins)]
         self._all = [(name, Ledger(one, accounts, jobs)) for name, one in named for accounts in one.accounts]
-        self._operating = [(name, ledger) for name, ledger in self._all if ledger.accounts.operation]
+        self._jobs = jobs
+        owned = [(name, ledger) for name, ledger in self._all if ledger.accounts.owner != WHOLE]
+        self._operating = [(name, ledger) for name, ledger in owned if ledger.accounts.operation]
         self._last_of_jobs = [ledger.last for _, ledger in self._operating if ledger.accounts.owner == JOB]
-        self._summed = [(name, ledger) for name, ledger in self._all if ledger.accounts.summed]
+        self.summed = [(name, ledger) for name, ledger in owned if ledger.accounts.summed]
+        """Where an operation counts in other accounts too."""
 
     def touch(self, task: TaskInfo) -> None:
         """The plugins are told of an operation on the task."""
@@ -133,14 +129,19 @@ class OpenAccounts:
 
     def changed_by_operation(self, task: TaskInfo) -> Books:
         """Each plugin's account of the task's job or queue."""
-        found = [(name, ledger.changed_by_operation(task)) for name, ledger in self._operating]
+        job, queue = task.job, self._queue_of(task)
+        found = [(name, ledger.changed_by_operation(job, queue)) for name, ledger in self._operating]
         return tuple([(name, changed) for name, changed in found if changed is not None])
 
     def changed_above(self, task: TaskInfo) -> Ripples:
         """What else an operation on the task changes, by plugin."""
-        if not self._summed:
-            return ()
-        return [(name, key, changed) for name, ledger in self._summed for key, changed in ledger.changed_above(task)]
+        job, queue = task.job, self._queue_of(task)
+        return [(name, *changed) for name, ledger in self.summed for changed in ledger.changed_above(job, queue)]
+
+    def _queue_of(self, task: TaskInfo) -> QueueName:
+        """Empty, as no queue is called, for a task without a job."""
+        job = self._jobs.get(task.job)
+        return "" if job is None else job.queue
 
     def changed_by_admission(self, job: JobInfo) -> Ripples:
         """What the admission of a job changes, by plugin, as copies."""

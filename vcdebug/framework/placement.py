@@ -131,7 +131,7 @@ class PredicateHelper:
         feasible, codes = self._search(task, order, want, judge, group)
         visited = order[: len(codes)]
         ssn.node_search_start = (ssn.node_search_start + len(visited)) % len(nodes)  # exact: ints
-        failing = np.flatnonzero(codes)
+        failing = codes.nonzero()[0]
         failed, failed_codes = visited[failing], codes[failing]
         if len(failed):
             if self._cache_on and task.task_role:
@@ -158,7 +158,7 @@ class PredicateHelper:
             chunk = want - found + 1 if self._exact else max(SMALLEST_CHUNK, 2 * want)
             codes = self._judge(task, order[begin : begin + chunk], judge, known)
             begin += chunk
-            passed = np.flatnonzero(codes == 0)
+            passed = (codes == 0).nonzero()[0]
             if found + len(passed) > want:
                 parts.append(codes[: int(passed[want - found]) + 1])
                 break
@@ -203,7 +203,7 @@ def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
     for tier in ssn.plugin_calls[PREDICATE.method]:
         for plugin_call in tier:
             record.silent += 1
-            code = int(plugin_call.call(task, row)[0])
+            code: int = plugin_call.call(task, row).item(0)
             record.silent -= 1
             result = ssn.shown_code(code) if code else None
             record.append(made(HookEvent, (PREDICATE.upstream, plugin_call.plugin, subject, result)))

@@ -40,7 +40,7 @@ def record_op(
     if record.silent:
         return
     accounts = ssn.accounts
-    own, above = accounts.changed_by_operation(task), accounts.changed_above(task)
+    own, above = accounts.changed_by_operation(task), accounts.changed_above(task) if accounts.summed else ()
     place = record.figures.write(task, ssn.nodes.get(node), own, above)
     record.operation(made(OpEvent, (op, task.key, node, record.figures, place, reason, eviction, via)))
 

@@ -194,7 +194,7 @@ def _column(columns: Columns, name: str) -> IntArray:
 
 def _deviation(shares: list[FloatArray], present: list[BoolArray]) -> FloatArray:
     """Standard deviation of the present shares per row: for two half their distance, for fewer 0."""
-    if len(shares) == 2 and present[0].all() and present[1].all():
+    if len(shares) == 2 and all(np.count_nonzero(has) == len(has) for has in present):
         return np.abs((shares[0] - shares[1]) / 2.0)
     size = len(shares[0])
     number, total = np.zeros(size, dtype=np.int64), np.zeros(size)

@@ -149,7 +149,8 @@ class NodeTable:
     def _first_lacking(self, wanted: tuple[tuple[str, float], ...], field: Field, rows: IntArray) -> Codes:
         columns = self._fresh(field)
         dims, amounts = self._as_columns(wanted)
-        fits = fits_amount(amounts, columns[dims, rows])
+        held = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
+        fits = fits_amount(amounts, held)
         first: Codes = np.zeros(len(rows), dtype=np.uint16)
         if np.count_nonzero(fits) < fits.size:
             short = np.flatnonzero(~fits.all(axis=0))

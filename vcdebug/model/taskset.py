@@ -125,7 +125,8 @@ class TaskSet:
 
     def settled_task_num(self) -> int:
         """Ready ones, and pending ones that need no room."""
-        return self.ready_task_num() + self._idle_pending
+        ready = self._ready if self._ready_at == self.changes else self.ready_task_num()
+        return ready + self._idle_pending
 
     def placed_task_num(self) -> int:
         """Ready and waiting ones."""

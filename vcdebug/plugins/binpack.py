@@ -127,7 +127,7 @@ class Binpack(Plugin):
                 continue
             capacity = nodes.column("allocatable", name)
             wanted = request.get(name) + nodes.column("used", name)
-            if weight != 0 and capacity.all():
+            if weight != 0 and np.count_nonzero(capacity) == len(capacity):
                 full |= wanted > capacity
                 score = score + wanted * float(weight) / capacity
                 weights += weight

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin, ValidateResult, Victims
+from vcdebug.framework.record import made
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
@@ -124,7 +125,7 @@ def members(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> It
     ready: dict[JobId, int] = {}
     for task in candidates:
         job = jobs.get(task.job)
-        member = Member(task, job, 0 if job is None else ready.setdefault(job.uid, job.ready_task_num()))
+        member = made(Member, (task, job, 0 if job is None else ready.setdefault(job.uid, job.ready_task_num())))
         if job is not None and member.spare:
             ready[job.uid] -= 1
         yield member

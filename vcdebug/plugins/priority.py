@@ -11,6 +11,7 @@ from typing import NamedTuple
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.plugin import PERMIT, Plugin, Victims
+from vcdebug.framework.record import made
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
@@ -87,8 +88,8 @@ def rank(
     if job is None:
         return Rank("job", None, asking.priority)
     if preemptor is not None and job.uid == asking.uid:
-        return Rank("task", candidate.priority, preemptor.priority)
-    return Rank("job", job.priority, asking.priority)
+        return made(Rank, ("task", candidate.priority, preemptor.priority))
+    return made(Rank, ("job", job.priority, asking.priority))
 
 
 def higher_first(left: int, right: int) -> int:

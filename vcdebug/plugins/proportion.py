@@ -68,7 +68,7 @@ class QueueAttr:
 
     def update_share(self) -> None:
         """The largest fraction of a deserved dimension that is allocated. Upstream: plugins/proportion.updateShare."""
-        self.share = self.totals.share(self.allocated)
+        self.share = self.totals.dominant(self.allocated)[1]
 
     def fractions(self) -> list[tuple[str, float]]:
         """What is allocated of each dimension in which something is deserved."""

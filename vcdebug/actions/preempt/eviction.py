@@ -6,6 +6,7 @@ Upstream: actions/preempt (normalPreempt).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vcdebug.framework.hooks import ALLOCATABLE
@@ -33,11 +34,7 @@ def making_room(ssn: Session) -> MakingRoom:
     """As the release does it."""
     evicting = _until_size_fits if ssn.release.has(PREEMPT_NO_PREDICATE_RECHECK) else _until_predicates_agree
     make = _in_shared_statement if ssn.release.has(PREEMPT_SHARED_STATEMENT) else _in_own_statement
-
-    def made(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:
-        return make(ssn, statement, task, node, victims, evicting)
-
-    return made
+    return partial(make, evicting=evicting)
 
 
 def _in_own_statement(

@@ -14,6 +14,7 @@ from vcdebug.framework.accounts import JOB, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.persistence import removable
 from vcdebug.framework.plugin import PERMIT, Event, Plugin, Victims
+from vcdebug.framework.record import made
 from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import get_allocated_resource
 from vcdebug.model.job import JobInfo
@@ -131,4 +132,4 @@ def exchanges(
             continue
         if task.job not in left_over:
             left_over[task.job] = shares[task.job].allocated.clone()
-        yield Exchange(task, wanted, *totals.dominant(left_over[task.job].sub(task.resreq)))
+        yield made(Exchange, (task, wanted, *totals.dominant(left_over[task.job].sub(task.resreq))))

@@ -222,11 +222,11 @@ class Predicates(Plugin):
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
         """As predicate, for one node: actions ask about a node again after each eviction."""
-        row = rows[0]
+        row = rows.item(0)
         statuses: list[Status] = []
         if self._max_pods[row] <= self._view.pod_count[row]:
             statuses.append(TOO_MANY_PODS)
-        failing = self._stable_index(pod, rows)[0]
+        failing = self._stable_index(pod, rows).item(0)
         if failing:
             statuses.append(self._stable.statuses[failing - 1])
             if aborts(statuses[-1]):
@@ -235,7 +235,7 @@ class Predicates(Plugin):
         for candidate in self._filters:
             if candidate.name not in skip:
                 verdict = candidate.filter(pod, state, rows)
-                failing = verdict.failing[0]
+                failing = verdict.failing.item(0)
                 if failing:
                     statuses.append(verdict.statuses[failing - 1])
                     if aborts(statuses[-1]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -154,6 +155,41 @@ def test_pseudonyms_keep_order_and_tell_different_texts_apart(texts: list[str]) 
     names.settle()
     ordered = [names.rewrite(text) for text in sorted(texts)]
     assert all(left < right for left, right in pairwise(ordered))
+
+
+OCTETS = st.integers(0, 255)
+NAMES = st.one_of(
+    st.builds("ip-{}-{}-{}-{}".format, OCTETS, OCTETS, OCTETS, OCTETS),
+    st.builds("ip-{}-{}-{}-{}.eu.compute.internal".format, OCTETS, OCTETS, OCTETS, OCTETS),
+    st.builds("{}.{}.{}.{}".format, OCTETS, OCTETS, OCTETS, OCTETS),
+    st.builds("{}-worker-{}".format, st.sampled_from(["train", "acme", "kube", "zeta"]), st.integers(0, 999)),
+    st.builds("{}/{}".format, st.sampled_from(["default", "team-a", "kube-system", "x1"]), TEXTS),
+    TEXTS,
+)
+
+
+@settings(deadline=None)
+@given(st.lists(NAMES, min_size=2, max_size=12, unique=True))
+def test_names_of_every_form_keep_their_order(texts: list[str]) -> None:
+    names = Pseudonyms()
+    for text in [*texts, "kube-system", "default", "nvidia.com/gpu"]:
+        names.collect(text)
+    names.settle()
+    ordered = [names.rewrite(text) for text in sorted(texts)]
+    assert all(left < right for left, right in pairwise(ordered))
+
+
+def test_an_address_in_a_name_does_not_survive() -> None:
+    names = Pseudonyms()
+    texts = ["ip-10-0-17-3", "ip-10-0-2-40.eu-west-1.compute.internal", "10.0.17.3", "kube-proxy-ip-10-0-17-3"]
+    for text in texts:
+        names.collect(text)
+    names.settle()
+    done = [names.rewrite(text) for text in texts]
+    assert [] == [text for text in done if re.search(r"17|[-.]3\b|40", text)]
+    assert names.rewrite("ip-10-0-17-3") in done[3]
+    assert "0" in names.sentence("node 10.9.8.7 is gone")
+    assert "9.8.7" not in names.sentence("node 10.9.8.7 is gone")
 
 
 @settings(deadline=None)

@@ -4,18 +4,23 @@ A text is read as words (letters, digits, underscores) and what stands between t
 the index at the end of a pod's name decides an order; the rest of the word is replaced, equal ones by equal ones and
 smaller ones by smaller ones. As all that can stand between words of a name sorts before letters, the order of whole
 names stays as well, and so does that of names put together, as `namespace/name`.
+
+Of an address of four numbers, as in `ip-10-0-17-3`, only the first number stays: the rest becomes one word, in the order
+of all addresses. That word begins with a 0, so that it sorts before letters as a number does.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
 from vcdebug.snapshot.redact_words import COMPOSED, KEPT, PREFIXES, SENTENCE_WORDS, SUFFIXES
 
-WORD = re.compile(r"([0-9]*)([0-9A-Za-z_\u0080-\U0010ffff]*)")
+LETTER = r"[0-9A-Za-z_\u0080-\U0010ffff]"
+ADDRESS = re.compile(rf"(?<!{LETTER})[0-9]{{1,3}}([-.])[0-9]{{1,3}}\1[0-9]{{1,3}}\1[0-9]{{1,3}}(?!{LETTER})")
+WORD = re.compile(rf"([0-9]*)({LETTER}*)")
 PIECES = re.compile(r"[^-0-9A-Za-z_./]+")
 PIECE = re.compile(r"[-0-9A-Za-z_./\u0080-\U0010ffff]+")
 DIGIT = re.compile("[0-9]")
@@ -31,6 +36,8 @@ FIRST_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 LETTERS = "0123456789" + FIRST_LETTERS
 DIGITS = "abcdefghijklmnopqrstuvwxyz"
 LEAST_WIDTH = 2
+HIDDEN = "0"
+"""An address that only a sentence names."""
 
 _SENTENCE = frozenset(SENTENCE_WORDS)
 
@@ -42,11 +49,13 @@ class Pseudonyms:
         self._words: dict[str, None] = {}
         self._fixed: dict[str, None] = dict.fromkeys(word for beginning in COMPOSED for word in _words(beginning))
         self._become: Mapping[str, str] = {}
+        self._addresses: dict[str, str] = {}
 
     def collect(self, text: str) -> str:
         """Take note of a text's words; the text comes back as it is."""
         if PLAIN.fullmatch(text) is None:
             self._words.update(dict.fromkeys(_words(text)))
+            self._addresses.update(dict.fromkeys((match[0] for match in ADDRESS.finditer(text)), ""))
             for part in _meaningful(text):
                 self._fixed.update(dict.fromkeys(_words(part)))
         return text
@@ -59,12 +68,21 @@ class Pseudonyms:
         for bounds, words in groupby(free, lambda word: _bounds(word, fixed)):
             become.update(_named(list(words), *bounds))
         self._become = become
+        self._addresses = dict(_hidden(sorted(self._addresses)))
 
     def rewrite(self, text: str) -> str:
         """The text in other words."""
         if PLAIN.fullmatch(text) is not None:
             return text
-        return WORD.sub(lambda match: match[1] + (self._become[match[2]] if match[2] else ""), text)
+        return self._replaced(text, self._become.__getitem__)
+
+    def _replaced(self, text: str, become: Callable[[str], str]) -> str:
+        """Address by address, and word by word between them."""
+        found, place = "", 0
+        for address in ADDRESS.finditer(text):
+            found += _reworded(text[place : address.start()], become) + self._addresses.get(address[0], HIDDEN)
+            place = address.end()
+        return found + _reworded(text[place:], become)
 
     def sentence(self, text: str) -> str:
         """A sentence of the scheduler or of ours: its own words stay, names in it are replaced."""
@@ -79,7 +97,19 @@ class Pseudonyms:
             or (piece.isascii() and not DIGIT.search(piece) and _SENTENCE.issuperset(map(str.lower, words)))
         ):
             return piece
-        return WORD.sub(lambda match: match[1] + self._become.get(match[2], match[2]), piece)
+        return self._replaced(piece, lambda word: self._become.get(word, word))
+
+
+def _reworded(text: str, become: Callable[[str], str]) -> str:
+    return WORD.sub(lambda match: match[1] + (become(match[2]) if match[2] else ""), text)
+
+
+def _hidden(addresses: list[str]) -> Iterator[tuple[str, str]]:
+    """What sorted addresses become: the first number, what stands behind it, and a word for the rest."""
+    width = _width(len(addresses))
+    for number, address in enumerate(addresses):
+        first = re.match(r"\d+.", address)
+        yield address, f"{first[0] if first else ''}0{_numeral(number, width)}"
 
 
 def _words(text: str) -> Iterator[str]:
@@ -106,11 +136,17 @@ def _bounds(word: str, fixed: list[str]) -> tuple[str, str]:
 def _named(words: list[str], low: str, high: str) -> Iterator[tuple[str, str]]:
     """Names of one length for sorted words, all between two bounds."""
     beginning = _between(low, high)
-    width = LEAST_WIDTH
-    while len(DIGITS) ** width < len(words):
-        width += 1
+    width = _width(len(words))
     for number, word in enumerate(words):
         yield word, beginning + _numeral(number, width)
+
+
+def _width(count: int) -> int:
+    """How many letters tell so many words apart."""
+    width = LEAST_WIDTH
+    while len(DIGITS) ** width < count:
+        width += 1
+    return width
 
 
 def _between(low: str, high: str) -> str:

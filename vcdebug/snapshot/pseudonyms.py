@@ -5,8 +5,8 @@ the index at the end of a pod's name decides an order; the rest of the word is r
 smaller ones by smaller ones. As all that can stand between words of a name sorts before letters, the order of whole
 names stays as well, and so does that of names put together, as `namespace/name`.
 
-Of an address of four numbers, as in `ip-10-0-17-3`, only the first number stays: the rest becomes one word, in the order
-of all addresses. That word begins with a 0, so that it sorts before letters as a number does.
+Of an address of four numbers, as in `ip-10-0-17-3`, only the first number stays: the rest becomes one word, in the
+order of all addresses. That word begins with a 0, so that it sorts before letters as a number does.
 """
 
 from __future__ import annotations

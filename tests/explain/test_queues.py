@@ -7,8 +7,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.recorded import bundled, each_case, recorded
-from vcdebug.explain.borrowing import pairs
-from vcdebug.explain.ledger import OVERCOMMIT, ledger, total
+from vcdebug.explain.ledger import OVERCOMMIT, ledger, pairs, total
 from vcdebug.explain.plugins.proportion import dealt
 from vcdebug.explain.queues import PROPORTION, places, queue_share, real_capability, sharer, spoilt, stated_deserved
 from vcdebug.model.resource import Resource, deep_equal

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
-from vcdebug.explain import what_if
+from vcdebug.explain.gates import missing_action as what_if
 from vcdebug.explain.pending import explain
 from vcdebug.explain.survey import survey, survey_one
 from vcdebug.snapshot.snapshot import Snapshot

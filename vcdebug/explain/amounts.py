@@ -11,6 +11,7 @@ from vcdebug.model.resource import CPU, MAX_FLOAT64, MAX_INT64, MEMORY, MIN_RESO
 _VOLUMES = "attachable-volumes-csi-"
 _BINARY = ((1 << 50, "Pi"), (1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 _MILLI = 1000.0
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"))
 
 
 def amount(name: str, value: float) -> str:
@@ -91,6 +92,12 @@ def listed(names: Iterable[str], most: int = 3) -> str:
     every = list(names)
     shown = ", ".join(every[:most])
     return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
+
+
+def age(seconds: int) -> str:
+    """A span of time in its largest unit: `2d`, `45s`."""
+    found = next(((size, unit) for size, unit in _UNITS if seconds >= size), (1, "s"))
+    return f"{max(seconds, 0) // found[0]}{found[1]}"  # exact: ints
 
 
 def duration(nanoseconds: int | None) -> str | None:

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Literal
 
 from vcdebug.explain.candidates import Spared, filter_of, spared
-from vcdebug.explain.cards import cards_short
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.searches import histogram, reasons_text, refusals
 from vcdebug.explain.state_before import tasks_before
@@ -16,8 +15,11 @@ from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
+from vcdebug.model.devices.vgpu import VgpuLedger
+from vcdebug.model.devices.vgpu_request import requests_of
 from vcdebug.model.fiterror import ERROR, POD_NUMBER_EXCEEDED, Status, aborts
 from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 
@@ -209,3 +211,13 @@ def _statuses(session: Session, codes: Sequence[int]) -> Iterator[tuple[NodeName
     for name, code in zip(session.node_table.names, codes, strict=True):
         if code:
             yield name, session.reasons.statuses(code)
+
+
+def cards_short(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
+    """(cards of the node, cards that one container asks for) where these are more; None where they are not."""
+    asked = max((request.number for request in requests_of(task.pod)), default=0)
+    ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, VgpuLedger)]
+    if not asked or not ledgers:
+        return None
+    have = max(len(ledger.cards) for ledger in ledgers)
+    return (have, asked) if asked > have else None

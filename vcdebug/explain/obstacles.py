@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from vcdebug.explain.amounts import listed, plural
-from vcdebug.explain.cards import cards_short
-from vcdebug.explain.node_fit import NodeFit, NodeFits
+from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short
 from vcdebug.explain.obstacle import MOST_HOLDERS, Obstacle
 from vcdebug.explain.wishes import labels_wanted, neighbours_wanted
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
+from vcdebug.kube.claims import claim_names
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
-from vcdebug.kube.ports import ANY_IP, NO_FREE_PORTS, HostPort, host_ports
+from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, Taint, parse_taints, parse_tolerations, tolerated
+from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 
 UNREADY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -85,18 +86,13 @@ def _ports(room: NodeFits) -> Iterator[Obstacle]:
             f"{other.name} on {node.name}"
             for node in refusing
             for other in room.tasks_on(node.name)
-            if any(_same_port(port, theirs) for theirs in host_ports(other.pod.spec))
+            if any(port.conflicts(theirs) for theirs in host_ports(other.pod.spec))
         ]
         if held:
             yield Obstacle(
                 f"host port {port.port} is held by {listed(held, MOST_HOLDERS)}",
                 (f"give the pod another host port than {port.port}, or none: a Service finds it without",),
             )
-
-
-def _same_port(one: HostPort, other: HostPort) -> bool:
-    overlap = one.ip == other.ip or ANY_IP in (one.ip, other.ip)
-    return overlap and (one.protocol, one.port) == (other.protocol, other.port)
 
 
 # Affinity
@@ -195,7 +191,7 @@ def _volumes(room: NodeFits) -> Iterator[Obstacle]:
     reasons = [s.reason.lower() for node in room.nodes for s in node.statuses]
     if not any("volume" in reason for reason in reasons):
         return
-    named = claims(room.task)
+    named = claims(room.task.pod)
     if not named or any(f'"{name}"' in reason for name in named for reason in reasons):
         return
     text = f"its volume claim{'s are' if len(named) > 1 else ' is'} {listed(named)}"
@@ -203,15 +199,14 @@ def _volumes(room: NodeFits) -> Iterator[Obstacle]:
         f"{task.name} on {node.name}"
         for node in room.nodes
         for task in room.tasks_on(node.name)
-        if task.namespace == room.task.namespace and any(name in named for name in claims(task))
+        if task.namespace == room.task.namespace and any(name in named for name in claims(task.pod))
     ]
     yield Obstacle(f"{text}, mounted by {listed(others, MOST_HOLDERS)}" if others else text)
 
 
-def claims(task: TaskInfo) -> list[str]:
+def claims(pod: Pod) -> list[str]:
     """Names of the volume claims that a pod mounts."""
-    volumes = [volume.get("persistentVolumeClaim") for volume in task.pod.spec.get("volumes") or ()]
-    return [claim["claimName"] for claim in volumes if claim and claim.get("claimName")]
+    return [claim.name for claim in claim_names(pod) if claim.name and not claim.ephemeral]
 
 
 _READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
-from vcdebug.explain.comparing import Comparator, Difference, Then, smaller_first
+from vcdebug.explain.plugin import Comparator, Difference, Then, smaller_first
 from vcdebug.explain.plugins import words
 from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.combine import Tiers

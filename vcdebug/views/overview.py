@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.explain.coverage import input_problems
 from vcdebug.explain.effects import Effect, effects
 from vcdebug.explain.evictions import Eviction, evictions
+from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.record import CloseEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.status import TaskStatus

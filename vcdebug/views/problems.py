@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from vcdebug.compare.invariants import violations
-from vcdebug.explain.coverage import input_problems
+from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import YES, Column, Line, Piece, Row, Table, line, muted

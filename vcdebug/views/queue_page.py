@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from vcdebug.explain.borrowing import pairs
-from vcdebug.explain.ledger import OVERCOMMIT, Entry, ledger, total
+from vcdebug.explain.ledger import OVERCOMMIT, Entry, ledger, pairs, total
 from vcdebug.explain.plugins.proportion import Portion, dealt, queue_overused
 from vcdebug.explain.queues import (
     CAPACITY,

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.explain.borrowing import Pair, pairs, surplus
-from vcdebug.explain.ledger import OVERCOMMIT
+from vcdebug.explain.ledger import OVERCOMMIT, Pair, pairs, surplus
 from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, spoilt
 from vcdebug.framework.figures import Figures
 from vcdebug.model.names import QueueName, Seq

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcdebug.explain.statements import Life, lives
+from vcdebug.explain.evictions import Life, lives
 from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording

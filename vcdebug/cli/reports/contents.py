@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from vcdebug.cli.reports.releases import release_document, release_line
-from vcdebug.explain.coverage import input_problems
+from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
 from vcdebug.snapshot import provenance
 from vcdebug.snapshot.kinds import KINDS

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from vcdebug.cli.reports.releases import release_document, release_line
-from vcdebug.explain.coverage import input_problems
 from vcdebug.explain.effects import Effect, Effects, effects
+from vcdebug.explain.input_problems import input_problems
 from vcdebug.explain.writes import writes
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.recording import Recording

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import age, count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.evictions import lost_pods
-from vcdebug.explain.gates.deletion_due import deletion_due
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.gates.price import price
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.record import OpEvent, StatementEvent
+from vcdebug.gotime import SECOND, nanoseconds, time_of
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
@@ -113,6 +113,15 @@ def _line(view: JobView, task: TaskInfo) -> str:
     gone = [f"{one.key} ({deletion_due(view, one)})" for one in leaving(view, [task])]
     behind = f" behind {listed(gone)}" if gone and task.status is TaskStatus.PIPELINED else ""
     return f"{task.key} -> {task.node_name}{behind}"
+
+
+def deletion_due(view: JobView, task: TaskInfo) -> str:
+    """When a pod that leaves should be gone: `due in 20s`, `2h overdue`; `evicted now` where no manifest says it."""
+    gone = (task.pod.manifest.get("metadata") or {}).get("deletionTimestamp")
+    if not isinstance(gone, str):
+        return "evicted now"
+    seconds = (time_of(gone) - nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
+    return f"due in {age(seconds)}" if seconds > 0 else f"{age(-seconds)} overdue"
 
 
 def leaving(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:

@@ -10,8 +10,12 @@ from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.state_before import task_of
 from vcdebug.explain.victims import next_choice
+from vcdebug.model.names import NodeName
+from vcdebug.model.task import TaskInfo
+from vcdebug.trace.recording import Recording
 
 MOST_NODES = 3
+WHY = "nodes are tried in order of score, not of their victims' priority"
 
 
 def price(view: JobView) -> str:
@@ -43,17 +47,17 @@ def _decided(view: JobView, mine: Sequence[Eviction]) -> str:
 
 def _elsewhere(view: JobView, mine: Sequence[Eviction]) -> str:
     """Other nodes that would have done with less important victims, as it stood before the plan."""
-    for one in mine[:1]:
-        asker, victim = task_of(view.recording, one.preemptor), task_of(view.recording, one.victim)
-        room = NodeFits(JobView(view.recording, view.job.uid, one.preemptor), asker, one.seq - 1)
-        others = [node.name for node in room.could_free(one.action) if node.name != one.node]
-        lowest = {name: min(room.candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
-        milder = {name: task for name, task in lowest.items() if task.priority < victim.priority}
-        if not milder:
-            return ""
-        who = listed((f"{task.name} of priority {task.priority}" for task in milder.values()), MOST_NODES)
-        return (
-            f"{listed(milder, MOST_NODES)} would have done as well ({who}): nodes are tried in order of score, not of "
-            "their victims' priority"
-        )
-    return ""
+    found = milder(view.recording, mine[0]) if mine else {}
+    who = listed((f"{task.name} of priority {task.priority}" for task in found.values()), MOST_NODES)
+    return f"{listed(found, MOST_NODES)} would have done as well ({who}): {WHY}" if found else ""
+
+
+def milder(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:
+    """Other nodes that would have done, each with a victim of lower priority: as it stood before the plan."""
+    asker, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
+    plan = ((each.preemptor, each.node, each.seq) for each in evictions(recording))
+    first = next(seq for preemptor, node, seq in plan if (preemptor, node) == (one.preemptor, one.node))
+    room = NodeFits(JobView(recording, asker.job, one.preemptor), asker, first - 1)
+    others = [node.name for node in room.could_free(one.action) if node.name != one.node]
+    lowest = {name: min(room.candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
+    return {name: task for name, task in lowest.items() if task.priority < victim.priority}

@@ -11,16 +11,14 @@ from dataclasses import replace
 
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import listed, plural
-from vcdebug.explain.comparing import Difference, Then, decided
-from vcdebug.explain.dry_runs import dry_run_start, requested, simulated
 from vcdebug.explain.equation import NO_JOB, Equation, Figure, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, limit_columns, limit_terms, not_open
 from vcdebug.explain.orders import order_of
-from vcdebug.explain.plugin import Kept, PluginWords, Quota
+from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, decided
+from vcdebug.explain.queue_books import dry_run_start, reserved_beside, simulated
 from vcdebug.explain.queue_quota import not_above, rejected, victim_queues
-from vcdebug.explain.reservations import reserved_beside
-from vcdebug.explain.state_before import before, job_of, task_of
+from vcdebug.explain.state_before import before, job_of, requested, task_of
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.persistence import counted
 from vcdebug.framework.plugin import PERMIT, REJECT

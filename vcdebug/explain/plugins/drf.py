@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
 from vcdebug.explain.answer import Number
-from vcdebug.explain.comparing import Difference, Looked, Then, decided
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin import Kept, PluginWords
+from vcdebug.explain.plugin import Difference, Kept, Looked, PluginWords, Then, decided
 from vcdebug.explain.state_before import before, job_of, task_of, tasks_of
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from vcdebug.explain.amounts import count, listed
-from vcdebug.explain.comparing import Difference, Then
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin import Kept, PluginWords
+from vcdebug.explain.plugin import Difference, Kept, PluginWords, Then
 from vcdebug.explain.state_before import job_before, jobs_before, sub_job_before, tasks_of
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.amounts import count
-from vcdebug.explain.comparing import Difference, Then
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin import Kept, PluginWords
+from vcdebug.explain.plugin import Difference, Kept, PluginWords, Then
 from vcdebug.explain.plugins.gang import parts_of
 from vcdebug.explain.state_before import job_before, job_of, task_of, tasks_of
 from vcdebug.framework.record import HookEvent, Level

@@ -12,14 +12,13 @@ from typing import NamedTuple
 
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import amount
-from vcdebug.explain.comparing import Difference, Then, decided
-from vcdebug.explain.dry_runs import dry_run_start, requested, simulated
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, dimensions, limit_columns, limit_terms, not_open
-from vcdebug.explain.plugin import Kept, PluginWords, Quota
+from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, decided
+from vcdebug.explain.queue_books import dry_run_start, simulated
 from vcdebug.explain.queue_quota import not_above, rejected
-from vcdebug.explain.state_before import before, task_of, tasks_of
+from vcdebug.explain.state_before import before, requested, task_of, tasks_of
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain.amounts import duration
-from vcdebug.explain.comparing import Difference, Then
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.plugin import Difference, PluginWords, Then
 from vcdebug.framework.plugin import ABSTAIN
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND, time_of

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.comparing import Difference, Then, decided
 from vcdebug.explain.equation import NO_JOB, Equation, Term, first_failing
-from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.plugin import Difference, PluginWords, Then, decided
 from vcdebug.explain.state_before import job_before, task_of, tasks_before
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent

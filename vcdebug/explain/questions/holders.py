@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from vcdebug.explain.amounts import plural, resource
+from vcdebug.explain.amounts import age, plural, resource
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.obstacles import claims
 from vcdebug.explain.questions.reply import Question, Reply, Sheet
 from vcdebug.explain.subject import NotFoundError, find_subject
+from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus, allocated_status
 from vcdebug.model.task import TaskInfo
@@ -63,12 +65,12 @@ def _in_queue(recording: Recording, name: str) -> tuple[str, list[Holder]]:
 
 
 def _on_port(recording: Recording, number: str) -> tuple[str, list[Holder]]:
-    held = [task for task in _tasks(recording) if number in host_ports(task.pod)]
+    held = [task for task in _tasks(recording) if number in _ports(task.pod)]
     return f"host port {number}", [_holder(recording, task) for task in held]
 
 
 def _of_claim(recording: Recording, name: str) -> tuple[str, list[Holder]]:
-    held = [task for task in _tasks(recording) if name in claims(task.pod)]
+    held = [task for task in _tasks(recording) if name in _claims(task.pod)]
     return f"claim {name}", [_holder(recording, task) for task in held]
 
 
@@ -86,19 +88,12 @@ _BY_KIND: Final[Mapping[str, Callable[[Recording, str], tuple[str, list[Holder]]
 }
 
 
-def host_ports(pod: Pod) -> dict[str, None]:
-    """Host ports of all containers."""
-    ports = (port for one in pod.spec.get("containers") or () for port in one.get("ports") or ())
-    return dict.fromkeys(str(port["hostPort"]) for port in ports if port.get("hostPort"))
+def _ports(pod: Pod) -> list[str]:
+    return [str(one.port) for one in host_ports(pod.spec)]
 
 
-def claims(pod: Pod) -> dict[str, None]:
-    """`namespace/name` of the volume claims that it mounts."""
-    volumes = pod.spec.get("volumes") or ()
-    named = (
-        volume["persistentVolumeClaim"].get("claimName") for volume in volumes if volume.get("persistentVolumeClaim")
-    )
-    return dict.fromkeys(f"{pod.namespace}/{name}" for name in named)
+def _claims(pod: Pod) -> list[str]:
+    return [f"{pod.namespace}/{name}" for name in claims(pod)]
 
 
 # A job's view
@@ -114,14 +109,14 @@ def _for_job(recording: Recording, word: str) -> Reply:
         return Reply(f"{subject.job} has no pod that waits.", data={"subject": subject.job, "holders": []})
     room = NodeFits(view, task, len(recording))
     wanted = [name for name, value in task.init_resreq.items() if value > 0]
-    ports, volumes = host_ports(task.pod), claims(task.pod)
+    ports, volumes = _ports(task.pod), _claims(task.pod)
     suitable = {node.name for node in room.waiting}
     found = []
     for other in _tasks(recording):
         if other.job == subject.job:
             continue
-        shared = [*(f"port {port}" for port in host_ports(other.pod) if port in ports)]
-        shared += [f"claim {name}" for name in claims(other.pod) if name in volumes]
+        shared = [*(f"port {port}" for port in dict.fromkeys(_ports(other.pod)) if port in ports)]
+        shared += [f"claim {name}" for name in dict.fromkeys(_claims(other.pod)) if name in volumes]
         amounts = [name for name in wanted if other.resreq.get(name) > 0] if other.node_name in suitable else []
         if shared or amounts:
             found.append(_holder(recording, other, room, shared, amounts))
@@ -202,10 +197,7 @@ def _age(recording: Recording, task: TaskInfo) -> str:
     if not created:
         return "?"
     seconds = (recording.snapshot.now - datetime.fromisoformat(created.replace("Z", "+00:00"))).total_seconds()
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{int(seconds / size)}{unit}"
-    return f"{int(seconds)}s"
+    return age(int(seconds))
 
 
 HOLDERS = Question("holders", "who holds what it needs", ("job", "node", "queue", "port", "claim", "quota"), who_holds)

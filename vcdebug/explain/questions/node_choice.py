@@ -35,7 +35,7 @@ def why_node(recording: Recording, word: str) -> Reply:
     operation = recording.event(seq)
     assert isinstance(operation, OpEvent)
     best, scores = _before(recording, seq, BestEvent, pod), _before(recording, seq, ScoreEvent, pod)
-    if best is None or scores is None or best < scores:
+    if best is None or scores is None or best < scores or _chosen(recording, best) != operation.node:
         return _without_scores(recording, pod, operation.node, seq)
     return _with_scores(recording, pod, operation.node, seq, scores, best)
 
@@ -54,6 +54,12 @@ def _before(recording: Recording, seq: Seq, kind: type, pod: TaskKey) -> Seq | N
         if isinstance(event, kind) and getattr(event, "task", pod) == pod:
             return earlier
     return None
+
+
+def _chosen(recording: Recording, best: Seq) -> NodeName:
+    """The node that was best; a promise that an earlier cycle made is kept without asking."""
+    event = recording.event(best)
+    return event.name if isinstance(event, BestEvent) else ""
 
 
 def _without_scores(recording: Recording, pod: TaskKey, node: NodeName, seq: Seq) -> Reply:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.evictions import CARRIED_OUT, Eviction, evictions
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
-from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.gates.price import WHY, milder
+from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.orders import Order, kind_of, order_at
 from vcdebug.explain.questions.evicted import find_pod
 from vcdebug.explain.questions.reply import Question, Reply, Sheet
-from vcdebug.explain.state_before import task_of
 from vcdebug.explain.victims import VictimChoice, next_choice
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.model.names import Seq, TaskKey
@@ -87,27 +86,14 @@ def _spared(choice: VictimChoice | None) -> Sheet:
 
 
 def _elsewhere(recording: Recording, one: Eviction) -> Iterator[str]:
-    """Other nodes that would have done: an action takes the first in order of score, whoever sits there."""
-    job = recording.session.jobs.get(recording.owners.jobs.get(one.preemptor, ""))
-    if job is None or one.action not in EVICTING_ACTIONS:
+    """Other nodes where less important pods would have made room."""
+    if one.preemptor not in recording.owners.jobs or one.action not in EVICTING_ACTIONS:
         return
-    room = NodeFits(
-        JobView(recording, job.uid, one.preemptor), task_of(recording, one.preemptor), before_plan(recording, one)
-    )
-    others = [node.name for node in room.could_free(one.action) if node.name != one.node]
-    for node in others[:MOST_NODES]:
-        there = sorted(room.candidates(one.action, node), key=lambda task: (task.priority, task.key))
-        who = listed(f"{task.key} of priority {task.priority}" for task in there)
-        why = "nodes are tried in order of score, not of their victims' priority"
-        yield f"{node} would have done as well ({who}): {why}"
-    if len(others) > MOST_NODES:
-        yield f"and {plural(len(others) - MOST_NODES, 'node')} more"
-
-
-def before_plan(recording: Recording, one: Eviction) -> Seq:
-    """Just before the first eviction for the same preemptor on the node."""
-    first = next(each.seq for each in evictions(recording) if (each.preemptor, each.node) == (one.preemptor, one.node))
-    return first - 1
+    found = milder(recording, one)
+    for node, task in list(found.items())[:MOST_NODES]:
+        yield f"{node} would have done as well ({task.key} of priority {task.priority}): {WHY}"
+    if len(found) > MOST_NODES:
+        yield f"and {plural(len(found) - MOST_NODES, 'node')} more"
 
 
 def _proof(one: Eviction, choice: VictimChoice | None, pop: Seq | None) -> list[tuple[Seq, str]]:

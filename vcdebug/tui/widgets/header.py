@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.recordings import BRANCH
-from vcdebug.explain.coverage import input_problems
+from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.forced import FORCED
 from vcdebug.releases.release import Release
 from vcdebug.views.base import count as counted

@@ -1,7 +1,7 @@
 """What is wrong with an input besides the manifests: arguments that nobody reads, nodes that are unwell."""
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.explain.coverage import input_problems
+from vcdebug.explain.input_problems import input_problems
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.replay import replay
 from vcdebug.views.nodes import nodes

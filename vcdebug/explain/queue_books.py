@@ -1,0 +1,78 @@
+"""What queues hold while evictions are simulated, and what they keep for gated pods: the plugin's books, kept again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from vcdebug.explain.state_before import before, task_of
+from vcdebug.framework.record import HookEvent, Level, OpEvent
+from vcdebug.model.names import QueueName, Seq, TaskKey
+from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.capacity import Capacity
+from vcdebug.plugins.capacity.reservation import Reservations
+from vcdebug.trace.index import TASK
+from vcdebug.trace.index import before as before_seq
+from vcdebug.trace.memo import per_recording
+from vcdebug.trace.recording import Recording
+
+EXCHANGES = {"SimulateAddTask": True, "SimulateRemoveTask": False}
+
+
+def dry_run_start(recording: Recording, seq: Seq, plugin: str, task: TaskKey) -> Seq | None:
+    """The PrePredicate that a plugin's simulations for the task start from."""
+    about = recording.index.about(TASK, task)
+    earlier = before_seq(about, seq)
+    while earlier is not None:
+        event = recording.event(earlier)
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (plugin, "PrePredicate"):
+            return earlier
+        earlier = before_seq(about, earlier)
+    return None
+
+
+def simulated(
+    recording: Recording, start: Seq, seq: Seq, plugin: str, queue: QueueName, family: Collection[QueueName]
+) -> Resource:
+    """What a queue holds with the dry run's additions and removals; `family` are the queues whose tasks count."""
+    held = before(recording, start).amount(plugin, queue, "allocated").clone()
+    span = recording.tree.around(seq, Level.NODE)
+    for number in range(seq if span is None else span.first, seq):
+        event = recording.event(number)
+        if not isinstance(event, HookEvent) or event.plugin != plugin or event.result is not None:
+            continue
+        if event.point in EXCHANGES:
+            task = task_of(recording, event.other)
+            if recording.owners.queues.get(task.job) in family:
+                held = held.add(task.resreq) if EXCHANGES[event.point] else held.sub(task.resreq)
+    return held
+
+
+TAKES, GIVES = ("allocate", "pipeline", "unevict"), ("evict", "unpipeline", "unallocate")
+
+
+def reserved_beside(recording: Recording, seq: Seq, queue: QueueName, task: TaskInfo) -> Resource | None:
+    """What the queue keeps for other tasks before an event; None where nothing is kept for anybody."""
+    plugin = recording.session.plugins.get(Capacity.name)
+    if not isinstance(plugin, Capacity) or plugin.limits.reservations is None:
+        return None
+    return _kept(recording, seq).beside(queue, task)
+
+
+@per_recording(most=16)
+def _kept(recording: Recording, seq: Seq) -> Reservations:
+    timeline, owners = recording.timeline, recording.owners
+    tasks = ((job.queue, task) for job in recording.session.jobs.values() for task in job.tasks.values())
+    opening = (entry for entry in tasks if timeline.opening_tasks[entry[1].key].status is TaskStatus.PENDING)
+    kept = Reservations(opening)
+    for number in range(1, seq):
+        event = recording.event(number)
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (Capacity.name, "Allocatable"):
+            if event.result:
+                kept.add(event.queue, timeline.tasks[event.task])
+        elif isinstance(event, OpEvent) and event.op in TAKES:
+            kept.remove(timeline.tasks[event.task].uid)
+        elif isinstance(event, OpEvent) and event.op in GIVES and event.task in owners.jobs:
+            kept.add(owners.queues[owners.jobs[event.task]], timeline.tasks[event.task])
+    return kept

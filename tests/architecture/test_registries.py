@@ -13,6 +13,8 @@ from vcdebug.releases.change import Change
 REGISTRIES = [
     ("plugins", "PLUGINS", ()),
     ("actions", "ACTIONS", ()),
+    ("explain/gates", "GATES", ()),
+    ("explain/plugins", "PLUGINS", ()),
     ("cli/commands", "COMMANDS", ("base",)),
     ("tui/panels", "EXTRAS", ("base",)),
     ("debugger/breakpoints", "KINDS", ("base",)),

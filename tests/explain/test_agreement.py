@@ -12,10 +12,10 @@ from tests.recorded import GOLDEN, each_case, golden, recorded
 from vcdebug.explain.answer import Finding
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import equation
+from vcdebug.explain.gates.queue_limits import room_limit
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending import explain
 from vcdebug.explain.plugins import words
-from vcdebug.explain.queue_quota import room_limit
 from vcdebug.explain.state_before import task_of
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import HookEvent

@@ -127,6 +127,19 @@ def test_the_node_of_a_placed_pod_is_the_one_that_it_was_given(name: str) -> Non
         assert difference is None or isinstance(difference, float)
 
 
+@pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("subgroup")])
+def test_a_plan_that_is_carried_out_later_is_told_by_the_scores_of_its_own_trial(name: str) -> None:
+    told = [why_node(golden(name), task) for task, _ in placed(name)]
+    chosen = [one.data["node"] for one in told if one.data.get("runnerUp")]
+    assert chosen
+    assert chosen == [
+        evidence.text.removeprefix("best is ")
+        for one in told
+        for evidence in one.evidence
+        if "best is" in evidence.text
+    ]
+
+
 def test_equal_scores_are_said_to_be_chance() -> None:
     snapshot = cluster(
         node("n1"),

@@ -46,7 +46,7 @@ def wrong(recording: Recording) -> Iterator[str]:
             yield f"{name}: {limit}"
         if plugin == PROPORTION:
             portions = dealt(recording)[name]
-            deserved: object = portions[-1].deserved if portions else Resource()
+            deserved: object = portions[-1].queue.deserved if portions else Resource()
         else:
             found = stated_deserved(recording, name)
             deserved = found.verdict if found is not None else None
@@ -97,11 +97,16 @@ def test_the_rounds_say_what_was_dealt_and_what_held_a_queue_back() -> None:
     recording = three_queues(conf_of("gang proportion"))
     portions = dealt(recording)
     first, second = portions["a"][:2]
-    assert (1, 1, 6, 10000.0) == (first.round, first.weight, first.total_weight, first.remaining.milli_cpu)
+    assert (1, 1, 6, 10000.0) == (
+        first.number,
+        first.queue.attr.weight,
+        first.round.weight,
+        first.round.remaining.milli_cpu,
+    )
     assert ("its part by weight", "its request") == (first.decides("cpu"), portions["b"][0].decides("cpu"))
-    assert [True] == [portion.satisfied for portion in portions["b"]]
-    assert 4 == second.total_weight
-    assert second.remaining.milli_cpu == pytest.approx(10000 - 10000 / 6 - 1000 - 5000)
+    assert [True] == [portion.queue.satisfied for portion in portions["b"]]
+    assert 4 == second.round.weight
+    assert second.round.remaining.milli_cpu == pytest.approx(10000 - 10000 / 6 - 1000 - 5000)
 
 
 def test_capacity_names_what_bounds_a_queue() -> None:

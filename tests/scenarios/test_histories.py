@@ -75,8 +75,8 @@ def test_2633_a_ledger_names_who_counts_as_inqueue_and_who_does_not() -> None:
 
 def test_3536_what_a_queue_does_not_ask_for_is_dealt_out_in_the_next_round() -> None:
     portions = dealt(asked(3536).recording())
-    assert [(1, "its request")] == [(p.round, p.decides("cpu")) for p in portions["small"]]
-    assert [20000.0, 24000.0] == [p.deserved.get("cpu") for p in portions["wide"]][:2]
+    assert [(1, "its request")] == [(p.number, p.decides("cpu")) for p in portions["small"]]
+    assert [20000.0, 24000.0] == [p.queue.deserved.get("cpu") for p in portions["wide"]][:2]
 
 
 def test_479_the_queue_with_one_full_dimension_comes_last() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates import PLACING, gates
 from vcdebug.explain.gates.gang import DISCARD, discarded
 from vcdebug.explain.gates.missing_action import no_allocate
-from vcdebug.explain.gates.nodes import no_best_node, no_node
+from vcdebug.explain.gates.queue_limits import not_allocatable, refusals
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.no_node import no_best_node, no_node
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.queue_quota import not_allocatable, refusals
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
@@ -27,15 +29,14 @@ def moment(view: JobView, task: TaskInfo) -> Seq:
     return view.action_ends("allocate") or len(view.recording)
 
 
-def said(view: JobView, references: tuple[str, ...]) -> list[Finding]:
+def said(view: JobView, references: tuple[str, ...]) -> Iterator[Finding]:
     """What the gates of a list have to say."""
-    answers: list[Finding | None] = [gate(view) for gate in gates(references)]
-    return [finding for finding in answers if finding is not None]
+    return (finding for gate in gates(references) if (finding := gate(view)) is not None)
 
 
 def said_by_allocate(view: JobView, task: TaskInfo, room: NodeFits) -> list[Finding]:
     """What allocate said, the deciding gate first."""
-    found = said(view, PLACING)
+    found = list(said(view, PLACING))
     refused = [(seq, event) for seq, event in refusals(view) if event.task == task.key] or refusals(view)
     if refused:
         found.append(_refused(view, task, room, *refused[0]))

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vcdebug.explain.queues import CAPACITY, capacity_tree, dimensions_of, sharer
+from vcdebug.explain.plugins import words
+from vcdebug.explain.queues import capacity_tree, dimensions_of, sharer
 from vcdebug.explain.state_before import job_before
 from vcdebug.framework.plugin import PERMIT
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.inqueue import Reserving, get_inqueue_resource, is_inqueue, is_running_gang, reserved_resource
+from vcdebug.model.inqueue import Reserving, reserved_resource, whole_minimum
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.podgroup import INQUEUE, RUNNING
 from vcdebug.model.resource import MIN_RESOURCE, Resource
+from vcdebug.plugins.overcommit import reserved_at_open
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
@@ -73,10 +75,9 @@ def _surplus(state: ClusterState, plugin: str, queue: QueueName, dimension: str)
 
 
 def surplus(plugin: str, deserved: Resource, allocated: Resource, dimension: str) -> float:
-    """What is held beyond what is deserved; capacity passes over dimensions in which nothing is deserved."""
-    if plugin == CAPACITY and not deserved.states(dimension):
-        return 0.0
-    return allocated.get(dimension) - deserved.get(dimension)
+    """What is held beyond what is deserved, where the plugin looks at the dimension at all."""
+    quota = words(plugin).quota
+    return 0.0 if quota is None else quota.surplus(deserved, allocated, dimension)
 
 
 OVERCOMMIT = "overcommit"
@@ -155,7 +156,7 @@ def _permits(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
 
 def _admitted(recording: Recording, seq: Seq, job: JobInfo, at: Seq) -> Entry:
     minimum = job.pod_group.min_resources
-    reserved = None if minimum is None else job.deduct_sch_gated_resources(job.get_min_resources())
+    reserved = None if minimum is None else whole_minimum(job)
     phase = recording.timeline.state_at(seq).phases[job.uid]
     what = "admitted in this cycle" if phase == INQUEUE else "permitted in this cycle, and not admitted"
     why = "states no minResources" if reserved is None else f"{what}: {WHOLE}"
@@ -177,22 +178,8 @@ def _at_open(recording: Recording, job: JobInfo, plugin: str) -> tuple[Resource 
         return None, f"{phase or 'no phase'}: only Inqueue and Running ones count"
     then = job_before(recording, job.uid, 1)
     form = Reserving.of(recording.snapshot.release)
-    if is_inqueue(then):
-        whole = plugin == OVERCOMMIT or form.whole_minimum
-        return _inqueue(then, plugin, form), f"Inqueue: {WHOLE if whole else REST}"
-    if is_running_gang(then):
-        return _running(then, plugin, form), f"Running: {REST}"
-    have = then.allocated_task_num()
-    return None, f"Running with {have} of minMember {then.pod_group.min_member} allocated"
-
-
-def _inqueue(job: JobInfo, plugin: str, form: Reserving) -> Resource | None:
-    if plugin == OVERCOMMIT:
-        return job.deduct_sch_gated_resources(job.get_min_resources())
-    return reserved_resource(job, form)
-
-
-def _running(job: JobInfo, plugin: str, form: Reserving) -> Resource | None:
-    if plugin == OVERCOMMIT:
-        return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
-    return reserved_resource(job, form)
+    reserved = reserved_at_open(then, form) if plugin == OVERCOMMIT else reserved_resource(then, form)
+    if reserved is None:
+        return None, f"Running with {then.allocated_task_num()} of minMember {then.pod_group.min_member} allocated"
+    whole = phase == INQUEUE and (plugin == OVERCOMMIT or form.whole_minimum)
+    return reserved, f"{phase}: {WHOLE if whole else REST}"

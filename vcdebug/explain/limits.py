@@ -56,6 +56,13 @@ class QueueCheck(NamedTuple):
     capability: Resource | None = None
     """The queue's own, where it states any."""
 
+    @classmethod
+    def of(cls, session: Session, queue: QueueName, figure: str, check: LimitCheck) -> QueueCheck:
+        """A check of a queue of the session, or of the root above them."""
+        info = session.queues.get(queue)
+        own = info.capability if info is not None else None
+        return cls(queue, figure, check, Resource.from_list(own) if own else None)
+
     def unjudged(self) -> QueueCheck:
         """The same where the answer does not depend on amounts."""
         return self._replace(check=self.check._replace(asked=Resource()))

@@ -8,30 +8,24 @@ from dataclasses import replace
 from vcdebug.explain.allocation import moment, not_tried, said, said_by_allocate
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.gates import DOORS, EVICTING, gates
-from vcdebug.explain.gates.entitlement import NOT_STARVING
+from vcdebug.explain.gates import DOORS, EVICTING, GOT, LAST, UNSEEN, gates
 from vcdebug.explain.gates.eviction import Chance, Gate
+from vcdebug.explain.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.gates.gang import DISCARD
-from vcdebug.explain.gates.given_away import takers
-from vcdebug.explain.gates.impossible import impossible
-from vcdebug.explain.gates.missing_action import missing_action
-from vcdebug.explain.gates.nodes import hopeless
-from vcdebug.explain.gates.not_in_session import PLACES, not_in_session
-from vcdebug.explain.gates.phantom import PHANTOM, pipelined_for_ever, stopped
-from vcdebug.explain.gates.placed import GOT, placed
-from vcdebug.explain.gates.plan_lost import plan_lost
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.gates.not_in_session import PLACES
+from vcdebug.explain.gates.phantom import PHANTOM, stopped
+from vcdebug.explain.gates.placed import HAS
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.no_node import hopeless
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.queue_quota import never_allocatable, not_allocatable
 from vcdebug.explain.steps import steps, unseen_steps
 from vcdebug.explain.subject import Subject, find_subject
 from vcdebug.framework.record import CutEvent, PanicEvent
+from vcdebug.framework.registry import resolve
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 
 PANIC = "panic"
-VOID = (DISCARD, NOT_STARVING)
-"""Their advice is void where no waiting helps."""
 CUT = "cut-off"
 
 
@@ -49,24 +43,24 @@ def explain_subject(recording: Recording, subject: Subject) -> Explanation:
 
 def _explained(recording: Recording, subject: Subject) -> Explanation:
     if subject.job not in recording.session.jobs:
-        finding = not_in_session(recording, subject)
+        finding: Finding = resolve(UNSEEN)(recording, subject)
         name = subject.job or subject.pod or ""
         scheduled = finding.cause == PLACES
         return Explanation(name, subject.pod, scheduled, finding, (), finding.advice, unseen_steps(recording, finding))
     view = JobView(recording, subject.job, subject.pod)
-    found = pipelined_for_ever(view) or placed(view)
+    found = next(said(view, GOT), None)
     findings = list(_distinct(judge(view) if found is None else [found, *_beside(view, found)]))
     dominant, contributing = _beyond_minimum(view, findings[0]), tuple(findings[1:])
     advice = tuple(dict.fromkeys(line for finding in findings for line in finding.advice))
     return Explanation(
-        view.job.uid, subject.pod, dominant.cause in GOT, dominant, contributing, advice, steps(view, dominant)
+        view.job.uid, subject.pod, dominant.cause in HAS, dominant, contributing, advice, steps(view, dominant)
     )
 
 
 def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
     """Says of pods that wait although the gang is complete that they wait for themselves alone."""
     ready = view.job.ready_task_num()
-    if not view.left_over or ready < view.job.min_available or finding.cause in (*GOT, PHANTOM, NOT_STARVING):
+    if not view.left_over or ready < view.job.min_available or finding.cause in (*HAS, PHANTOM, NOT_STARVING):
         return finding
     met = f"minMember {view.job.min_available} is met by {plural(ready, 'ready pod')}"
     line = f"{met}: the gang does not hold {plural(len(view.left_over), 'pending pod')} back"
@@ -94,7 +88,7 @@ def judge(view: JobView) -> list[Finding]:
     last = view.recording.event(len(view.recording))
     if isinstance(last, CutEvent):
         return [_cut(view, last)]
-    shut = said(view, DOORS)
+    shut = list(said(view, DOORS))
     task = view.blocked
     if shut:
         return [*shut, *_never(view, task)]
@@ -118,28 +112,8 @@ def _placement(view: JobView, task: TaskInfo) -> list[Finding]:
     room = NodeFits(view, task, moment(view, task))
     met: list[Gate] = [gate for asked in gates(EVICTING) for gate in asked(view, task, room)]
     ordered = _ordered(met, said_by_allocate(view, task, room), room)
-    lost = plan_lost(view)
-    if lost is not None:
-        return [lost]
-    never = _can_never(view, task, room)
-    if never is not None:
-        return [never, *(replace(finding, advice=()) if finding.cause in VOID else finding for finding in ordered)]
-    helping = missing_action(view, task, room) if _may_lack_action(met, room) else None
-    if helping is None:
-        return ordered
-    finding, on_most_nodes = helping
-    on_most_nodes = on_most_nodes and not takers(room)
-    return [finding, *ordered] if on_most_nodes and ordered[0].cause != DISCARD else [ordered[0], finding, *ordered[1:]]
-
-
-def _can_never(view: JobView, task: TaskInfo, room: NodeFits) -> Finding | None:
-    """What no waiting and no eviction changes: no node can ever hold it, or it alone exceeds its queue's limit."""
-    never, refused = impossible(view, task, room.seq), never_allocatable(view)
-    if never is not None or refused is None:
-        return never
-    seq, event = refused
-    about = view.tasks[event.task]
-    return not_allocatable(view, about, NodeFits(view, about, room.seq), seq, event)
+    told: Iterator[list[Finding] | None] = (last(view, task, room, met, ordered) for last in gates(LAST))
+    return next((found for found in told if found is not None), ordered)
 
 
 def _ordered(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Finding]:
@@ -151,11 +125,6 @@ def _ordered(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Fin
     if base[0].cause == DISCARD or room.free:
         return [*base, *reversed(weak), *rest]
     return [*reversed(weak), *base, *rest]
-
-
-def _may_lack_action(met: list[Gate], room: NodeFits) -> bool:
-    """Whether another action is worth a trial: none that evicts task by task came near."""
-    return not room.free and not any(gate.chance is Chance.REAL and gate.action in EVICTING_ACTIONS for gate in met)
 
 
 def _panic(view: JobView, event: PanicEvent) -> Finding:

@@ -94,6 +94,8 @@ class Quota:
     """Preemptive: against what the queue deserves."""
     reclaims_within_limit: bool
     """Whether Preemptive asks Allocatable's question as well."""
+    surplus: Callable[[Resource, Resource, str], float]
+    """(deserved, allocated, dimension) → what is held beyond what is deserved."""
     larger: Callable[[JobView], str]
     """What would make a queue deserve more."""
     smaller: Callable[[JobView, Sequence[QueueName]], str]

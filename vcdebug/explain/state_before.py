@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
+from vcdebug.framework.plugin import Plugin
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.podgroup import PodGroup
@@ -16,6 +18,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
 MOST_JOBS = 512
+AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
 def before(recording: Recording, seq: Seq) -> ClusterState:
@@ -64,6 +67,13 @@ def requested(recording: Recording, tasks: Iterable[TaskKey]) -> Resource:
 def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:
     """The session's job of a task, for what never changes about it."""
     return recording.session.jobs.get(task_of(recording, task).job)
+
+
+def plugin_of(recording: Recording, kind: type[AnyPlugin]) -> AnyPlugin:
+    """A plugin that is configured, for what never changes about it."""
+    plugin = recording.session.plugins[kind.name]
+    assert isinstance(plugin, kind)
+    return plugin
 
 
 @per_recording(MOST_JOBS)

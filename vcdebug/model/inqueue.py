@@ -97,12 +97,17 @@ def is_inqueue(job: JobInfo) -> bool:
     return job.pod_group.phase == INQUEUE and job.pod_group.min_resources is not None
 
 
+def whole_minimum(job: JobInfo) -> Resource:
+    """What an admitted job reserves: its minimum, scheduling-gated tasks deducted."""
+    return job.deduct_sch_gated_resources(job.get_min_resources())
+
+
 def reserved_resource(job: JobInfo, form: Reserving = NEWEST_FORM) -> Resource | None:
     """What an Inqueue or Running job still reserves of its minimum, scheduling-gated tasks deducted."""
     if not (is_inqueue(job) or is_running_gang(job)):
         return None
     if form.whole_minimum and is_inqueue(job):
-        return job.deduct_sch_gated_resources(job.get_min_resources())
+        return whole_minimum(job)
     return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
 
 

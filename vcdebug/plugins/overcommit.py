@@ -9,7 +9,14 @@ from vcdebug.framework.accounts import WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.model.inqueue import Reserving, format_resource_names, get_inqueue_resource, is_inqueue, is_running_gang
+from vcdebug.model.inqueue import (
+    Reserving,
+    format_resource_names,
+    get_inqueue_resource,
+    is_inqueue,
+    is_running_gang,
+    whole_minimum,
+)
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import INQUEUE, MINIMUM, LimitCheck
 from vcdebug.model.resource import Resource
@@ -47,12 +54,10 @@ class Overcommit(Plugin):
             self.reserve_open(job)
 
     def reserve_open(self, job: JobInfo) -> None:
-        """An Inqueue job reserves its whole minimum, although what it already runs is in `used` as well."""
-        if is_inqueue(job):
-            self.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
-        elif is_running_gang(job):
-            missing = get_inqueue_resource(job, job.allocated, self.form)
-            self.inqueue.add(job.deduct_sch_gated_resources(missing))
+        """What the job promises others not to take."""
+        reserved = reserved_at_open(job, self.form)
+        if reserved is not None:
+            self.inqueue.add(reserved)
 
     def job_enqueueable(self, job: JobInfo) -> int:
         if job.pod_group.min_resources is None:
@@ -66,7 +71,16 @@ class Overcommit(Plugin):
 
     def job_enqueued(self, job: JobInfo) -> None:
         if job.pod_group.min_resources is not None:
-            self.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
+            self.inqueue.add(whole_minimum(job))
+
+
+def reserved_at_open(job: JobInfo, form: Reserving) -> Resource | None:
+    """An Inqueue job reserves its whole minimum, although what it already runs is in `used` as well."""
+    if is_inqueue(job):
+        return whole_minimum(job)
+    if is_running_gang(job):
+        return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
+    return None
 
 
 def admission(inqueue: Resource, minimum: Resource, idle: Resource) -> LimitCheck:

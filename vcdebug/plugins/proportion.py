@@ -17,7 +17,14 @@ from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError,
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.inqueue import Reserving, add_allocated, add_requested, format_resource_names, reserved_resource
+from vcdebug.model.inqueue import (
+    Reserving,
+    add_allocated,
+    add_requested,
+    format_resource_names,
+    reserved_resource,
+    whole_minimum,
+)
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, admission, holds_beside
 from vcdebug.model.names import JobId, QueueName
@@ -211,7 +218,7 @@ class Proportion(Plugin):
     def job_enqueued(self, job: JobInfo) -> None:
         attr = self.queues.get(job.queue)
         if attr is not None and job.pod_group.min_resources is not None:
-            attr.inqueue.add(job.deduct_sch_gated_resources(job.get_min_resources()))
+            attr.inqueue.add(whole_minimum(job))
 
     def allocate_func(self, event: Event) -> None:
         attr = self.queues[self.jobs[event.task.job].queue]
@@ -295,6 +302,11 @@ class Holding(NamedTuple):
         return self.allocated.less_equal_with_resources_name(self.deserved)[1]
 
 
+def surplus(deserved: Resource, allocated: Resource, name: str) -> float:
+    """What is held beyond what is deserved in one dimension."""
+    return allocated.get(name) - deserved.get(name)
+
+
 def holdings(
     jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, QueueAttr], candidates: Iterable[TaskInfo]
 ) -> Iterator[Holding]:
@@ -360,10 +372,15 @@ def rounds(total: Resource, attrs: list[QueueAttr]) -> Iterator[Round]:
             return
 
 
+def offered(before: Resource, remaining: Resource, weight: int, total_weight: int) -> Resource:
+    """What a queue has and its part by weight, before any limit."""
+    return before.clone().add(remaining.clone().multi(float(weight) / float(total_weight)))
+
+
 def deal(attr: QueueAttr, remaining: Resource, weight: int, given: Resource, returned: Resource) -> bool:
     """Give one queue its part of the remaining amounts; True when it takes no more."""
     before = attr.deserved
-    deserved = before.clone().add(remaining.clone().multi(float(attr.weight) / float(weight)))
+    deserved = offered(before, remaining, attr.weight, weight)
     deserved.min_dimension_resource(attr.real_capability, INFINITY)
     deserved.min_dimension_resource(attr.request, ZERO)
     attr.deserved = resource_max(deserved, attr.guarantee)

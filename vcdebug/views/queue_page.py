@@ -157,8 +157,8 @@ def _rounds(name: QueueName, portions: Sequence[Portion]) -> Table:
     rows = [
         _round_row(portion, dim)
         for portion in portions[:MOST_ROUNDS]
-        for dim in dimensions_of(portion.request, portion.deserved)
-        if portion.request.get(dim) or portion.deserved.get(dim)
+        for dim in dimensions_of(portion.queue.attr.request, portion.queue.deserved)
+        if portion.queue.attr.request.get(dim) or portion.queue.deserved.get(dim)
     ]
     head = (line(muted("each round deals what remains by weight; bounded by limit and request, raised to guarantee")),)
     more = f"+{len(portions) - MOST_ROUNDS} more rounds" if len(portions) > MOST_ROUNDS else ""
@@ -167,16 +167,16 @@ def _rounds(name: QueueName, portions: Sequence[Portion]) -> Table:
 
 
 def _round_row(portion: Portion, dim: str) -> Row:
-    figures = (portion.before.get(dim), portion.offered(dim), portion.deserved.get(dim))
+    figures = (portion.queue.before.get(dim), portion.offered(dim), portion.queue.deserved.get(dim))
     cells = (
-        Piece(str(portion.round)),
+        Piece(str(portion.number)),
         Piece(short_name(dim)),
-        Piece(amount(dim, portion.remaining.get(dim))),
-        Piece(f"{portion.weight}/{portion.total_weight}"),
+        Piece(amount(dim, portion.round.remaining.get(dim))),
+        Piece(f"{portion.queue.attr.weight}/{portion.round.weight}"),
         *(Piece(amount(dim, value)) for value in figures),
         muted(portion.decides(dim)),
     )
-    return Row(f"{portion.round} {dim}", cells)
+    return Row(f"{portion.number} {dim}", cells)
 
 
 def _pair_lines(recording: Recording, seq: Seq, name: QueueName) -> Iterator[Line]:

@@ -1,7 +1,8 @@
 """The gates between a job and its place, in the order in which they are asked; a gate is one file and one line here.
 
-A door shuts before any task is tried: `(view) -> Finding | None`. What allocate may have met has the same form. An
-eviction gate answers for the actions that evict in its way: `(view, task, fits) -> Iterator[Gate]`.
+A door shuts before any task is tried: `(view) -> Finding | None`. What the job got, and what allocate may have met,
+have the same form. An eviction gate answers for the actions that evict in its way: `(view, task, fits) ->
+Iterator[Gate]`. A last gate is given what the others say: `(view, task, fits, met, said) -> list[Finding] | None`.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,6 +10,10 @@ from typing import Any
 
 from vcdebug.framework.registry import resolve
 
+UNSEEN = "vcdebug.explain.gates.not_in_session:not_in_session"
+"""Of what the session never sees: `(recording, subject) -> Finding`."""
+GOT = ("vcdebug.explain.gates.phantom:pipelined_for_ever", "vcdebug.explain.gates.placed:placed")
+"""Whether the job has what it needs, or something that looks like it."""
 DOORS = (
     "vcdebug.explain.gates.validity:all_hidden",
     "vcdebug.explain.gates.admission:admission",
@@ -18,12 +23,19 @@ DOORS = (
 """In the scheduler's order: nothing gets past one that is shut."""
 PLACING = (
     "vcdebug.explain.gates.gang:discarded_by_allocate",
-    "vcdebug.explain.queue_quota:overused_in_allocate",
+    "vcdebug.explain.gates.queue_limits:overused_in_allocate",
     "vcdebug.explain.gates.topology:no_hyper_node",
 )
 """What keeps allocate from the job as a whole; the first one counts most."""
 EVICTING = ("vcdebug.explain.gates.eviction:gates_of_tasks", "vcdebug.explain.gates.gang_eviction:gates_of_gangs")
 """Task by task, and for the whole gang."""
+LAST = (
+    "vcdebug.explain.gates.plan_lost:plan_lost",
+    "vcdebug.explain.gates.never:never",
+    "vcdebug.explain.gates.missing_action:missing_action",
+)
+"""The first that has something to say speaks last: it gives what is said by all of them another order."""
+GATES = (UNSEEN, *GOT, *DOORS, *PLACING, *EVICTING, *LAST)
 
 
 def gates(references: tuple[str, ...]) -> Iterator[Callable[..., Any]]:  # Any: each kind of gate has its own form

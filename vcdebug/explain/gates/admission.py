@@ -7,9 +7,9 @@ from dataclasses import replace
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.not_in_session import opened
-from vcdebug.explain.inqueue import not_admitted
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import words
+from vcdebug.explain.queue_admission import not_admitted
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.gates.entitlement import ineligible
+from vcdebug.explain.gates.eviction.entitlement import ineligible
+from vcdebug.explain.gates.queue_limits import room_limit
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.kept_back import by_guarantees, gang_in_all
-from vcdebug.explain.queue_quota import room_limit
 from vcdebug.explain.searches import histogram, reasons_text, refusals
 from vcdebug.explain.state_before import job_before
 from vcdebug.explain.visits import TaskTry, Visit

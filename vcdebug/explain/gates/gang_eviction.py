@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain import amounts, queue_quota
+from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.candidates import Spared, gang_filter, spared
-from vcdebug.explain.gates import entitlement, veto
-from vcdebug.explain.gates.eviction import Chance, Gate
-from vcdebug.explain.gates.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
+from vcdebug.explain.gates import queue_limits
+from vcdebug.explain.gates.eviction import Chance, Gate, entitlement, veto
+from vcdebug.explain.gates.eviction.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.searches import histogram, reasons_text, refusals
@@ -42,13 +42,13 @@ def gang_evicting(view: JobView, action: str, task: TaskInfo) -> Finding | None:
         return None
     visits = [visit for visit in view.visits_of(action) if visit.end is not None]
     if not visits:
-        return queue_quota.overused(view, action) or entitlement.not_starving(view, action, task)
+        return queue_limits.overused(view, action) or entitlement.not_starving(view, action, task)
     visit = visits[-1]
     if visit.committed and visit.planned:
         return None
     refused = [(seq, event) for seq, event in visit.hooks("Preemptive") if not event.result]
     if refused:
-        return queue_quota.not_preemptive(view, task, *refused[-1])
+        return queue_limits.not_preemptive(view, task, *refused[-1])
     votes = visit.hooks(POINT)
     return _votes(view, visit, votes) if votes else _no_candidates(view, visit)
 

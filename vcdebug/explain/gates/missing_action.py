@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,10 +11,13 @@ import yaml
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.effects import Effects, effects
-from vcdebug.explain.gates.nodes import histogram_lines, search_evidence
+from vcdebug.explain.gates.eviction import Chance, Gate
+from vcdebug.explain.gates.gang import DISCARD
+from vcdebug.explain.gates.queue_limits import refusals
+from vcdebug.explain.given_away import takers
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.no_node import histogram_lines, search_evidence
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.queue_quota import refusals
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.task import TaskInfo
@@ -75,15 +79,21 @@ def try_action(recording: Recording, job: JobId, action: str) -> Trial | None:
 NOT_CONFIGURED = "action-not-configured"
 
 
-def missing_action(view: JobView, task: TaskInfo, room: NodeFits) -> tuple[Finding, bool] | None:
-    """(finding, whether it would help on most nodes), or None if no missing action would place the job."""
+def missing_action(
+    view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
+) -> list[Finding] | None:
+    """Before all others where it would help on most nodes; none where an action that evicts task by task came near."""
+    if room.free or any(gate.chance is Chance.REAL and gate.action in EVICTING_ACTIONS for gate in met):
+        return None
     for action in EVICTING_ACTIONS:
         if action in view.actions or not room.could_free(action):
             continue
         trial = try_action(view.recording, view.job.uid, action)
         if trial is not None and trial.evicted:
             helped = len(room.could_free(action))
-            return _finding(view, task, room, trial, helped), 2 * helped > len(room.nodes)
+            finding = _finding(view, task, room, trial, helped)
+            first = 2 * helped > len(room.nodes) and not takers(room) and said[0].cause != DISCARD
+            return [finding, *said] if first else [said[0], finding, *said[1:]]
     return None
 
 

@@ -9,8 +9,8 @@ from vcdebug.explain.amounts import age, count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.evictions import lost_pods
 from vcdebug.explain.gates.not_in_session import opened
-from vcdebug.explain.gates.price import price
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.price import price
 from vcdebug.framework.record import OpEvent, StatementEvent
 from vcdebug.gotime import SECOND, nanoseconds, time_of
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -20,7 +20,7 @@ from vcdebug.model.task import TaskInfo
 PLACES = "places"
 PIPELINED = "pipelined"
 EVICTED = "evicted"
-GOT = (PLACES, PIPELINED, EVICTED)
+HAS = (PLACES, PIPELINED, EVICTED)
 """The causes of a job for which this cycle has no more to do."""
 
 

@@ -6,17 +6,22 @@ from collections.abc import Sequence
 
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.gates.eviction import Gate
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.visits import PLACING, Visit
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.task import TaskInfo
 
 PLAN_LOST = "plan-lost"
 TAKEN_BACK = ("unallocate", "unpipeline")
 MOST_VICTIMS = 6
 
 
-def plan_lost(view: JobView) -> Finding | None:
+def plan_lost(
+    view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
+) -> list[Finding] | None:
     """None unless victims left for pods that wait again when the cycle ends."""
     waiting = [task.key for task in view.left_over]
     for visit in reversed(view.visits):
@@ -24,7 +29,7 @@ def plan_lost(view: JobView) -> Finding | None:
             victims = [task for kind, task, _ in statement.ops if kind == "evict"]
             lost = [task for kind, task, _ in statement.ops if kind in PLACING and task in waiting]
             if victims and lost:
-                return _finding(view, visit, seq, statement, victims, lost)
+                return [_finding(view, visit, seq, statement, victims, lost)]
     return None
 
 

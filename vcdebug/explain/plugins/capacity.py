@@ -16,9 +16,10 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, limit_columns, limit_terms, not_open
 from vcdebug.explain.orders import order_of
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, decided
+from vcdebug.explain.queue_admission import rejected
 from vcdebug.explain.queue_books import dry_run_start, reserved_beside, simulated
-from vcdebug.explain.queue_quota import not_above, rejected, victim_queues
-from vcdebug.explain.state_before import before, job_of, requested, task_of
+from vcdebug.explain.queue_quota import not_above, victim_queues
+from vcdebug.explain.state_before import before, job_of, plugin_of, requested, task_of
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.persistence import counted
 from vcdebug.framework.plugin import PERMIT, REJECT
@@ -38,6 +39,7 @@ from vcdebug.plugins.capacity.attr import (
     recalled,
     shared_dimensions,
     short_of_guarantee,
+    surplus,
 )
 from vcdebug.plugins.capacity.reclaim import (
     ANCESTOR,
@@ -52,7 +54,7 @@ from vcdebug.plugins.capacity.reclaim import (
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
-NAME, GANG_PREEMPT = "capacity", "gangpreempt"
+NAME, GANG_PREEMPT, LIMIT = "capacity", "gangpreempt", "realCapability"
 PARTIAL_CLAIM = "allocated + request ≤ limit in every dimension requested, and ≤ deserved in at least one of them"
 WHOLE_CLAIM = "allocated + request ≤ limit, and ≤ deserved, in every dimension that the queue configures"
 WITHIN = "allocated + request ≤ limit, in the dimensions requested, for the queue and each ancestor"
@@ -64,16 +66,9 @@ NO_MINIMUM = "the PodGroup states no minResources"
 DEVICES, DEVICES_NOTE = "devices", "the queue's quota of devices does not hold the task's claims"
 
 
-def plugin_of(recording: Recording) -> Capacity:
-    """The capacity plugin, for what never changes about its queues."""
-    plugin = recording.session.plugins[NAME]
-    assert isinstance(plugin, Capacity)
-    return plugin
-
-
 def attr_of(recording: Recording, state: ClusterState, queue: QueueName) -> QueueAttr:
     """The queue's figures at a moment, as the plugin keeps them."""
-    return recalled(plugin_of(recording).queues[queue], state.books[NAME][queue])
+    return recalled(plugin_of(recording, Capacity).queues[queue], state.books[NAME][queue])
 
 
 def attrs_of(recording: Recording, state: ClusterState) -> dict[QueueName, QueueAttr]:
@@ -89,7 +84,7 @@ def upward(recording: Recording, queue: QueueName) -> list[QueueName]:
 
 def barred(recording: Recording, queue: QueueName) -> str:
     """What refuses before any arithmetic."""
-    plugin = plugin_of(recording)
+    plugin = plugin_of(recording, Capacity)
     if not plugin.ready:
         return SPOILT
     return not_open(recording.session, queue) or (NO_LEAF if plugin.queues[queue].children else "")
@@ -100,29 +95,24 @@ def barred(recording: Recording, queue: QueueName) -> str:
 
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[QueueCheck]:
     """Allocatable's question, without what is kept for gated pods."""
-    state, limits = before(recording, seq), plugin_of(recording).limits
+    state, limits = before(recording, seq), plugin_of(recording, Capacity).limits
     attrs = [attr_of(recording, state, name) for name in upward(recording, queue)]
-    return [_checked(recording, attr, limits.room(attr, attr.allocated, request)) for attr in attrs]
+    rooms = ((attr.name, limits.room(attr, attr.allocated, request)) for attr in attrs)
+    return [QueueCheck.of(recording.session, name, LIMIT, check) for name, check in rooms]
 
 
 def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[QueueCheck]:
     """JobEnqueueable's question."""
-    state, limits = before(recording, seq), plugin_of(recording).limits
+    state, limits = before(recording, seq), plugin_of(recording, Capacity).limits
     attrs = [attr_of(recording, state, name) for name in upward(recording, job.queue)]
-    return [_checked(recording, attr, limits.admission(attr, job)) for attr in attrs]
+    return [QueueCheck.of(recording.session, attr.name, LIMIT, limits.admission(attr, job)) for attr in attrs]
 
 
 def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> QueueCheck:
     """Preemptive's second question."""
     attr = attr_of(recording, before(recording, seq), queue)
     asked = counted(recording.session, queue, request)
-    return _checked(recording, attr, claim(attr, request, asked), "deserved")
-
-
-def _checked(recording: Recording, attr: QueueAttr, check: LimitCheck, figure: str = "realCapability") -> QueueCheck:
-    info = recording.session.queues.get(attr.name)
-    own = info.capability if info is not None else None
-    return QueueCheck(attr.name, figure, check, Resource.from_list(own) if own else None)
+    return QueueCheck.of(recording.session, queue, "deserved", claim(attr, request, asked))
 
 
 def allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -156,7 +146,7 @@ def _taken(
     recording: Recording, seq: Seq, event: HookEvent, title: str, held: Callable[[QueueName], Resource], note: str
 ) -> Equation:
     """One line per level and dimension requested; devices, which a recording does not keep, by the answer."""
-    limits, task = plugin_of(recording).limits, task_of(recording, event.task)
+    limits, task = plugin_of(recording, Capacity).limits, task_of(recording, event.task)
     found: list[Term] = []
     columns: tuple[str, ...] = ()
     for name in upward(recording, event.queue):
@@ -205,7 +195,7 @@ def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     reason = barred(recording, queue)
     if reason and reason != NO_LEAF:
         return Equation(title, formula, (), "dimension", (), False, None, reason)
-    plugin, attrs = plugin_of(recording), attrs_of(recording, before(recording, seq))
+    plugin, attrs = plugin_of(recording, Capacity), attrs_of(recording, before(recording, seq))
     limits = tuple(_asked(queue, plugin.limits.room(attrs[queue], attrs[queue].allocated, request), "limit "))
     asked = counted(recording.session, queue, request)
     claiming = [attrs[each.name] for each in plugin.claimants(plugin.queues[queue])]
@@ -247,7 +237,7 @@ NONE: tuple[Figure, ...] = (None,) * len(COLUMNS)
 
 def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Candidates in the order of eviction whose queues hold more than they deserve."""
-    plugin, title = plugin_of(recording), f"capacity: from whom can {event.task} reclaim?"
+    plugin, title = plugin_of(recording, Capacity), f"capacity: from whom can {event.task} reclaim?"
     job, attrs = job_of(recording, event.task), attrs_of(recording, before(recording, seq))
     asking = attrs.get(job.queue) if job is not None else None
     if not plugin.ready or asking is None:
@@ -277,7 +267,7 @@ def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equat
     if action is not None and action.name == GANG_PREEMPT:
         everybody = [Term(key, NONE, True) for key in event.candidates]
         return choice(title, VICTIMS, COLUMNS, everybody, "inside one queue every candidate may go")
-    if not plugin_of(recording).ready:
+    if not plugin_of(recording, Capacity).ready:
         return Equation(title, VICTIMS, (), "task", (), (), None, SPOILT)
     attrs = attrs_of(recording, before(recording, seq))
     reclaim = Reclaim(attrs)
@@ -320,7 +310,7 @@ def _telling(judged: Judged, task: TaskInfo) -> str:
 
 def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
     """Why capacity keeps these pods from a task, by the first rule that does."""
-    plugin, attrs = plugin_of(view.recording), attrs_of(view.recording, before(view.recording, seq))
+    plugin, attrs = plugin_of(view.recording, Capacity), attrs_of(view.recording, before(view.recording, seq))
     if not plugin.ready:
         return not_above(view, NAME, refused, seq, smaller)
     reasons: dict[str, list[TaskKey]] = {}
@@ -389,7 +379,7 @@ def smaller(_: JobView, queues: Sequence[QueueName]) -> str:
 
 def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
     """The higher queue priority, leaves, the smaller share where the branches part, who deserves something."""
-    plugin = copy(plugin_of(then.recording))
+    plugin = copy(plugin_of(then.recording, Capacity))
     plugin.queues = attrs_of(then.recording, then.state)
     mine, other = plugin.queues[left.name], plugin.queues[right.name]
     one, two = plugin.compared(mine, other)
@@ -405,7 +395,7 @@ def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Diffe
 
 def victim_queue_order(then: Then, left: QueueInfo, right: QueueInfo, asking: QueueInfo) -> Iterator[Difference]:
     """The queue that is nearer to the preemptor's gives first."""
-    plugin = plugin_of(then.recording)
+    plugin = plugin_of(then.recording, Capacity)
     mine, other = (common_level(plugin.queues[each.name], plugin.queues[asking.name]) for each in (left, right))
     return decided(plugin.victim_queue_order(left, right, asking), [("levels in common", mine, other)])
 
@@ -423,5 +413,5 @@ WORDS = PluginWords(
     victim_queues=victim_queue_order,
     kept=kept,
     rejected=rejected,
-    quota=Quota(admission_checks, room_checks, claim_check, True, larger, smaller),
+    quota=Quota(admission_checks, room_checks, claim_check, True, surplus, larger, smaller),
 )

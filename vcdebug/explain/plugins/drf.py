@@ -12,7 +12,7 @@ from vcdebug.explain.answer import Number
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, Looked, PluginWords, Then, decided
-from vcdebug.explain.state_before import before, job_of, task_of, tasks_of
+from vcdebug.explain.state_before import before, job_of, plugin_of, task_of, tasks_of
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -113,16 +113,9 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
     return Kept(text, numbers, (ADVICE,), lines)
 
 
-def plugin_of(recording: Recording) -> Drf:
-    """The drf plugin, in a copy to which other figures may be given."""
-    plugin = copy(recording.session.plugins[NAME])
-    assert isinstance(plugin, Drf)
-    return plugin
-
-
 def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
     """The dominant shares."""
-    plugin, shares = plugin_of(then.recording), shares_of(then.recording, then.state)
+    plugin, shares = copy(plugin_of(then.recording, Drf)), shares_of(then.recording, then.state)
     plugin.shares = {job.uid: shares[job.uid] for job in (left, right)}
     looked = ("drf share", plugin.shares[left.uid].value, plugin.shares[right.uid].value)
     return decided(plugin.job_order(left, right), [looked])
@@ -130,7 +123,7 @@ def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]
 
 def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
     """The first level of the hierarchy at which the paths differ: the unsaturated one, else the smaller share."""
-    plugin = plugin_of(then.recording)
+    plugin = copy(plugin_of(then.recording, Drf))
     plugin.hierarchy = tree = tree_of(then.recording, then.state)
     sign = plugin.queue_order(left, right)
     return decided(sign, _looked(levels(tree.root, left, right)))

@@ -9,10 +9,10 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import amount, listed
 from vcdebug.explain.answer import Finding, Number
 from vcdebug.explain.equation import Equation, all_hold, first_failing
-from vcdebug.explain.inqueue import held_by_stuck, not_admitted, stuck_jobs, without
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import dimensions, limit_columns, limit_terms
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.queue_admission import held_by_stuck, not_admitted, stuck_jobs, without
 from vcdebug.explain.state_before import before
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent

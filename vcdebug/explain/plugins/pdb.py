@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
-from vcdebug.explain.state_before import tasks_of
+from vcdebug.explain.state_before import plugin_of, tasks_of
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.plugins.pdb import Charge, Pdb, charges
@@ -19,9 +19,9 @@ NO_LABELS = "it has no labels: pdb never offers such a pod"
 
 def allowed(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Candidates in order while every budget that covers them lasts."""
-    plugin = recording.session.plugins["pdb"]
-    assert isinstance(plugin, Pdb)
-    terms = [_charged(each) for each in charges(plugin.budgets, tasks_of(recording, event.candidates))]
+    terms = [
+        _charged(each) for each in charges(plugin_of(recording, Pdb).budgets, tasks_of(recording, event.candidates))
+    ]
     title = "pdb: which evictions do the budgets allow?"
     formula = "every budget that covers the pod has disruptions left; each call starts with the full budgets again"
     return choice(title, formula, ("budget", "allowed", "left before"), terms)

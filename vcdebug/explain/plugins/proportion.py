@@ -16,9 +16,10 @@ from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, f
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, dimensions, limit_columns, limit_terms, not_open
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, decided
+from vcdebug.explain.queue_admission import rejected
 from vcdebug.explain.queue_books import dry_run_start, simulated
-from vcdebug.explain.queue_quota import not_above, rejected
-from vcdebug.explain.state_before import before, requested, task_of, tasks_of
+from vcdebug.explain.queue_quota import not_above
+from vcdebug.explain.state_before import before, plugin_of, requested, task_of, tasks_of
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -27,7 +28,18 @@ from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.proportion import Holding, Proportion, QueueAttr, Round, holdings, recalled, rounds
+from vcdebug.plugins.proportion import (
+    Dealt,
+    Holding,
+    Proportion,
+    QueueAttr,
+    Round,
+    holdings,
+    offered,
+    recalled,
+    rounds,
+    surplus,
+)
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
@@ -35,14 +47,8 @@ from vcdebug.trace.timeline import ClusterState
 NAME = "proportion"
 WITHIN = "allocated + request ≤ deserved, in the dimensions requested"
 NO_MINIMUM = "the PodGroup states no minResources"
+BY_WEIGHT = "its part by weight"
 NO_DRY_RUN = "PrePredicate has not run for the task, so that there is nothing to simulate on"
-
-
-def plugin_of(recording: Recording) -> Proportion:
-    """The proportion plugin."""
-    plugin = recording.session.plugins[NAME]
-    assert isinstance(plugin, Proportion)
-    return plugin
 
 
 def attr_of(state: ClusterState, queue: QueueName) -> QueueAttr:
@@ -102,8 +108,8 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Eq
 
 
 def _within_deserved(recording: Recording, seq: Seq, title: str, queue: QueueName, request: Resource) -> Equation:
-    attr, closed = attr_of(before(recording, seq), queue), not_open(recording.session, queue)
-    found = _within(title, beside(attr.allocated, request, attr.deserved), "")
+    closed = not_open(recording.session, queue)
+    found = _within(title, claim_check(recording, seq, queue, request).check, "")
     return replace(found, verdict=False, note=closed) if closed else found
 
 
@@ -133,27 +139,22 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
 
 
 def _admission(recording: Recording, state: ClusterState, job: JobInfo) -> LimitCheck:
-    return plugin_of(recording).admission(attr_of(state, job.queue), job)
+    return plugin_of(recording, Proportion).admission(attr_of(state, job.queue), job)
 
 
 # The same for the gates
 
 
-def _checked(recording: Recording, queue: QueueName, figure: str, check: LimitCheck) -> QueueCheck:
-    own = recording.session.queues[queue].capability
-    return QueueCheck(queue, figure, check, Resource.from_list(own) if own else None)
-
-
 def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[QueueCheck]:
     """JobEnqueueable's question."""
     check = _admission(recording, before(recording, seq), job)
-    return [_checked(recording, job.queue, "realCapability", check)]
+    return [QueueCheck.of(recording.session, job.queue, "realCapability", check)]
 
 
 def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> QueueCheck:
     """Preemptive's question, which is Allocatable's."""
     attr = attr_of(before(recording, seq), queue)
-    return _checked(recording, queue, "deserved", beside(attr.allocated, request, attr.deserved))
+    return QueueCheck.of(recording.session, queue, "deserved", beside(attr.allocated, request, attr.deserved))
 
 
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[QueueCheck]:
@@ -194,7 +195,7 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
 
 def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
     """The higher queue priority, then the smaller share."""
-    plugin = copy(plugin_of(then.recording))
+    plugin = copy(plugin_of(then.recording, Proportion))
     plugin.queues = {queue.name: attr_of(then.state, queue.name) for queue in (left, right)}
     mine, other = (plugin.queues[queue.name].share for queue in (left, right))
     looked = ("queue priority", left.priority, right.priority), ("proportion share", mine, other)
@@ -207,34 +208,23 @@ def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Diffe
 class Portion(NamedTuple):
     """One queue in one round."""
 
-    round: int
+    number: int
     """From 1."""
-    weight: int
-    total_weight: int
-    remaining: Resource
-    """What is dealt in this round."""
-    before: Resource
-    deserved: Resource
-    limit: Resource
-    request: Resource
-    guarantee: Resource
-    satisfied: bool
+    round: Round
+    queue: Dealt
 
     def offered(self, name: str) -> float:
         """What it had and its part by weight, before any limit."""
-        return self.before.get(name) + self.remaining.get(name) * (float(self.weight) / float(self.total_weight))
+        before, weight = self.queue.before, self.queue.attr.weight
+        return offered(before, self.round.remaining, weight, self.round.weight).get(name)
 
     def decides(self, name: str) -> str:
         """What set the amount of a dimension."""
-        found = self.deserved.get(name)
-        candidates = (
-            ("its request", self.request.get(name)),
-            ("its limit", self.limit.get(name)),
-            ("its guarantee", self.guarantee.get(name)),
-        )
+        found, attr = self.queue.deserved.get(name), self.queue.attr
+        limits = {"its request": attr.request, "its limit": attr.real_capability, "its guarantee": attr.guarantee}
         if found == self.offered(name):
-            return "its part by weight"
-        return next((words for words, amount in candidates if amount == found), "its part by weight")
+            return BY_WEIGHT
+        return next((words for words, limit in limits.items() if limit.get(name) == found), BY_WEIGHT)
 
 
 @per_recording()
@@ -244,21 +234,11 @@ def dealt(recording: Recording) -> dict[QueueName, tuple[Portion, ...]]:
     if NAME not in state.books:
         return {}
     attrs = {queue: replace(attr, deserved=Resource()) for queue, attr in attrs_of(state).items()}
-    by_attr = {id(attr): queue for queue, attr in attrs.items()}
-    found: dict[QueueName, list[Portion]] = {queue: [] for queue in attrs}
-    for number, each in enumerate(rounds(state.amount(NAME, "", "total"), list(attrs.values())), start=1):
-        for key, portion in _portions(number, each):
-            found[by_attr[key]].append(portion)
-    return {queue: tuple(portions) for queue, portions in found.items()}
-
-
-def _portions(number: int, each: Round) -> Iterator[tuple[int, Portion]]:
-    for attr, had, deserved, satisfied in each.dealt:
-        limits = (attr.real_capability, attr.request, attr.guarantee)
-        yield (
-            id(attr),
-            Portion(number, attr.weight, each.weight, each.remaining, had, deserved, *limits, satisfied),
-        )
+    played = list(enumerate(rounds(state.amount(NAME, "", "total"), list(attrs.values())), start=1))
+    return {
+        queue: tuple(Portion(number, each, one) for number, each in played for one in each.dealt if one.attr is attr)
+        for queue, attr in attrs.items()
+    }
 
 
 def dealt_lines(recording: Recording, queue: QueueName, name: str) -> tuple[str, ...]:
@@ -268,14 +248,14 @@ def dealt_lines(recording: Recording, queue: QueueName, name: str) -> tuple[str,
 
 def _dealt_lines(portions: tuple[Portion, ...], name: str) -> Iterator[str]:
     for portion in portions:
-        had = portion.before.get(name)
-        if portion.round > 1 and portion.deserved.get(name) == had:
+        had, deserved, each = portion.queue.before.get(name), portion.queue.deserved.get(name), portion.round
+        if portion.number > 1 and deserved == had:
             continue
         held = f"{amount(name, had)} + " if had else ""
-        part = f"{amount(name, portion.remaining.get(name))} x weight {portion.weight} / {portion.total_weight}"
-        offered, deserved = portion.offered(name), portion.deserved.get(name)
-        cut = f", held to {amount(name, deserved)} by {portion.decides(name)}" if deserved < offered else ""
-        yield f"deserved {name}, round {portion.round}: {held}{part} = {amount(name, offered)}{cut}"
+        part = f"{amount(name, each.remaining.get(name))} x weight {portion.queue.attr.weight} / {each.weight}"
+        whole = portion.offered(name)
+        cut = f", held to {amount(name, deserved)} by {portion.decides(name)}" if deserved < whole else ""
+        yield f"deserved {name}, round {portion.number}: {held}{part} = {amount(name, whole)}{cut}"
 
 
 def larger(view: JobView) -> str:
@@ -301,5 +281,5 @@ WORDS = PluginWords(
     comparators={"queue_order": queue_order},
     kept=kept,
     rejected=rejected,
-    quota=Quota(admission_checks, room_checks, claim_check, False, larger, smaller, dealt_lines),
+    quota=Quota(admission_checks, room_checks, claim_check, False, surplus, larger, smaller, dealt_lines),
 )

@@ -11,10 +11,11 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Finding
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
-from vcdebug.explain.inqueue import not_admitted
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.queue_admission import not_admitted
 from vcdebug.explain.quotas import MOST_HOLDERS, holders_of
+from vcdebug.explain.state_before import plugin_of
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -29,9 +30,7 @@ NANO = 1e9
 
 def checks_of(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[tuple[int, QuotaCheck]]:
     """(number of the quota, check) of everything that the namespace's quotas state."""
-    plugin = recording.session.plugins[NAME]
-    assert isinstance(plugin, ResourceQuota)
-    pending = _admitted(recording, seq, job.namespace)
+    plugin, pending = plugin_of(recording, ResourceQuota), _admitted(recording, seq, job.namespace)
     for number, quota in enumerate(plugin.quotas.get(job.namespace, ()), start=1):
         for check in quota_checks(quota, job.pod_group.min_resource_list or {}, pending):
             yield number, check

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from vcdebug.explain.amounts import duration
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import Difference, PluginWords, Then
+from vcdebug.explain.state_before import plugin_of
 from vcdebug.framework.plugin import ABSTAIN
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND, time_of
@@ -19,16 +20,9 @@ from vcdebug.plugins.sla import Sla, earlier_first
 from vcdebug.trace.recording import Recording
 
 
-def plugin_of(recording: Recording) -> Sla:
-    """The plugin, which keeps nothing that changes."""
-    plugin = recording.session.plugins["sla"]
-    assert isinstance(plugin, Sla)
-    return plugin
-
-
 def overdue(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Has the job waited as long as it was promised at most?"""
-    job, plugin = recording.session.jobs[event.job], plugin_of(recording)
+    job, plugin = recording.session.jobs[event.job], plugin_of(recording, Sla)
     deadline, created, verdict = plugin.deadline(job), time_of(job.creation_timestamp), plugin.overdue(job)
     title, formula = f"sla: has {job.uid} waited too long?", "created + waiting time ≤ now permits; sla never rejects"
     if deadline is None:
@@ -41,7 +35,7 @@ def overdue(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
     """The earlier deadline; jobs without one last."""
-    plugin = plugin_of(then.recording)
+    plugin = plugin_of(then.recording, Sla)
     mine, other = plugin.deadline(left), plugin.deadline(right)
     yield Difference("sla deadline", _until(mine, plugin.now), _until(other, plugin.now), earlier_first(mine, other))
 

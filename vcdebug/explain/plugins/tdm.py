@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.explain.equation import NO_JOB, Equation, Term, first_failing
 from vcdebug.explain.plugin import Difference, PluginWords, Then, decided
-from vcdebug.explain.state_before import job_before, task_of, tasks_before
+from vcdebug.explain.state_before import job_before, plugin_of, task_of, tasks_before
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -31,13 +31,6 @@ from vcdebug.trace.recording import Recording
 ADVICE = "only preemptable pods outside revocable zones go, as many as their job's budget lets go"
 
 
-def plugin_of(recording: Recording) -> Tdm:
-    """The tdm plugin."""
-    plugin = recording.session.plugins["tdm"]
-    assert isinstance(plugin, Tdm)
-    return plugin
-
-
 def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Running preemptable tasks outside revocable zones, as many per job as its disruption budget lets go."""
     preemptor = task_of(recording, event.task)
@@ -57,7 +50,7 @@ def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def _judged(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[JobId, list[TaskKey]]) -> Term:
-    rule, status = plugin_of(recording).barred(task), task.status.label
+    rule, status = plugin_of(recording, Tdm).barred(task), task.status.label
     if rule or task.job not in recording.session.jobs:
         return Term(task.key, (status, None, None), False, _barred(recording, task, rule))
     job = job_before(recording, task.job, seq)
@@ -113,7 +106,7 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
     """Whether a job is preemptable."""
-    sign = plugin_of(then.recording).job_order(left, right)
+    sign = plugin_of(then.recording, Tdm).job_order(left, right)
     return decided(sign, [("preemptable", left.preemptable, right.preemptable)])
 
 

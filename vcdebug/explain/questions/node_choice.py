@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vcdebug.explain.answer import Evidence
+from vcdebug.explain.equations_scores import scores_before
 from vcdebug.explain.questions.evicted import find_pod
 from vcdebug.explain.questions.reply import Question, Reply, Sheet
-from vcdebug.framework.record import BestEvent, OpEvent, PredicateEvent, ScoreEvent
+from vcdebug.framework.record import BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.trace.recording import Recording
 
@@ -34,10 +35,26 @@ def why_node(recording: Recording, word: str) -> Reply:
     seq = placed[-1]
     operation = recording.event(seq)
     assert isinstance(operation, OpEvent)
-    best, scores = _before(recording, seq, BestEvent, pod), _before(recording, seq, ScoreEvent, pod)
-    if best is None or scores is None or best < scores or _chosen(recording, best) != operation.node:
+    found = _choice(recording, seq, pod, operation.node)
+    if found is None:
         return _without_scores(recording, pod, operation.node, seq)
-    return _with_scores(recording, pod, operation.node, seq, scores, best)
+    return _with_scores(recording, pod, operation.node, seq, *found)
+
+
+def _choice(recording: Recording, seq: Seq, pod: TaskKey, node: NodeName) -> tuple[Seq, Seq] | None:
+    """The scores by which the node was best for the pod, and the event that says so.
+
+    A plan for a domain is kept and carried out later: then they lie in the trial that made it.
+    """
+    tree = recording.tree
+    span = tree.owner(seq) if tree.around(seq, Level.TASK) is not None else tree.around(seq, Level.ACTION)
+    for best in range(seq, (1 if span is None else span.first) - 1, -1):
+        event = recording.event(best)
+        if isinstance(event, BestEvent) and (event.kind, event.name) == ("node", node):
+            found = scores_before(recording, best)
+            if found is not None and found[1].task == pod:
+                return found[0], best
+    return None
 
 
 def _places(recording: Recording, seq: Seq, pod: TaskKey) -> bool:
@@ -54,12 +71,6 @@ def _before(recording: Recording, seq: Seq, kind: type, pod: TaskKey) -> Seq | N
         if isinstance(event, kind) and getattr(event, "task", pod) == pod:
             return earlier
     return None
-
-
-def _chosen(recording: Recording, best: Seq) -> NodeName:
-    """The node that was best; a promise that an earlier cycle made is kept without asking."""
-    event = recording.event(best)
-    return event.name if isinstance(event, BestEvent) else ""
 
 
 def _without_scores(recording: Recording, pod: TaskKey, node: NodeName, seq: Seq) -> Reply:

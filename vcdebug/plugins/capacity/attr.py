@@ -242,6 +242,11 @@ def short_of_guarantee(attr: QueueAttr, held: Resource, task: TaskInfo) -> str:
     return next(iter(attr.guarantee.less_equal_with_resources_name(left)[1]), "")
 
 
+def surplus(deserved: Resource, allocated: Resource, name: str) -> float:
+    """What is held beyond what is deserved in one dimension; one in which nothing is deserved does not count."""
+    return allocated.get(name) - deserved.get(name) if deserved.states(name) else 0.0
+
+
 def exceeds_deserved(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
     """Whether the queue holds more than it deserves in a dimension of the task, or deserves nothing in any of them.
     Upstream: plugins/capacity.checkDeservedExceedance.

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from vcdebug.explain import queue_quota
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.gates import entitlement, filtering, gang, veto
-from vcdebug.explain.gates.nodes import search_evidence
+from vcdebug.explain.gates import gang, queue_limits
+from vcdebug.explain.gates.eviction import entitlement, filtering, veto
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.no_node import search_evidence
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.state_before import holds_without
 from vcdebug.explain.visits import AFTER, NodeTry, TaskTry, Visit
@@ -26,11 +26,11 @@ VETOES_SHOWN = 3
 """Events that prove what stopped the first pod without a place, where the whole statement was discarded for it."""
 BLAMES = {
     MIXED: "the predicates object on every node left",
-    queue_quota.NOT_ALLOCATABLE: "its queue may not allocate it",
+    queue_limits.NOT_ALLOCATABLE: "its queue may not allocate it",
     filtering.KEPT: "nobody there may be evicted",
     filtering.UNRECLAIMABLE: "the queues there are not reclaimable",
     entitlement.POLICY_NEVER: "its preemptionPolicy is Never",
-    queue_quota.PREEMPTIVE: "its queue may not reclaim",
+    queue_limits.PREEMPTIVE: "its queue may not reclaim",
     entitlement.NOT_ELIGIBLE: "it may not preempt",
     veto.NOT_ABOVE_DESERVED: "no queue there is above its share",
 }
@@ -114,7 +114,7 @@ def _before(room: NodeFits, action: str) -> Chance:
 
 
 def _not_entitled(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> Gate | None:
-    dropped = queue_quota.overused(view, action)
+    dropped = queue_limits.overused(view, action)
     if dropped is not None:
         return Gate(action, _before(room, action), dropped)
     if not view.left_over:
@@ -149,7 +149,7 @@ def _no_nodes(view: JobView, visit: Visit, task: TaskInfo, room: NodeFits) -> Ga
         return Gate(visit.action, _before(room, visit.action), entitlement.never(view, visit, tried))
     refused = [(seq, event) for seq, event in attempt.hooks("Preemptive") if not event.result]
     if refused:
-        finding = queue_quota.not_preemptive(view, tried, *refused[-1])
+        finding = queue_limits.not_preemptive(view, tried, *refused[-1])
         return Gate(visit.action, _before(room, visit.action), finding)
     left_out = entitlement.not_eligible(view, missed)
     return Gate(visit.action, Chance.REAL, left_out) if left_out is not None else None
@@ -177,7 +177,7 @@ def _after(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits
         refused = asked and not asked[-1][1].result and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
             after = f"{attempt.action} would make room for {task.name} on {node.node}{_cost(node)}, but "
-            return queue_quota.not_allocatable(view, task, _at(view, task, room), *asked[-1], after=after)
+            return queue_limits.not_allocatable(view, task, _at(view, task, room), *asked[-1], after=after)
         if objections:
             return _predicate_after(view, attempt, node, *objections[-1])
     return _predicate_after(view, attempt, nodes[0], *nodes[0].hooks(*AFTER)[-1])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vcdebug.explain import amounts
+from vcdebug.explain import amounts, given_away
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
-from vcdebug.explain.gates import given_away
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits

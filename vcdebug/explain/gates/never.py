@@ -1,18 +1,43 @@
-"""A gang that can never be complete: too many of its pods are of a kind that no node will ever take."""
+"""What no waiting and no eviction changes: pods that no node can ever hold, or that exceed their queue's limit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from vcdebug.explain.answer import Finding
-from vcdebug.explain.gates.nodes import hopeless
+from vcdebug.explain.gates.eviction import Gate
+from vcdebug.explain.gates.eviction.entitlement import NOT_STARVING
+from vcdebug.explain.gates.gang import DISCARD
+from vcdebug.explain.gates.queue_limits import never_allocatable, not_allocatable
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.no_node import hopeless
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 
+VOID = (DISCARD, NOT_STARVING)
 MOST_KINDS = 8
 """Kinds of pods of one job that are looked at."""
+
+
+def never(
+    view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
+) -> list[Finding] | None:
+    """The advice of what only waits for others is void then."""
+    found = impossible(view, task, room.seq) or _beyond_limit(view, room)
+    if found is None:
+        return None
+    return [found, *(replace(finding, advice=()) if finding.cause in VOID else finding for finding in said)]
+
+
+def _beyond_limit(view: JobView, room: NodeFits) -> Finding | None:
+    refused = never_allocatable(view)
+    if refused is None:
+        return None
+    seq, event = refused
+    about = view.tasks[event.task]
+    return not_allocatable(view, about, NodeFits(view, about, room.seq), seq, event)
 
 
 def impossible(view: JobView, task: TaskInfo, seq: Seq) -> Finding | None:

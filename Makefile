@@ -40,8 +40,9 @@ cold-start: .venv/run.stamp  ## what the commands cost before they do anything
 screenshots: .venv/dev.stamp  ## draw the pictures of the README again
 	$(BIN)/python -m tests.tui.screenshots
 
-docs: .venv/dev.stamp  ## write docs/keys.md, where.md, releases.md and the tables of fidelity.md again
+docs: .venv/dev.stamp  ## write docs/keys.md, kubectl.md, where.md, releases.md and the tables of fidelity.md again
 	$(BIN)/python -m tests.tui.keys_page
+	$(BIN)/python -m tests.snapshot.kubectl_page
 	$(BIN)/python -m tests.architecture.where_page
 	$(BIN)/python -m tests.architecture.releases_page
 	$(BIN)/python -m tests.architecture.fidelity_page

@@ -84,3 +84,12 @@ def test_standard_input_is_completed_too(monkeypatch: pytest.MonkeyPatch) -> Non
     code, out, _ = call(["run", "-", "--complete"])
     assert 0 == code
     assert "default/p-0" in out
+
+
+def test_a_bare_job_of_volcano_is_no_snapshot_and_the_error_says_what_is(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: default}\n")
+    code, _, err = call(["run", str(path)])
+    assert 1 == code
+    assert "holds only objects of kinds that no scheduler reads: Job" in err
+    assert "vcdebug submit" in err

@@ -137,6 +137,17 @@ def test_a_name_that_leads_nowhere_is_kept_and_explained(change: str, value: str
     assert value in str(snapshot.of(kind)[0])
 
 
+def test_an_unknown_priority_class_of_a_pod_that_has_no_priority_is_named() -> None:
+    stray = pod("team-a", "solo", "train")
+    stray["spec"].update(priorityClassName="urgnt", schedulerName="volcano")
+    stray["spec"].pop("priority", None)
+    assert "PriorityClass urgnt is not in the snapshot; a server would refuse the pod" in " ".join(
+        lines(snapshot_of(stray))
+    )
+    stray["spec"]["priority"] = 7
+    assert "urgnt" not in " ".join(lines(snapshot_of(stray)))
+
+
 def test_many_pods_of_one_missing_group_are_one_problem() -> None:
     strays = [pod("team-a", f"stray-{number}", "gone") for number in range(30)]
     problems = snapshot_of(*strays).problems

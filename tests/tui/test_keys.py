@@ -24,6 +24,7 @@ from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.copy import CopyScreen
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.help import help_table
+from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status
@@ -54,6 +55,9 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
     "filter": prompt_open,
     "goto": prompt_open,
     "explain": page_open,
+    "ask": lambda desk: isinstance(desk.app.screen, PageScreen),
+    "prove": lambda desk: bool(desk.main.work.about or desk.status()),
+    "panels": lambda desk: isinstance(desk.app.screen, PageScreen),
     "last_position": moved,
     "run_to_cursor": moved,
     "about": moved,
@@ -177,8 +181,8 @@ async def test_the_footer_shows_keys_of_the_focused_panel_and_only_such_as_work_
             words = [entry.does for entry in status.keys]
             assert [does for _, does in footer_of(panel)] == words[: len(footer_of(panel))]
             line = desk.screen().splitlines()[-1]
-            assert "? help" in line
-            assert "q quit" in line
+            assert "<?> help" in line
+            assert "<q> quit" in line
 
 
 async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,11 +242,11 @@ async def test_each_key_of_a_panel_does_something() -> None:
             panel = desk.panel(kind.name)
             for key, name in keys(keys_of(kind)):
                 await stand_on_something(desk, panel, event)
-                if name in ("flow.open", "flow.close"):
+                if name in ("flow.open", "flow.close", "flow.toggle"):
                     texts = [row.cells[0].text for row in panel.shown_rows]
                     panel.cursor = next(at for at, text in enumerate(texts) if "▾" in text or "▸" in text)
                     is_open = "▾" in texts[panel.cursor]
-                    if is_open == (name == "flow.open"):
+                    if name != "flow.toggle" and is_open == (name == "flow.open"):
                         await desk.press("left" if is_open else "right")
                 before = seen(desk)
                 await desk.press(key)

@@ -157,3 +157,13 @@ async def test_h_capital_shows_the_topology_or_says_that_there_is_none(size: tup
         assert ["<cluster-top-hypernode>", "p0", "s0", "node-000"] == [
             row.cells[0].text.strip() for row in desk.panel("hypernodes").shown_rows[:4]
         ]
+
+
+@SIZES
+async def test_nothing_of_the_panels_stays_beside_a_page(size: tuple[int, int]) -> None:
+    async with opened("preempt-works", size) as desk:
+        await desk.press("question_mark")
+        frame = desk.app.screen.query_one("Vertical").region
+        for y, row in enumerate(desk.screen().splitlines()):
+            beside = row[: frame.x] + row[frame.right :] if frame.y <= y < frame.bottom else row
+            assert "" == beside.strip(), beside

@@ -33,3 +33,18 @@ def test_no_view_shows_the_programs_own_data(name: str) -> None:
     for seq in range(1, len(recording) + 1, 7):
         for view in (event_view, equation):
             assert not RAW.search(plain(view(recording, seq))), f"{view.__name__} at {seq}"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (["n1"], "n1"),
+        (("n1", "n2"), "n1, n2"),
+        (None, "–"),
+        (["n1", None], "n1, –"),
+        (1.5, "1.5"),
+        ([["a"], ["b"]], "a, then b"),
+    ],
+)
+def test_values_of_a_difference_are_words_and_no_python(value: object, words: str) -> None:
+    assert words == placing_words(value)

@@ -31,6 +31,7 @@ COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_BARE_LOG = re.compile(r"""\s+log\s+(?!["'])(\S.*)$""")
 OPTIONS: Final = ("if", "hits", "once", "log", "disabled")
 ALSO: Final = {"on": "data"}
 """Other words for kinds: `break on queue research allocated`."""
@@ -200,13 +201,22 @@ def _quoted(text: str) -> str:
 
 def parse_breakpoint(line: str, number: int) -> Breakpoint:
     """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`."""
-    reader = Reader(line)
+    reader = Reader(_log_quoted(line))
     reader.accept("break")
     kind = _kind(reader)
     point = Breakpoint(number, kind)
     while reader.token.kind != "end":
         _option(reader, point)
     return point
+
+
+def _log_quoted(line: str) -> str:
+    """A log text without quotes reaches to the end of the line."""
+    for found in _BARE_LOG.finditer(line):
+        before = line[: found.start()]
+        if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
+            return f"{before} log {_quoted(found[1].strip())}"
+    return line
 
 
 def _kind(reader: Reader) -> Kind:

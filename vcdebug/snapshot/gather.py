@@ -32,6 +32,9 @@ _UNREAD_EFFECTS = {
 _UNREAD_EFFECT = "the scheduler does not read this kind"
 
 
+NOT_READ = "of a kind that is not read"
+
+
 class Gathered:
     """Everything found in a snapshot's files, before it is checked as a whole."""
 
@@ -169,7 +172,7 @@ class Gathered:
         for shown, (kind, file, count) in self._unknown.items():
             objects = "1 object" if count == 1 else f"{count} objects"
             effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
-            self.report.add(f"{objects} of a kind that is not read", effect, file=file, object=shown)
+            self.report.add(f"{objects} {NOT_READ}", effect, file=file, object=shown)
 
 
 def object_name(manifest: Manifest) -> str:

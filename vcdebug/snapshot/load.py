@@ -15,7 +15,7 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot.absent import hand_written, note_hand_written, note_missing_fields
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.complete import complete_objects
-from vcdebug.snapshot.gather import Gathered
+from vcdebug.snapshot.gather import NOT_READ, Gathered
 from vcdebug.snapshot.identity import drop_duplicates, note_missing_namespaces, note_pod_uids
 from vcdebug.snapshot.meter import Meter, Progress, yaml_warning
 from vcdebug.snapshot.problem import Problem
@@ -71,6 +71,7 @@ def _loaded(
             notice(warning)
         found.add_file(file, meter.inside(file))
     if not found.objects:
+        found.note_unknown_kinds()
         raise _nothing_found(report.problems(), _origin(source))
     snapshot = _build(found, complete, release, from_files=True)
     snapshot.name = snapshot.name or source_name(source)
@@ -201,11 +202,20 @@ def _conf(found: Gathered) -> str | None:
     return conf
 
 
+_OF_WHOM = (
+    "a snapshot needs nodes, queues, PodGroups and pods; "
+    "`vcdebug submit SNAPSHOT FILE` adds what the controllers make of a job"
+)
+
+
 def _nothing_found(problems: list[Problem], where: str) -> SnapshotError:
     """The first Problem, if it explains why nothing was found."""
     hint = "expected manifests as YAML or JSON"
     if not problems:
         return SnapshotError("holds no Kubernetes objects", hint, where)
     first = problems[0]
+    if first.what.endswith(NOT_READ):
+        kinds = ", ".join(dict.fromkeys(one.object for one in problems if one.what.endswith(NOT_READ)))
+        return SnapshotError(f"holds only objects of kinds that no scheduler reads: {kinds}", _OF_WHOM, where)
     place = ": ".join(part for part in (first.file, first.object, first.field) if part)
     return SnapshotError(f"no objects left to replay: {first.what}", where=place or where)

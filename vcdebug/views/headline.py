@@ -68,6 +68,10 @@ def placing_words(result: object) -> str:
         return "yes" if result else "no"
     if isinstance(result, Mapping):
         return ", ".join(f"{name} {_scored(score)}" for name, score in result.items()) or "no scores"
+    if isinstance(result, (list, tuple)) and result and not any(isinstance(row, (list, tuple)) for row in result):
+        return ", ".join(placing_words(entry) for entry in result)
+    if isinstance(result, float):
+        return number(result)
     if isinstance(result, list) and all(isinstance(row, list) for row in result):
         return ", then ".join(" ".join(row) for row in result) or "nowhere"
     return str(result)

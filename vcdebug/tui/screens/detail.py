@@ -42,7 +42,7 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         Binding("y", "copy", "copy all of it", id="page.copy"),
     ]
     DEFAULT_CSS = """
-    DetailScreen { align: center middle; }
+    DetailScreen { align: center middle; background: $background; }
     DetailScreen > Vertical {
         width: 98%; max-width: 130; height: auto; max-height: 90%;
         border: round $border; background: $surface; padding: 0 1;

@@ -25,7 +25,7 @@ class PageScreen(ModalScreen[str]):
         Binding("x", "go(1)", "go where the row leads in the original", id="leads.go-original"),
     ]
     DEFAULT_CSS = """
-    PageScreen { align: center middle; }
+    PageScreen { align: center middle; background: $background; }
     PageScreen > Vertical {
         width: 98%; max-width: 180; height: auto; max-height: 90%;
         border: round $border; background: $surface; padding: 0 1;

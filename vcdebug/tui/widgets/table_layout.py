@@ -25,7 +25,7 @@ WRAPPED_ROWS = 400
 SAMPLED_ROWS = 100
 TALL = 2
 """Lines beyond which a long answer rather stands below its row, over the whole width."""
-SHARE = 12
+SHARE = 16
 """Cells of the second column before names beside it are cut."""
 NOTHING = ("", "–")
 """Cells for which no further line is begun."""
@@ -222,7 +222,7 @@ def _one_line(measured: _Measured, width: int) -> Layout:
     close = natural[0] > room - second
     gap = GAP - 1 if close else GAP
     room += (GAP - gap) * (len(natural) - 1)
-    second = min(second, max(room - columns[0].least, columns[1].least))
+    second = min(second, max(room - min(columns[0].least, natural[0]), columns[1].least))
     band = Band(every, (max(room - second, 1), second, *natural[2:]), gap)
     return measured.laid_out((band,), width)._replace(close=close)
 

@@ -1,0 +1,51 @@
+"""`make docs`: docs/kubectl.md, the command for each kind, made of the table of kinds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from vcdebug.snapshot.kinds import KINDS, Kind
+
+PAGE = Path(__file__).parents[2] / "docs" / "kubectl.md"
+
+HEAD = """# A snapshot with kubectl alone
+
+This page is generated (`make docs`) from the table of kinds that a snapshot holds. `vcdebug capture` does all of it
+in one command, and at one moment; where only kubectl is at hand, these commands write the same objects into a
+folder, which is a snapshot: `vcdebug open snapshot`. A kind that the cluster does not know answers with an error:
+leave it out.
+
+```console
+$ mkdir snapshot
+"""
+
+TAIL = """```
+
+Run them within a few seconds: what changes in between makes a cluster that never was. `vcdebug inspect snapshot`
+says what is missing and what that falsifies. The scheduler's flags and release are read from its Deployment, its
+configuration from its ConfigMap; with another installation, put their namespace in place of `volcano-system`.
+
+| kind | without it, wrong is |
+|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    rows = "".join(f"| {kind.name} | {kind.falsifies} |\n" for kind in KINDS)
+    return f"{HEAD}{''.join(_commands())}{TAIL}{rows}"
+
+
+def _commands() -> Iterator[str]:
+    """One line per kind, those without which there is nothing to replay first."""
+    for kind in sorted(KINDS, key=lambda kind: (not kind.required, kind.settings)):
+        yield f"$ kubectl get {kind.resource} {_where(kind)}-o yaml > snapshot/{kind.plural}.yaml\n"
+
+
+def _where(kind: Kind) -> str:
+    if kind.settings:
+        return "-n volcano-system "
+    return "-A " if kind.namespaced else ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,25 @@
+"""docs/kubectl.md names the command for every kind, and what it gives is a snapshot."""
+
+from pathlib import Path
+
+import yaml
+
+from tests.snapshot.kubectl_page import PAGE, page
+from tests.snapshot.manifests import cluster
+from vcdebug.snapshot.kinds import KINDS
+from vcdebug.snapshot.load import load
+
+
+def test_the_page_is_up_to_date_and_names_every_kind() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert page() == text, "run: make docs"
+    assert [] == [kind.name for kind in KINDS if f"kubectl get {kind.resource} " not in text]
+
+
+def test_a_file_per_kind_as_kubectl_writes_them_is_a_snapshot(tmp_path: Path) -> None:
+    for kind in KINDS:
+        items = [manifest for manifest in cluster() if manifest["kind"] == kind.name]
+        if items:
+            listed = {"apiVersion": "v1", "kind": "List", "items": items}
+            (tmp_path / f"{kind.plural}.yaml").write_text(yaml.safe_dump(listed))
+    assert len(cluster()) == sum(len(found) for found in load(tmp_path).objects.values())

@@ -19,6 +19,8 @@ from tests.builders import (
     task,
     tasks,
 )
+from tests.releases.shown import high, low
+from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE
 from vcdebug.explain.ledger import ledger, total
 from vcdebug.framework.order import victims_queue
 from vcdebug.framework.record import CloseEvent, HookEvent
@@ -189,3 +191,21 @@ def test_what_a_permitted_and_refused_job_reserves_shows_at_its_vote(release: st
     assert reserved == whole
     why = [entry.why for entry in ledger(recording, votes[0], "default") if entry.reserved is not None]
     assert (["permitted in this cycle, and not admitted: its whole minResources"] if release else []) == why
+
+
+def queue_behind_a_broken_tree() -> Snapshot:
+    """A queue names a parent that does not exist: the ones behind it are never counted."""
+    queues = [queue("root"), queue("a"), queue("b", parent="nobody"), queue("c")]
+    tree = {"capacity": {"enableHierarchy": "true"}}
+    conf = conf_of("priority gang", "capacity predicates nodeorder", actions="preempt", arguments=tree)
+    running, waiting = low("l", 2, "n1", queue="c"), high("h", 1, queue="c")
+    return cluster(CLASSES, node("n1", cpu="2"), queues, running, waiting, conf=conf + TOPOLOGY_AWARE)
+
+
+@pytest.mark.parametrize(
+    ("release", "text"), [("v1.15.0", "[capacity] queue c not found"), ("v1.14.4", "queue c not found")]
+)
+def test_the_error_of_a_dry_run_names_the_plugin(release: str, text: str) -> None:
+    recording = replay(released(queue_behind_a_broken_tree(), release))
+    hooks = [event for event in recording.events if isinstance(event, HookEvent)]
+    assert [{"error": text}] == [event.result for event in hooks if event.point == "SimulateRemoveTask"]

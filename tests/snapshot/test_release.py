@@ -147,6 +147,10 @@ def test_the_deployments_image_says_it_unless_meta_does() -> None:
     assert ("v1.14.4", "v1.15.0") == found
 
 
+def test_what_is_replayed_is_named_line_by_line() -> None:
+    assert named_release("v1.13.2").what.endswith("replayed (master, v1.15.1 to v1.15.0, v1.14.4 to v1.14.0)")
+
+
 def test_what_the_table_does_not_reach_is_said() -> None:
     effects = {name: named_release(name).effect for name in ("v1.9.0", "v1.12.4")}
     assert effects["v1.9.0"].startswith("replayed as v1.14.0, which differs in ")

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from vcdebug.releases.change import Change, Tag
-from vcdebug.releases.release import MASTER, NEWEST, Release, at_tag, names
+from vcdebug.releases.release import MASTER, NEWEST, Release, at_tag
 from vcdebug.releases.table import CHANGES, SUPPORTED
 
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(.*)", re.ASCII | re.DOTALL)
@@ -62,7 +62,7 @@ def _of_base(text: str) -> Named:
         effect = f"{_as(nearest)}; what its makers changed is not known"
         return Named(nearest, f"{_short(text)} is a build of its own", effect)
     what = f"{_short(text)} is newer than what is replayed" if tag.line > _NEWEST_LINE else ""
-    what = what or f"{_short(text)} is not among the releases that are replayed ({', '.join(names())})"
+    what = what or f"{_short(text)} is not among the releases that are replayed ({_all_replayed()})"
     return Named(nearest, what, _as(nearest) + _lacking(tag, nearest))
 
 
@@ -73,6 +73,13 @@ def _bare(text: str) -> tuple[int, int, int] | None:
 
 def _short(text: str) -> str:
     return text if len(text) <= 40 and text.isprintable() else repr(text[:40])
+
+
+def _all_replayed() -> str:
+    """Line by line, so that what follows is still read."""
+    lines = {tag.line: [one for one in SUPPORTED if one.line == tag.line] for tag in SUPPORTED}
+    spans = (f"{tags[0]} to {tags[-1]}" if len(tags) > 1 else str(tags[0]) for tags in lines.values())
+    return ", ".join([MASTER, *spans])
 
 
 def _as(release: Release) -> str:

@@ -212,8 +212,8 @@ RESOURCE_STRING_MAX = Change(
 )
 LOG_NAMES = Change(
     "log-names",
-    "Log lines name neither the plugin that writes them nor a nominated hypernode.",
-    "log lines",
+    "Log lines and errors of dry runs name neither the plugin that writes them nor a nominated hypernode.",
+    "log lines, errors of dry runs",
     ("v1.15.0",),
     "v1.14.4 beside v1.15.0",
     "T",

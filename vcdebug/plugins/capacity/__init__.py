@@ -39,7 +39,7 @@ from vcdebug.plugins.capacity.devices import merge
 from vcdebug.plugins.capacity.flat import build_flat
 from vcdebug.plugins.capacity.limits import Limits
 from vcdebug.plugins.capacity.reclaim import Asker, Reclaim
-from vcdebug.plugins.capacity.simulation import STATE_KEY, QueueStates, simulated
+from vcdebug.plugins.capacity.simulation import NO_QUEUE, NO_QUEUE_UNNAMED, STATE_KEY, QueueStates, simulated
 from vcdebug.plugins.capacity.tree import build_tree, has_cycle
 from vcdebug.releases.queues import (
     CAPACITY_ANCESTOR_LEVEL,
@@ -48,6 +48,7 @@ from vcdebug.releases.queues import (
     ENQUEUE_INQUEUE_AT_VOTE,
     ROOT_INFINITE,
 )
+from vcdebug.releases.scheduling import LOG_NAMES
 
 ANCESTOR_LEVEL_KEY = "ancestorReclaimLevel"
 
@@ -92,6 +93,7 @@ class Capacity(Plugin):
         self.reserves_at_vote = ssn.release.has(ENQUEUE_INQUEUE_AT_VOTE)
         self.heeds_limit = not ssn.release.has(CAPACITY_PREEMPTIVE_NO_CAP)
         self.takes_as_listed = ssn.release.has(CAPACITY_RECLAIM_LIST_ORDER)
+        self.no_queue = NO_QUEUE_UNNAMED if ssn.release.has(LOG_NAMES) else NO_QUEUE
         self.ssn = ssn
         self.total.add(ssn.total_resource)
         self.limits = Limits(ssn, self.arguments)
@@ -317,11 +319,11 @@ class Capacity(Plugin):
         )
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queues, error = simulated(state, self.ssn.jobs, self.queues, other)
+        held, queues, error = simulated(state, self.ssn.jobs, self.queues, other, self.no_queue)
         held.add(queues, other, self.limits.demand(other))
         return error
 
     def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queues, error = simulated(state, self.ssn.jobs, self.queues, other)
+        held, queues, error = simulated(state, self.ssn.jobs, self.queues, other, self.no_queue)
         held.remove(queues, other, self.limits.demand(other))
         return error

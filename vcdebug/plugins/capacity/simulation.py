@@ -18,7 +18,7 @@ from vcdebug.plugins.capacity.devices import DeviceQuota, TaskDemand
 STATE_KEY = "capacity"
 NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
 NO_JOB = "[capacity] job {job} not found in session (orphaned task from deleted PodGroup)"
-NO_QUEUE = "[capacity] queue {queue} not found"
+NO_QUEUE, NO_QUEUE_UNNAMED = "[capacity] queue {queue} not found", "queue {queue} not found"
 
 SHARED_MEMORY_DEPTH = 7
 """From this depth on a queue's ancestors may be overwritten later, so a copy must keep them."""
@@ -73,7 +73,7 @@ class QueueStates:
 
 
 def simulated(
-    state: CycleState, jobs: Mapping[JobId, JobInfo], attrs: Attrs, task: TaskInfo
+    state: CycleState, jobs: Mapping[JobId, JobInfo], attrs: Attrs, task: TaskInfo, no_queue: str = NO_QUEUE
 ) -> tuple[QueueStates, list[QueueName], str | None]:
     """(what queues hold, the queues that count the task, error) of a simulation."""
     held = state.data.get(STATE_KEY)
@@ -83,5 +83,5 @@ def simulated(
     if job is None:
         return held, [], NO_JOB.format(job=task.job)
     if job.queue not in held.allocated:
-        return held, [], NO_QUEUE.format(queue=job.queue)
+        return held, [], no_queue.format(queue=job.queue)
     return held, [job.queue, *held.ancestors(attrs, job.queue)], None

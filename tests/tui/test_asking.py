@@ -8,7 +8,7 @@ from vcdebug.views.base import plain
 
 async def test_one_key_lists_the_questions_about_the_row_and_enter_asks() -> None:
     async with opened("preempt-works") as desk:
-        await desk.press("5", "home", "i")
+        await desk.press("5", "home", "I")
         screen = desk.app.screen
         assert isinstance(screen, PageScreen)
         commands = [row.key for row in screen.table.rows]
@@ -31,7 +31,7 @@ async def test_one_key_lists_the_questions_about_the_row_and_enter_asks() -> Non
 
 async def test_a_key_proves_what_lets_the_job_in_and_enter_makes_the_change() -> None:
     async with opened() as desk:
-        await desk.press("5", "down", "I")
+        await desk.press("5", "down", "exclamation_mark")
         await desk.until_at_rest()
         await desk.until(lambda: isinstance(desk.app.screen, PageScreen), "the remedies are there")
         screen = desk.app.screen
@@ -48,7 +48,7 @@ async def test_a_key_proves_what_lets_the_job_in_and_enter_makes_the_change() ->
 
 async def test_esc_stops_the_search_and_nothing_has_changed() -> None:
     async with opened() as desk:
-        await desk.press("5", "down", "I")
+        await desk.press("5", "down", "exclamation_mark")
         await desk.press("escape")
         assert "stopped: trying what lets research/llm-finetune in" in desk.status()
         assert not desk.main.work.about

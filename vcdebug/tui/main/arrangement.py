@@ -23,8 +23,10 @@ WIDE: Final = 160
 LOW: Final = 30
 """Below this height a list takes the place of the columns too."""
 LEAST: Final = 3
-FAVOURED: Final = 60
+FAVOURED: Final = 50
 """Percent of a column that the panel with the keys has before others give way further."""
+FAVOURED_WHEN_SHORT: Final = 60
+SHORT: Final = 22
 GAP: Final = 1
 """Cells between the columns of a narrow screen, whose panels have no frame at their sides."""
 
@@ -126,10 +128,11 @@ def _column(names: Sequence[str], place: Place, focus: str, wishes: Wishes, *, f
 def _heights(wanted: Sequence[int], room: int, favoured: int) -> list[int]:
     """What everybody wants, as far as there is room: the largest give way first, the favoured one down to its share."""
     heights = list(wanted)
+    share = FAVOURED_WHEN_SHORT if room < SHORT else FAVOURED
     excess = sum(heights) - room  # exact: ints
     while excess > 0:
         others = [i for i, height in enumerate(heights) if height > LEAST and i != favoured]
-        large = [favoured] if heights[favoured] > FAVOURED * room // 100 else []
+        large = [favoured] if heights[favoured] > share * room // 100 else []
         candidates = [i for i in others if heights[i] > room // len(heights)] or large or others or [favoured]
         most = max(candidates, key=lambda i: heights[i])
         if heights[most] <= 1:

@@ -40,8 +40,10 @@ KEYS: list[BindingType] = [
         "explain why the job under the cursor, or the present one, waits; between actions, all that wait",
         id="explain",
     ),
-    Binding("i", "ask", "other questions about what the cursor is on: evicted, holders, node, victim, next", id="ask"),
-    Binding("I", "prove", "what would let the job in: changes, each carried out and replayed", id="prove"),
+    Binding("I", "ask", "other questions about what the cursor is on: evicted, holders, node, victim, next", id="ask"),
+    Binding(
+        "exclamation_mark", "prove", "what would let the job in: changes, each carried out and replayed", id="prove"
+    ),
     Binding("g,ctrl+g", "goto", "go to an event by number; g once more: to the first row", id="goto"),
     Binding("minus", "last_position", "back to where the last jump began", id="last"),
     Binding("t", "run_to_cursor", "go to the event of the row under the cursor", id="to-row"),

@@ -70,8 +70,8 @@ class MainLayout(Widget):
         self.rearrange()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """What has the keys gives way last."""
-        if isinstance(event.widget, Panel):
+        """What has the keys gives way last; by now they may be elsewhere again."""
+        if isinstance(event.widget, Panel) and event.widget is self.screen.focused:
             self._focus = event.widget.shows.name
             if self._focus in LISTS:
                 self._chosen = self._focus

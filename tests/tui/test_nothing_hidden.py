@@ -1,0 +1,76 @@
+"""Panels have room: no name is cut to its neighbour's, no column is off screen, no first row is blank."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+from tests.recorded import ROOT, bundled
+from vcdebug.debugger.driver import DebuggerState, Driver
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+from vcdebug.tui.widgets.table_layout import Layout, lay_out
+from vcdebug.tui.widgets.wrapping import pad
+from vcdebug.views.base import Table
+from vcdebug.views.panels import PANELS
+
+WIDTHS = {51: ("moment", "equation", "statement"), 68: ("moment", "equation", "statement"), 76: (), 117: ()}
+"""What panels have at 80×24, 120×40 and 200×60: those of the middle, and the lists."""
+MIDDLE = ("moment", "equation", "statement")
+FIXTURES = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
+LARGE = ROOT.parent / "shared" / "perf" / "large-1k"
+LOOKED_AT = 200
+
+
+def moments(recording: Recording) -> Iterator[DebuggerState]:
+    driver = Driver(recording)
+    for seq in dict.fromkeys((1, len(recording) // 2 + 1, len(recording))):
+        driver.goto(seq)
+        yield driver.moment()
+
+
+def shown(layout: Layout, table: Table, row: int, column: int) -> str:
+    """A name as it is drawn."""
+    width = layout.span(column)[1]
+    text = table.rows[row].cells[column].text.removeprefix(layout.shared[column])
+    return pad(text, width, right=False, name=True).strip()
+
+
+def faults(table: Table, width: int) -> Iterator[str]:
+    layout = lay_out(table, table.rows, width)
+    if len(table.rows) and layout.width > width:
+        yield f"{layout.width} cells for {width}"
+    heads = " ".join(cell.text for line in layout.top if line.heads for cell in line.cells)
+    if len(table.rows):
+        yield from (f"head {c.title}" for c in table.columns if not all(word in heads for word in c.title.split()))
+    rows = range(min(len(table.rows), LOOKED_AT))
+    for column in [i for i, one in enumerate(table.columns) if one.name and not table.one_line]:
+        names = [(table.rows[row].cells[column].text, shown(layout, table, row, column)) for row in rows]
+        for (one, seen), (other, also) in pairwise(names):
+            if one != other and seen == also:
+                yield f"{one} and {other} are both {seen}"
+    if len(table.rows) and layout.body is not None and not any(cell.text.strip() for cell in layout.body[0].cells):
+        yield "the first row is blank"
+
+
+def all_faults(recording: Recording) -> list[str]:
+    return [
+        f"{panel.name} at event {here.seq}, {width} cells: {fault}"
+        for here in moments(recording)
+        for panel in PANELS
+        for width, only in WIDTHS.items()
+        if (panel.name in MIDDLE) == bool(only)
+        for fault in faults(panel.view(here), width)
+    ]
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_every_panel_has_room_for_what_it_shows(name: str) -> None:
+    assert [] == all_faults(bundled(name))
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(not LARGE.exists(), reason="the large snapshot lies beside the checkout only")
+def test_a_thousand_nodes_have_room_too() -> None:
+    assert [] == all_faults(replay(load(LARGE)))

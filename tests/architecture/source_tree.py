@@ -20,6 +20,7 @@ ENGINE_ROOMS = (
     "trace",
     "explain",
     "logs",
+    "questions",
     "compare",
     "debugger",
     "views",

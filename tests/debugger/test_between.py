@@ -14,11 +14,11 @@ from vcdebug.debugger.between import Between, advance
 from vcdebug.debugger.between.actors import passing
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.errors import SnapshotError
-from vcdebug.explain.effects import effects
 from vcdebug.framework.session import SESSION_UID
 from vcdebug.snapshot.arrivals import read_arrivals
 from vcdebug.snapshot.process import CpuReservation, Process
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.effects import effects
 from vcdebug.trace.replay import replay
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue, allocate, backfill")

@@ -11,8 +11,8 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.debugger.between import Between, advance
 from vcdebug.debugger.cycles import Cycles
-from vcdebug.explain.effects import effects
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.effects import effects
 from vcdebug.trace.replay import replay
 
 CONF = conf_of("priority gang conformance", "predicates nodeorder", actions="enqueue, allocate, preempt")

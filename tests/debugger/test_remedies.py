@@ -13,12 +13,12 @@ from vcdebug.debugger.remedies.prove import conclusion, result, search_for, tria
 from vcdebug.debugger.remedies.search import Remedy, Search, carried_out
 from vcdebug.debugger.remedies.trial import Edits, Outcome, Trials
 from vcdebug.debugger.what_if import edited
-from vcdebug.explain.effects import effects
 from vcdebug.explain.pending import explain
 from vcdebug.explain.survey import survey
 from vcdebug.snapshot.bundled import bundled as bundled_names
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.effects import effects
 from vcdebug.explain.evictions import CARRIED_OUT, evictions
 from vcdebug.explain.survey import survey
 from vcdebug.framework.record import Event, HookEvent, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 
 NOBODY = ("nobody is evicted", "without evicting anyone", "nothing was evicted for it")

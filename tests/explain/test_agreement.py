@@ -16,7 +16,6 @@ from vcdebug.explain.gates.queue_limits import room_limit
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending import explain
 from vcdebug.explain.plugins import words
-from vcdebug.explain.state_before import task_of
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -24,6 +23,7 @@ from vcdebug.model.queue import OPEN
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
+from vcdebug.trace.state_before import task_of
 
 WRITTEN = re.compile(r"(?:insufficient|overused) ([^\s,]+)")
 JUDGED_BY_AMOUNTS = ("proportion", "capacity", "overcommit")

@@ -9,11 +9,11 @@ from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import equation
 from vcdebug.explain.equations_nodes import room_on, short_of
 from vcdebug.explain.plugins import PLUGINS, words
-from vcdebug.explain.state_before import task_of
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import NodeName
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
+from vcdebug.trace.state_before import task_of
 
 
 def due(event: HookEvent | OpEvent) -> object:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tests.builders import node, pod_group, pods
 from tests.framework.test_persistence import cycle, pipelined
 from vcdebug.debugger.cycles import Cycles
-from vcdebug.explain.effects import effects
 from vcdebug.explain.equations_nodes import operation as node_equation
 from vcdebug.explain.pending import explain
 from vcdebug.framework.record import OpEvent
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import text_of
 from vcdebug.views.cycles import cycle_table

@@ -11,7 +11,6 @@ from tests.actions.outcome import ran
 from tests.builders import node, pod_group, pods
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.debugger.what_if import edited
-from vcdebug.explain.effects import effects
 from vcdebug.explain.votes import HOOK_AT, rule_of
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.forced import FORCED
@@ -21,6 +20,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 

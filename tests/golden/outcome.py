@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.explain.effects import effects
 from vcdebug.framework.record import StateEvent
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 
 

@@ -8,7 +8,6 @@ import pytest
 from tests.builders import cluster, conf_of, node, open_session, pod, pod_group, task
 from vcdebug.debugger.between import Between
 from vcdebug.debugger.cycles import Cycles
-from vcdebug.explain.effects import effects
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED, DEVICE_STAYS_CHARGED
 from vcdebug.framework.session import Session
@@ -19,6 +18,7 @@ from vcdebug.model.resource import AssertPanic
 from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 

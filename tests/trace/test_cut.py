@@ -1,15 +1,15 @@
 import pytest
 
 from tests.recorded import bundled
-from vcdebug.explain.effects import effects
 from vcdebug.explain.pending import explain
-from vcdebug.explain.writes import writes
 from vcdebug.framework.bound import BYTES_PER_EVENT, Bound, RecordFullError
 from vcdebug.framework.record import CutEvent, ScoreEvent
 from vcdebug.trace.codec import event_json
 from vcdebug.trace.cut import CutOffError, cut_off, whole
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
+from vcdebug.trace.writes import writes
 from vcdebug.views.base import plain
 from vcdebug.views.event_view import event_view
 from vcdebug.views.flow import flow

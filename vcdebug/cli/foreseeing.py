@@ -12,7 +12,7 @@ from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
     from vcdebug.debugger.foresight.course import Stage
-    from vcdebug.explain.questions.reply import Reply
+    from vcdebug.questions.reply import Reply
     from vcdebug.trace.recording import Recording
 
 WHEN: Final = "when"

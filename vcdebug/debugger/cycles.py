@@ -10,11 +10,11 @@ from vcdebug.compare.cycles import compare
 from vcdebug.debugger.between import Between, advance
 from vcdebug.debugger.recordings import BRANCH, Recordings
 from vcdebug.debugger.standing import alike, kinds
-from vcdebug.explain.effects import effects
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import OpEvent, PanicEvent
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.trace.cut import whole
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import Clock, replay
 

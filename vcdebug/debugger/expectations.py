@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.effects import Effect, Effects, effects
 from vcdebug.explain.pending import explain
 from vcdebug.explain.subject import NotFoundError
 from vcdebug.explain.survey import survey
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
+from vcdebug.trace.effects import Effect, Effects, effects
 from vcdebug.trace.recording import Recording
 
 TOTALS: Final = ("evictions", "nodes", "waiting")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from vcdebug.compare.first_difference import part_in_deeds
-from vcdebug.explain.effects import JobSummary, effects
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
+from vcdebug.trace.effects import JobSummary, effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from vcdebug.debugger.foresight.when import WHEN
-from vcdebug.explain.questions import QUESTIONS as OF_ONE_CYCLE
-from vcdebug.explain.questions.reply import Question
+from vcdebug.questions import QUESTIONS as OF_ONE_CYCLE
+from vcdebug.questions.reply import Question
 
 QUESTIONS: Final[tuple[Question, ...]] = (*OF_ONE_CYCLE, WHEN)

@@ -8,11 +8,11 @@ from typing import Final
 
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank
 from vcdebug.explain.equations_nodes import room_on
-from vcdebug.explain.state_before import tasks_of
 from vcdebug.framework.record import HookEvent, Level, Line, PopEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import tasks_of
 
 PREEMPT: Final = "preempt"
 TAKE, PUT_BACK = "take away", "put back"

@@ -7,12 +7,12 @@ from typing import Final
 
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.limits import dimensions
-from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.record import NodeAmounts, OpEvent, PredicateEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource, at_most
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, task_of
 
 Change = Mapping[str, int]
 """Amount of a node → -1, 0 or 1 times the task's request."""

@@ -10,13 +10,13 @@ from math import isnan
 from typing import Final, NamedTuple
 
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.plugins.binpack import MAX_SCORE, Binpack
 from vcdebug.plugins.nodeorder import NodeOrder
 from vcdebug.plugins.nodeorder.two_kinds import TwoKinds
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, task_of
 
 BATCH = "/batch"
 COLUMNS = ("raw", "normalised", "weight", "weighted")

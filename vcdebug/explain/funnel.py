@@ -12,15 +12,15 @@ from typing import Final, NamedTuple
 from vcdebug.explain.candidates import filter_of
 from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
 from vcdebug.explain.evictions import fate_of
-from vcdebug.explain.state_before import before, job_of, task_of, tasks_before
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
-from vcdebug.explain.visits import inside
 from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, job_of, task_of, tasks_before
+from vcdebug.trace.visits import inside
 
 EVICTING: Final = ("preempt", "reclaim")
 NEVER: Final = "Never"

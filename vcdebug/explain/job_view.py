@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from vcdebug.explain.visits import TaskTry, Visit, visits
 from vcdebug.framework.record import ActionEvent, HookEvent
 from vcdebug.framework.subject import name_in
 from vcdebug.model.job import JobInfo
@@ -15,6 +14,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.visits import TaskTry, Visit, visits
 
 EVICTING_ACTIONS = ("preempt", "reclaim")
 PLACED = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from vcdebug.explain.plugins import words
 from vcdebug.explain.queues import capacity_tree, dimensions_of, sharer
-from vcdebug.explain.state_before import job_before
 from vcdebug.framework.plugin import PERMIT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.inqueue import Reserving, reserved_resource, whole_minimum
@@ -21,6 +20,7 @@ from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.plugins.overcommit import reserved_at_open
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import job_before
 from vcdebug.trace.timeline import ClusterState
 
 

@@ -10,7 +10,6 @@ from typing import Literal
 from vcdebug.explain.candidates import Spared, filter_of, spared
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.searches import histogram, reasons_text, refusals
-from vcdebug.explain.state_before import tasks_before
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
@@ -22,6 +21,7 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.state_before import tasks_before
 
 Kind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
 """What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,

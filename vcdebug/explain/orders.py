@@ -13,7 +13,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 from vcdebug.explain.plugin import Comparator, Difference, Then, smaller_first
 from vcdebug.explain.plugins import words
-from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.framework.session import pod_index
@@ -25,6 +24,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, task_of
 
 Kind = Literal["queue", "job", "task", "subjob", "victim"]
 HOOKS = {"queue": "queue_order", "job": "job_order", "task": "task_order", "subjob": "sub_job_order"}

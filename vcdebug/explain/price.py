@@ -8,11 +8,11 @@ from vcdebug.explain.amounts import listed
 from vcdebug.explain.evictions import CARRIED_OUT, Eviction, evictions
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.state_before import task_of
 from vcdebug.explain.victims import next_choice
 from vcdebug.model.names import NodeName
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import task_of
 
 MOST_NODES = 3
 WHY = "nodes are tried in order of score, not of their victims' priority"

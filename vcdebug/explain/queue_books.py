@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.record import HookEvent, Level, OpEvent
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource
@@ -16,6 +15,7 @@ from vcdebug.trace.index import TASK
 from vcdebug.trace.index import before as before_seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, task_of
 
 EXCHANGES = {"SimulateAddTask": True, "SimulateRemoveTask": False}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.explain.dry_run import dry_run_at
-from vcdebug.explain.state_before import requested, task_of
 from vcdebug.framework.record import Level, NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import requested, task_of
 
 PLACING = ("allocate", "pipeline")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.explain.state_before import before, task_of
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.kube.placement import Placement, placement
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
@@ -18,6 +17,7 @@ from vcdebug.model.resource import at_most
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, task_of
 
 CORDONED: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint"

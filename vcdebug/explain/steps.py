@@ -11,10 +11,10 @@ from vcdebug.explain.gates.gang import search_reasons
 from vcdebug.explain.gates.gang_eviction import GANG_ACTIONS
 from vcdebug.explain.gates.validity import gated, validity
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
-from vcdebug.explain.visits import AFTER, TaskTry, Visit
 from vcdebug.framework.record import HookEvent, StateEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.visits import AFTER, TaskTry, Visit
 
 Numbered = tuple[Seq, HookEvent]
 

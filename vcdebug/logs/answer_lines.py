@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from vcdebug.explain.equation import Term
 from vcdebug.explain.equations import equation
-from vcdebug.explain.state_before import job_before
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import Result
 from vcdebug.logs.context import Context, Said
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import Resource
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.trace.state_before import job_before
 
 Subject = JsonObject
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.effects import effects
 from vcdebug.explain.pending import explain_subject
 from vcdebug.explain.subject import Subject
 from vcdebug.framework.record import BestEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import Pod
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.verify.outcome import GONE, Outcome, Said
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vcdebug.explain.effects import effects
-from vcdebug.explain.writes import POD_SCHEDULED, pod_group_changes, pod_statuses, writes
 from vcdebug.framework.record import CloseEvent, PanicEvent
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.writes import POD_SCHEDULED, pod_group_changes, pod_statuses, writes
 from vcdebug.verify.server import Written
 from vcdebug.verify.store import key_of
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from vcdebug.compare.cycles import Comparison, JobChange, QueueChange, TaskChange, TaskOutcome
 from vcdebug.compare.first_difference import Divergence, Side
 from vcdebug.explain.amounts import resource
-from vcdebug.explain.effects import JobSummary
 from vcdebug.explain.votes import Question, Seat
 from vcdebug.framework.forced import FORCED
 from vcdebug.framework.record import HookEvent
+from vcdebug.trace.effects import JobSummary
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, count, line, muted
 from vcdebug.views.headline import answer, headline, placing_words

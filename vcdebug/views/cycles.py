@@ -5,7 +5,7 @@ from __future__ import annotations
 from vcdebug.debugger.commands.cycles import repeat_words
 from vcdebug.debugger.cycles import Repeat, repeat
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.effects import Effects, effects
+from vcdebug.trace.effects import Effects, effects
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 

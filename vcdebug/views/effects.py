@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vcdebug.explain.writes import Write, writes
 from vcdebug.model.names import Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.writes import Write, writes
 from vcdebug.views.base import SKIPPED, YES, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
 from vcdebug.views.cell_figures import subject_figure
 

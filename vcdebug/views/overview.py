@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.explain.effects import Effect, effects
 from vcdebug.explain.evictions import Eviction, evictions
 from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.record import CloseEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.effects import Effect, effects
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted

@@ -13,7 +13,7 @@ from vcdebug.views.document import listing
 from vcdebug.views.pending import job_at
 
 if TYPE_CHECKING:
-    from vcdebug.explain.questions.reply import Question, Reply, Sheet
+    from vcdebug.questions.reply import Question, Reply, Sheet
 
 MENU: Final = (Column("question", flexible=True, least=20), Column("about", name=True), Column("command", name=True))
 PROOF: Final = (Column("event", right=True), Column("what it shows", flexible=True))

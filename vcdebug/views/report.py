@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.effects import ActionSummary, Effect, Effects, JobSummary, effects
 from vcdebug.explain.survey import Surveyed, survey, survey_one
 from vcdebug.model.names import Seq
+from vcdebug.trace.effects import ActionSummary, Effect, Effects, JobSummary, effects
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Table, count, grouped, line, muted
 from vcdebug.views.bookmarks import happened

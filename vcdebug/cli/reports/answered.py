@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.questions.reply import Reply
+from vcdebug.questions.reply import Reply
 from vcdebug.views.document import Block, listing, paragraph
 
 

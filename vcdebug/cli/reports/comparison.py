@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from vcdebug.compare.cycles import Comparison, TaskOutcome
 from vcdebug.compare.first_difference import Divergence, Side
-from vcdebug.explain.effects import JobSummary
 from vcdebug.explain.votes import Question
 from vcdebug.model.resource import Resource
 from vcdebug.trace.codec import event_json, plain
+from vcdebug.trace.effects import JobSummary
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Table
 from vcdebug.views.comparison import changes, divergence, summary

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from vcdebug.debugger.between.pods import time_text
-from vcdebug.explain.writes import pod_group_changes
 from vcdebug.framework.session import Session
 from vcdebug.model.gofields import condition_fields
 from vcdebug.model.job import JobInfo
@@ -13,6 +12,7 @@ from vcdebug.model.names import JobId
 from vcdebug.model.podgroup import Condition, PodGroup
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.writes import pod_group_changes
 
 
 def next_pod_groups(recording: Recording) -> list[Manifest]:

@@ -8,15 +8,15 @@ from typing import Final
 
 from vcdebug.debugger.between.actors import RUNNING, Between
 from vcdebug.debugger.between.run_times import time_in
-from vcdebug.explain.effects import effects
-from vcdebug.explain.writes import POD_SCHEDULED, PodStatus, pod_statuses
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.persistence import ANNOTATIONS as OF_TASKS
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.writes import POD_SCHEDULED, PodStatus, pod_statuses
 
 GRACE: Final = 30
 """Kubernetes' default grace period in seconds."""

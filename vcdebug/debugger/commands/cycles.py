@@ -10,7 +10,7 @@ from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.cycles import Repeat, advanced, repeat
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import Recordings
-from vcdebug.explain.effects import effects
+from vcdebug.trace.effects import effects
 
 MOST: Final = 100
 """Cycles that one command runs at most: each keeps its recording."""

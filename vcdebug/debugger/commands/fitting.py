@@ -10,7 +10,7 @@ from vcdebug.model.names import JobId
 from vcdebug.trace.recording import Recording
 
 if TYPE_CHECKING:
-    from vcdebug.explain.fit_probe import Alone, Copies
+    from vcdebug.debugger.fit_probe import Alone, Copies
 
 MOST: Final = 16
 """Copies that are tried where no number is given."""
@@ -21,7 +21,7 @@ def _fits(driver: Driver, argument: str) -> Reply:
     job, most = _words(recording, driver.moment().job, argument)
 
     def work() -> Reply:
-        from vcdebug.explain.fit_probe import alone, copies
+        from vcdebug.debugger.fit_probe import alone, copies
 
         return Reply(text=words(job, alone(recording, job), copies(recording, job, most)))
 

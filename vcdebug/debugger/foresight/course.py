@@ -12,7 +12,6 @@ from vcdebug.debugger.foresight.happened import done_in, happened
 from vcdebug.debugger.foresight.moments import next_moment
 from vcdebug.debugger.standing import alike, stands
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.effects import effects
 from vcdebug.explain.gates.validity import NOT_ENOUGH
 from vcdebug.explain.pending import PANIC, explain_subject
 from vcdebug.explain.subject import Subject
@@ -20,6 +19,7 @@ from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.cut import whole
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from vcdebug.debugger.foresight.moments import by_the_clock
 from vcdebug.explain.amounts import listed, plural
-from vcdebug.explain.effects import Effect, effects
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.effects import Effect, effects
 from vcdebug.trace.recording import Recording
 
 

@@ -10,9 +10,9 @@ from vcdebug.debugger.foresight.course import Course, Stage
 from vcdebug.debugger.foresight.deadlock import Deadlock, holding
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.gates.placed import PIPELINED
-from vcdebug.explain.questions.reply import Reply, Sheet
 from vcdebug.explain.subject import Subject
 from vcdebug.model.names import TaskKey
+from vcdebug.questions.reply import Reply, Sheet
 
 _ENDED = " ended"
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))

@@ -13,10 +13,10 @@ from vcdebug.debugger.between.run_times import ASSUMED, RunTimes, endless, time_
 from vcdebug.debugger.foresight.course import MOST_CYCLES, Course, Stage
 from vcdebug.debugger.foresight.deadlock import Deadlock, deadlock
 from vcdebug.debugger.foresight.telling import Foreseen, span_words, told
-from vcdebug.explain.questions.reply import Question, Reply
 from vcdebug.explain.subject import Subject, find_subject
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
+from vcdebug.questions.reply import Question, Reply
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 

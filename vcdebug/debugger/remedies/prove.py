@@ -8,7 +8,7 @@ from vcdebug.debugger.remedies.search import MOST_CHANGES, Remedy, Search
 from vcdebug.debugger.remedies.trial import Trials
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.effects import effects
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 
 

@@ -9,7 +9,6 @@ from vcdebug.debugger.remedies.lever import Lever, Situation
 from vcdebug.debugger.remedies.proposals import levers
 from vcdebug.debugger.what_if import edited
 from vcdebug.explain.amounts import plural
-from vcdebug.explain.effects import Effects, effects
 from vcdebug.explain.gates.validity import NOT_ENOUGH
 from vcdebug.explain.pending import PANIC, explain
 from vcdebug.model.names import JobId, NodeName, TaskKey
@@ -17,6 +16,7 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
+from vcdebug.trace.effects import Effects, effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 

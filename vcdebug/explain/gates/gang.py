@@ -12,10 +12,10 @@ from vcdebug.explain.gates.queue_limits import room_limit
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.kept_back import by_guarantees, gang_in_all
 from vcdebug.explain.searches import histogram, reasons_text, refusals
-from vcdebug.explain.state_before import job_before
-from vcdebug.explain.visits import TaskTry, Visit
 from vcdebug.model.names import Seq
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.state_before import job_before
+from vcdebug.trace.visits import TaskTry, Visit
 
 DISCARD = "gang-discard"
 

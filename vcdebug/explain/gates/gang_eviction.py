@@ -14,13 +14,13 @@ from vcdebug.explain.gates.eviction.filtering import KEPT, UNRECLAIMABLE, filter
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.searches import histogram, reasons_text, refusals
-from vcdebug.explain.visits import Visit
 from vcdebug.explain.votes import question
 from vcdebug.framework.evictions import NOT_RECLAIMABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.visits import Visit
 
 GANG_ACTIONS = ("gangpreempt", "gangreclaim")
 POINT = "UnifiedEvictable"

@@ -10,7 +10,6 @@ import yaml
 
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.effects import Effects, effects
 from vcdebug.explain.gates.eviction import Chance, Gate
 from vcdebug.explain.gates.gang import DISCARD
 from vcdebug.explain.gates.queue_limits import refusals
@@ -22,6 +21,7 @@ from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.edit_path import EditError
+from vcdebug.trace.effects import Effects, effects
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay

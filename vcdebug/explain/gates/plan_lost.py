@@ -9,10 +9,10 @@ from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.eviction import Gate
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.visits import PLACING, Visit
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.visits import PLACING, Visit
 
 PLAN_LOST = "plan-lost"
 TAKEN_BACK = ("unallocate", "unpipeline")

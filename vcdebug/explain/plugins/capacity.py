@@ -19,7 +19,6 @@ from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, d
 from vcdebug.explain.queue_admission import rejected
 from vcdebug.explain.queue_books import dry_run_start, reserved_beside, simulated
 from vcdebug.explain.queue_quota import not_above, victim_queues
-from vcdebug.explain.state_before import before, job_of, plugin_of, requested, task_of
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.persistence import counted
 from vcdebug.framework.plugin import PERMIT, REJECT
@@ -52,6 +51,7 @@ from vcdebug.plugins.capacity.reclaim import (
     Reclaim,
 )
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, job_of, plugin_of, requested, task_of
 from vcdebug.trace.timeline import ClusterState
 
 NAME, GANG_PREEMPT, LIMIT = "capacity", "gangpreempt", "realCapability"

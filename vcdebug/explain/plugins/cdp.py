@@ -8,13 +8,13 @@ from __future__ import annotations
 from vcdebug.explain.amounts import duration
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
-from vcdebug.explain.state_before import tasks_of
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import nanoseconds
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.cdp import Cooldown
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import tasks_of
 
 ADVICE = "wait until the cooldown of these pods is over, or shorten volcano.sh/cooldown-time"
 

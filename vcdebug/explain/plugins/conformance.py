@@ -11,12 +11,12 @@ from vcdebug.explain.amounts import listed
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept, PluginWords
-from vcdebug.explain.state_before import tasks_of
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.conformance import is_critical
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import tasks_of
 
 
 def ordinary(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

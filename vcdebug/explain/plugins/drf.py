@@ -12,7 +12,6 @@ from vcdebug.explain.answer import Number
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, Looked, PluginWords, Then, decided
-from vcdebug.explain.state_before import before, job_of, plugin_of, task_of, tasks_of
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -24,6 +23,7 @@ from vcdebug.plugins.drf.hierarchy import Hierarchy, Node, levels
 from vcdebug.plugins.drf.share import Share
 from vcdebug.trace.history import LazyMap
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, job_of, plugin_of, task_of, tasks_of
 from vcdebug.trace.timeline import ClusterState
 
 NAME = "drf"

@@ -11,7 +11,6 @@ from vcdebug.explain.amounts import count, listed
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Then
-from vcdebug.explain.state_before import job_before, jobs_before, sub_job_before, tasks_of
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
@@ -21,6 +20,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.model.taskset import Least, TaskSet
 from vcdebug.plugins.gang import Member, members, unready_first
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import job_before, jobs_before, sub_job_before, tasks_of
 
 READY = "ready + best-effort pending ≥ min available"
 PIPELINED = "ready + waiting + best-effort pending ≥ min available"

@@ -13,7 +13,6 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import dimensions, limit_columns, limit_terms
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.explain.queue_admission import held_by_stuck, not_admitted, stuck_jobs, without
-from vcdebug.explain.state_before import before
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -22,6 +21,7 @@ from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.plugins.overcommit import admission
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before
 
 NAME, CAUSE = "overcommit", "enqueue-overcommit"
 NO_MINIMUM = "the PodGroup states no minResources"

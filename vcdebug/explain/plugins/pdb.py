@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
-from vcdebug.explain.state_before import plugin_of, tasks_of
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.plugins.pdb import Charge, Pdb, charges
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import plugin_of, tasks_of
 
 ADVICE = "wait until the disruption budget allows an eviction, or lower its minAvailable"
 NO_LABELS = "it has no labels: pdb never offers such a pod"

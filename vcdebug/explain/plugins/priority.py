@@ -12,7 +12,6 @@ from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Then
 from vcdebug.explain.plugins.gang import parts_of
-from vcdebug.explain.state_before import job_before, job_of, task_of, tasks_of
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq, TaskKey
@@ -20,6 +19,7 @@ from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.priority import Rank, higher_first, rank
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import job_before, job_of, task_of, tasks_of
 
 GANG_RECLAIM = "gangreclaim"
 LOWER = "candidate's priority < preemptor's priority"

@@ -19,7 +19,6 @@ from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, d
 from vcdebug.explain.queue_admission import rejected
 from vcdebug.explain.queue_books import dry_run_start, simulated
 from vcdebug.explain.queue_quota import not_above
-from vcdebug.explain.state_before import before, plugin_of, requested, task_of, tasks_of
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -42,6 +41,7 @@ from vcdebug.plugins.proportion import (
 )
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, plugin_of, requested, task_of, tasks_of
 from vcdebug.trace.timeline import ClusterState
 
 NAME = "proportion"

@@ -15,7 +15,6 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.explain.queue_admission import not_admitted
 from vcdebug.explain.quotas import MOST_HOLDERS, holders_of
-from vcdebug.explain.state_before import plugin_of
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -23,6 +22,7 @@ from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum, quota_checks
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import plugin_of
 
 NAME, CAUSE = "resourcequota", "enqueue-resourcequota"
 NANO = 1e9

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from vcdebug.explain.amounts import duration
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import Difference, PluginWords, Then
-from vcdebug.explain.state_before import plugin_of
 from vcdebug.framework.plugin import ABSTAIN
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND, time_of
@@ -18,6 +17,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.plugins.sla import Sla, earlier_first
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import plugin_of
 
 
 def overdue(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

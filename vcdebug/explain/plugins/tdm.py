@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from vcdebug.explain.equation import NO_JOB, Equation, Term, first_failing
 from vcdebug.explain.plugin import Difference, PluginWords, Then, decided
-from vcdebug.explain.state_before import job_before, plugin_of, task_of, tasks_before
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -27,6 +26,7 @@ from vcdebug.plugins.tdm import (
     max_evictions,
 )
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import job_before, plugin_of, task_of, tasks_before
 
 ADVICE = "only preemptable pods outside revocable zones go, as many as their job's budget lets go"
 

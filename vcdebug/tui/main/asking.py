@@ -22,7 +22,7 @@ from vcdebug.views.questions import answered, question_named, questions, subject
 if TYPE_CHECKING:
     from vcdebug.debugger.remedies.search import Remedy, Search
     from vcdebug.debugger.remedies.trial import Edits, Outcome
-    from vcdebug.explain.questions.reply import Question
+    from vcdebug.questions.reply import Question
     from vcdebug.trace.recording import Recording
 
 BUDGET: Final = 60.0

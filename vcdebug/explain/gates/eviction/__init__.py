@@ -13,12 +13,12 @@ from vcdebug.explain.gates.eviction import entitlement, filtering, veto
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.no_node import search_evidence
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.state_before import holds_without
-from vcdebug.explain.visits import AFTER, NodeTry, TaskTry, Visit
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.state_before import holds_without
+from vcdebug.trace.visits import AFTER, NodeTry, TaskTry, Visit
 
 NEVER = "Never"
 MIXED = "predicates-mixed"

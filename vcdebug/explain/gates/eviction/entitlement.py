@@ -8,8 +8,8 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.visits import TaskTry, Visit
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.visits import TaskTry, Visit
 
 NOT_STARVING = "not-starving"
 POLICY_NEVER = "preemption-policy-never"

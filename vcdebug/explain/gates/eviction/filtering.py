@@ -10,7 +10,6 @@ from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.candidates import ELSEWHERE, Spared
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.visits import NodeTry, TaskTry
 from vcdebug.framework.evictions import (
     GROUP_NOT_PREEMPTABLE,
     NO_JOB,
@@ -21,6 +20,7 @@ from vcdebug.framework.evictions import (
     SAME_QUEUE,
 )
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.visits import NodeTry, TaskTry
 
 KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
 LEAVING = "Releasing"

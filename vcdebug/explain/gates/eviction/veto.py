@@ -10,11 +10,11 @@ from vcdebug.explain.equations import equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept
 from vcdebug.explain.plugins import words
-from vcdebug.explain.state_before import holds_without, room_without, task_of
-from vcdebug.explain.visits import NodeTry, TaskTry
 from vcdebug.explain.votes import Question, Seat, question
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.state_before import holds_without, room_without, task_of
+from vcdebug.trace.visits import NodeTry, TaskTry
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
 QUOTA_PLUGINS = ("proportion", "capacity")

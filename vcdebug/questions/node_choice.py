@@ -8,10 +8,10 @@ import numpy as np
 
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.equations_scores import scores_before
-from vcdebug.explain.questions.evicted import find_pod
-from vcdebug.explain.questions.reply import Question, Reply, Sheet
 from vcdebug.framework.record import BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.questions.evicted import find_pod
+from vcdebug.questions.reply import Question, Reply, Sheet
 from vcdebug.trace.recording import Recording
 
 MOST_NODES = 8

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.actions.outcome import ran
 from tests.builders import node, pod, pod_group, pods, priority_class
-from vcdebug.explain.writes import Write, writes
+from vcdebug.trace.writes import Write, writes
 
 TIERS = ("priority gang", "predicates nodeorder")
 

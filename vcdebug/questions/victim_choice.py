@@ -10,11 +10,11 @@ from vcdebug.explain.evictions import CARRIED_OUT, Eviction, evictions
 from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.orders import Order, kind_of, order_at
 from vcdebug.explain.price import WHY, milder
-from vcdebug.explain.questions.evicted import find_pod
-from vcdebug.explain.questions.reply import Question, Reply, Sheet
 from vcdebug.explain.victims import VictimChoice, next_choice
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.model.names import Seq, TaskKey
+from vcdebug.questions.evicted import find_pod
+from vcdebug.questions.reply import Question, Reply, Sheet
 from vcdebug.trace.recording import Recording
 
 MOST_NODES = 4

@@ -7,7 +7,7 @@ from tests.recorded import bundled
 from vcdebug.debugger.commands.base import CommandError
 from vcdebug.debugger.commands.fitting import VERBS
 from vcdebug.debugger.driver import Driver
-from vcdebug.explain.fit_probe import alone, copies
+from vcdebug.debugger.fit_probe import alone, copies
 from vcdebug.framework.record import StateEvent
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from vcdebug.explain.orders import Compared, Kind, order_of
-from vcdebug.explain.questions.reply import Question, Reply, Sheet
 from vcdebug.explain.subject import NotFoundError
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.status import TaskStatus
+from vcdebug.questions.reply import Question, Reply, Sheet
 from vcdebug.trace.recording import Recording
 
 

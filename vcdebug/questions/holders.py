@@ -10,12 +10,12 @@ from vcdebug.explain.amounts import age, plural, resource
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.obstacles import claims
-from vcdebug.explain.questions.reply import Question, Reply, Sheet
 from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus, allocated_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.questions.reply import Question, Reply, Sheet
 from vcdebug.trace.recording import Recording
 
 SUBJECTS: Final = "JOB, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or quota/NAMESPACE"

@@ -7,14 +7,14 @@ import pytest
 from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.evictions import evictions
-from vcdebug.explain.questions import QUESTIONS
-from vcdebug.explain.questions.evicted import why_evicted
-from vcdebug.explain.questions.holders import who_holds
-from vcdebug.explain.questions.next_job import who_is_next
-from vcdebug.explain.questions.node_choice import why_node
-from vcdebug.explain.questions.victim_choice import why_victim
 from vcdebug.explain.subject import NotFoundError
 from vcdebug.framework.record import OpEvent
+from vcdebug.questions import QUESTIONS
+from vcdebug.questions.evicted import why_evicted
+from vcdebug.questions.holders import who_holds
+from vcdebug.questions.next_job import who_is_next
+from vcdebug.questions.node_choice import why_node
+from vcdebug.questions.victim_choice import why_victim
 from vcdebug.trace.replay import replay
 
 WORKS, BLOCKED, RECLAIMED = "preempt-works", "preempt-blocked-by-gang", "reclaim-across-queues"
@@ -192,8 +192,8 @@ def test_the_next_job_is_named_with_what_puts_it_first() -> None:
 
 def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
     """Before the first pop, who is next is who is popped first."""
-    from vcdebug.explain.questions.next_job import next_at
     from vcdebug.framework.record import PopEvent
+    from vcdebug.questions.next_job import next_at
 
     for name in ("preempt-0003", "basic-0005", "reclaim-0004"):
         recording = golden(name)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vcdebug.explain.effects import deciding, effects
 from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
 from vcdebug.model.job import JobInfo
@@ -18,6 +17,7 @@ from vcdebug.model.podgroup import Condition, PodGroup
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.effects import deciding, effects
 from vcdebug.trace.recording import Recording
 
 WAITING = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from vcdebug.cli.output import Output
 
+Tell = Callable[[str], None]
+"""Called with what to say now."""
 Report = Callable[[str, int, int], None]
 """Called with a kind, objects read so far, objects expected."""
 
@@ -48,10 +50,10 @@ def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[
 
 
 @contextmanager
-def told(output: Output, title: str) -> Iterator[Callable[[str], None]]:
+def told(output: Output, title: str) -> Iterator[Tell]:
     """One line that changes, for work of unknown length; called with what to say now."""
     if not output.err.isatty():
-        yield _unheard
+        yield unheard
         return
     from rich.console import Console
 
@@ -59,7 +61,7 @@ def told(output: Output, title: str) -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(f"{title}: {text}")
 
 
-def _unheard(text: str) -> None:
+def unheard(text: str) -> None:
     """Nobody watches."""
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vcdebug.cli.output import Output
+from vcdebug.cli.progress import Tell, told, unheard
 from vcdebug.cli.sources import one_source
 from vcdebug.debugger.what_if import edited
 from vcdebug.errors import ConfigError
@@ -22,6 +23,7 @@ from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
 from vcdebug.trace.cut import whole
+from vcdebug.trace.pace import Paced
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -45,9 +47,14 @@ def load_snapshot(word: str, complete: bool | None = None, release: str | None =
     return _load(one_source(word), complete, release)
 
 
-def _load(where: Source, complete: bool | None, release: str | None) -> Loaded:
+def _load(where: Source, complete: bool | None, release: str | None, tell: Tell = unheard) -> Loaded:
     start = time.perf_counter()
-    snapshot = load(where, complete=complete, release=release, notice=Output().narrate)
+
+    def progress(done: int, total: int, name: str) -> bool:
+        tell(f"reading {Path(name).name}{f' {done * 100 // total} %' if total else ''}")
+        return True
+
+    snapshot = load(where, complete=complete, release=release, notice=Output().narrate, progress=progress)
     return Loaded(snapshot, time.perf_counter() - start)
 
 
@@ -102,11 +109,13 @@ def replay_source(
 ) -> Replayed:
     """The same for a path or stream."""
     ask_extender = extender_client(extender_url)
-    loaded = _load(where, complete, release)
-    if seed is not None:
-        loaded.snapshot.chance = Chance.drawn(seed)
-    snapshot = edited_snapshot(loaded.snapshot, edits)
-    recording = replay(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=bound)
+    with told(Output(), "Ctrl-C stops") as tell:
+        loaded = _load(where, complete, release, tell)
+        if seed is not None:
+            loaded.snapshot.chance = Chance.drawn(seed)
+        snapshot = edited_snapshot(loaded.snapshot, edits)
+        paced = bound or Paced(lambda words: tell(f"replaying {snapshot.name}: {words}"))
+        recording = replay(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
     if bound is None:
         whole(recording)
     return Replayed(recording, {"load": loaded.seconds, **recording.seconds})

@@ -13,6 +13,7 @@ from vcdebug.debugger.commands import Reply
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
 from vcdebug.framework.webhook import AskExtender
+from vcdebug.trace.pace import Paced
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 from vcdebug.views.path import marks
@@ -36,13 +37,13 @@ class ReplayStoppedError(VcdebugError):
     """The replay ended early because somebody wanted it to."""
 
 
-class StoppableBound(Bound):
-    """The usual bound of a recording, where the replay also looks whether it shall stop."""
+class StoppableBound(Paced):
+    """The usual bound of a recording, where the replay also says how far it is, and looks whether it shall stop."""
 
     __slots__ = ("_stop",)
 
-    def __init__(self, stop: Stop, limits: Limits) -> None:
-        super().__init__(*limits)
+    def __init__(self, stop: Stop, limits: Limits, tell: Callable[[str], object] = lambda _: None) -> None:
+        super().__init__(tell, *limits)
         self._stop = stop
 
     def look(self, events: Sequence[object]) -> None:
@@ -71,8 +72,9 @@ def run(
 ) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
     wanted = stop or Stop()
-    bound = StoppableBound(wanted, limits)
-    post(attempt(lambda: _cycle(source, ProgressReporter(post, wanted), ask_extender, reading, bound), CycleFailed))
+    teller = ProgressReporter(post, wanted)
+    bound = StoppableBound(wanted, limits, teller.replaying)
+    post(attempt(lambda: _cycle(source, teller, ask_extender, reading, bound), CycleFailed))
 
 
 def _cycle(
@@ -84,7 +86,7 @@ def _cycle(
 
     with collector_paused():
         snapshot = load(_origin(source), **reading._asdict(), progress=teller.progress, notice=teller.notice)
-        teller.post(Progress(f"replaying {snapshot.name}"))
+        teller.begin(snapshot.name)
         recording = replay(snapshot, ask_extender=ask_extender, bound=bound)
         _prepare(recording)
     return CycleReady(recording)
@@ -98,6 +100,16 @@ class ProgressReporter:
         self._stop = stop
         self._notice = ""
         self._said = ""
+        self._replayed = ""
+
+    def begin(self, name: str) -> None:
+        """Everything is read: the cycle begins."""
+        self._replayed = name
+        self.post(Progress(f"replaying {name}"))
+
+    def replaying(self, words: str) -> None:
+        """How far the cycle is."""
+        self.post(Progress(f"replaying {self._replayed}: {words}"))
 
     def notice(self, text: str) -> None:
         """A file takes long: said beside the progress from here on."""

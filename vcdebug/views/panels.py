@@ -139,18 +139,18 @@ PANELS: Final[tuple[PanelView, ...]] = (
     ),
     PanelView(
         "cycle",
-        "Evictions",
-        "E",
-        "who was evicted for whom, by which action and tier, and whether it was committed",
-        lambda here: evictions_table(here.recording, here.seq),
-        leads=True,
-    ),
-    PanelView(
-        "cycle",
         "Effects",
         "0",
         "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",
         lambda here: effects(here.recording, here.seq),
+        leads=True,
+    ),
+    PanelView(
+        "cycle",
+        "Evictions",
+        "E",
+        "who was evicted for whom, by which action and tier, and whether it was committed",
+        lambda here: evictions_table(here.recording, here.seq),
         leads=True,
     ),
     PanelView(

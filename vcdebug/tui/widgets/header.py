@@ -42,7 +42,8 @@ class Header(Widget):
         """Where one stands."""
         width = self.size.width
         if self.moment is None:
-            return Text.assemble((TITLE, "bold reverse"), f"  {self.name_shown}\n", self.progress, no_wrap=True)
+            doing = f"{self.progress} … Esc stops" if self.progress else ""
+            return Text.assemble((TITLE, "bold reverse"), f"  {self.name_shown}\n", doing, no_wrap=True)
         right, reason = self._right(self.moment), self._reason(self.moment)
         left = self._left(self.moment, width - right.cell_len - len(APART))
         words = path_words(self.moment.recording, self.moment.seq)

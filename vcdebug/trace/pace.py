@@ -1,0 +1,44 @@
+"""How far a cycle is while it runs, from what it has recorded: the action, its jobs, the events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
+from vcdebug.framework.record import ActionEvent, PopEvent
+
+EVERY: Final = 1_000
+"""Events between two words about it."""
+
+
+class Paced(Bound):
+    """A bound that also says how far the cycle is, wherever it looks at the record."""
+
+    __slots__ = ("_action", "_jobs", "_left", "_seen", "_tell")
+
+    def __init__(self, tell: Callable[[str], object], events: int = MAX_EVENTS, megabytes: int = MAX_MEGABYTES) -> None:
+        super().__init__(events, megabytes)
+        self._tell = tell
+        self._action = ""
+        self._jobs = self._left = self._seen = 0
+        self.next_look = min(self.next_look, EVERY)
+
+    def look(self, events: Sequence[object]) -> None:
+        """Say it, then weigh the record as usual."""
+        for event in events[self._seen :]:
+            if isinstance(event, ActionEvent) and event.what == "start":
+                self._action, self._jobs, self._left = event.action, 0, 0
+            elif isinstance(event, PopEvent) and event.kind == "job":
+                self._jobs, self._left = self._jobs + 1, event.left
+        self._seen = len(events)
+        self._tell(self._words())
+        super().look(events)
+        self.next_look = min(self.next_look, self._seen + EVERY)
+
+    def _words(self) -> str:
+        """`allocate, job 45 of about 120, 12 345 events`; what is left of other queues is not known yet."""
+        events = f"{self._seen:,} events".replace(",", " ")
+        return (
+            f"{self._action}, job {self._jobs} of about {self._jobs + self._left}, {events}" if self._jobs else events
+        )

@@ -5,7 +5,7 @@ from functools import cache
 from tests.builders import cluster, node, pod_group, pods, priority_class
 from vcdebug.explain.dry_run import ALONE, PUT_BACK, TAKE, DryRuns, dry_run_at, dry_runs_at
 from vcdebug.explain.funnel import funnel_at
-from vcdebug.explain.room_now import room_now
+from vcdebug.explain.node_room import node_room
 from vcdebug.framework.record import HookEvent
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -82,7 +82,7 @@ def test_the_room_inside_a_dry_run_is_the_simulated_one() -> None:
     seq = simulated(found, "SimulatePredicate")[0]
     run = dry_run_at(found, seq)
     assert run is not None
-    room = room_now(found, seq, "default/h-0", run.node)
+    room = node_room(found, seq, "default/h-0", run.node)
     assert (("default/m-0",), 4000.0) == (room.away, room.future.milli_cpu)
     table = equation(found, seq)
     assert "✓" == table.rows[0].cells[0].text
@@ -93,8 +93,8 @@ def test_a_task_that_may_not_stay_is_away_again() -> None:
     found = recording()
     added, removed = simulated(found, "SimulateAddTask")[0], simulated(found, "SimulateRemoveTask")[1]
     assert added < removed
-    assert 0.0 == room_now(found, added, "default/h-0", "n1").future.milli_cpu
-    assert 4000.0 == room_now(found, removed, "default/h-0", "n1").future.milli_cpu
+    assert 0.0 == node_room(found, added, "default/h-0", "n1").future.milli_cpu
+    assert 4000.0 == node_room(found, removed, "default/h-0", "n1").future.milli_cpu
 
 
 def test_a_node_that_is_a_candidate_is_not_told_as_short_of_room() -> None:
@@ -111,5 +111,5 @@ def test_a_node_that_is_a_candidate_is_not_told_as_short_of_room() -> None:
 def test_a_placed_task_does_not_count_against_its_own_room() -> None:
     found = recording()
     seq = next(seq for seq in range(1, len(found) + 1) if getattr(found.event(seq), "op", "") == "pipeline")
-    room = room_now(found, seq, "default/h-0", "n2")
+    room = node_room(found, seq, "default/h-0", "n2")
     assert (seq, 4000.0) == (room.placed, room.future.milli_cpu)

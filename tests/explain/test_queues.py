@@ -9,7 +9,15 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.recorded import bundled, each_case, recorded
 from vcdebug.explain.ledger import OVERCOMMIT, ledger, pairs, total
 from vcdebug.explain.plugins.proportion import dealt
-from vcdebug.explain.queues import PROPORTION, places, queue_share, real_capability, sharer, spoilt, stated_deserved
+from vcdebug.explain.queues import (
+    PROPORTION,
+    places,
+    queue_share,
+    real_capability,
+    sharer,
+    stated_deserved,
+    tree_is_broken,
+)
 from vcdebug.model.resource import Resource, deep_equal
 from vcdebug.snapshot.edit_apply import released
 from vcdebug.trace.recording import Recording
@@ -35,7 +43,7 @@ def equal(expected: Resource, actual: object) -> bool:
 
 def wrong(recording: Recording) -> Iterator[str]:
     """Figures whose derivation comes to something else; of a tree that is not in force nothing is derived."""
-    if spoilt(recording):
+    if tree_is_broken(recording):
         derived = [real_capability(recording, name) or stated_deserved(recording, name) for name in names(recording)]
         yield from (str(found) for found in derived if found is not None)
         return

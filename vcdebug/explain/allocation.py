@@ -20,7 +20,7 @@ NOT_TRIED = "not-tried"
 BACKFILL = "backfill"
 
 
-def moment(view: JobView, task: TaskInfo) -> Seq:
+def search_at(view: JobView, task: TaskInfo) -> Seq:
     """The search that left the task without a node; else the end of allocate, when its discarded plans are undone."""
     attempts = [attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.place is None]
     failed = [seq for attempt in attempts for seq, event in attempt.searches if not len(event.feasible)]

@@ -15,7 +15,7 @@ PLANNED: Final = ("evict", "pipeline", "allocate")
 """Operations that a statement plans."""
 
 
-class Life(NamedTuple):
+class StatementSpan(NamedTuple):
     """One statement from its first operation to its end."""
 
     ops: tuple[Seq, ...]
@@ -27,9 +27,9 @@ class Life(NamedTuple):
 
 
 @per_recording(most=64)
-def lives(recording: Recording, first: Seq, last: Seq) -> list[Life]:
+def statements_between(recording: Recording, first: Seq, last: Seq) -> list[StatementSpan]:
     """The statements that lie in a stretch of events. A trial that is merged goes on as part of the other."""
-    found: list[Life] = []
+    found: list[StatementSpan] = []
     pending: list[Seq] = []
     for seq in range(first, last + 1):
         event = recording.event(seq)
@@ -40,9 +40,9 @@ def lives(recording: Recording, first: Seq, last: Seq) -> list[Life]:
             del pending[len(pending) - len(own) :]
             if event.what != "save":
                 undone = seq + (len(own) if event.what == "discard" else 0)
-                found.append(Life(tuple(own), seq, event.what, undone))
+                found.append(StatementSpan(tuple(own), seq, event.what, undone))
     if pending:
-        found.append(Life(tuple(pending), last, "", last))
+        found.append(StatementSpan(tuple(pending), last, "", last))
     return found
 
 
@@ -111,7 +111,7 @@ def fate_of(recording: Recording, seq: Seq, event: OpEvent) -> tuple[str, Seq]:
         return "at once", seq
     action = recording.tree.around(seq, Level.ACTION)
     first, last = (action.first, action.last) if action is not None else (1, len(recording))
-    for life in lives(recording, first, last):
-        if seq in life.ops:
-            return life.fate, life.end
+    for span in statements_between(recording, first, last):
+        if seq in span.ops:
+            return span.fate, span.end
     return "", last

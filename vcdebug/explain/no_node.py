@@ -10,9 +10,8 @@ from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.explain.obstacle import Obstacle
 from vcdebug.explain.obstacles import PASSING, obstacles, untolerated_taints, written
-from vcdebug.explain.wishes import resource_meant
+from vcdebug.explain.wishes import Obstacle, resource_meant
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 

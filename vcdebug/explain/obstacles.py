@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short
-from vcdebug.explain.obstacle import MOST_HOLDERS, Obstacle
-from vcdebug.explain.wishes import labels_wanted, neighbours_wanted
+from vcdebug.explain.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.claims import claim_names
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from vcdebug.explain.allocation import moment, not_tried, said, said_by_allocate
+from vcdebug.explain.allocation import not_tried, said, said_by_allocate, search_at
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding
 from vcdebug.explain.gates import DOORS, EVICTING, GOT, LAST, UNSEEN, gates
@@ -109,7 +109,7 @@ def _never(view: JobView, task: TaskInfo | None) -> list[Finding]:
 
 def _placement(view: JobView, task: TaskInfo) -> list[Finding]:
     """allocate, then whatever evicts: the last one with a chance decides."""
-    room = NodeFits(view, task, moment(view, task))
+    room = NodeFits(view, task, search_at(view, task))
     met: list[Gate] = [gate for asked in gates(EVICTING) for gate in asked(view, task, room)]
     ordered = _ordered(met, said_by_allocate(view, task, room), room)
     told: Iterator[list[Finding] | None] = (last(view, task, room, met, ordered) for last in gates(LAST))

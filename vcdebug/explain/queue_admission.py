@@ -12,9 +12,9 @@ from vcdebug.explain.limits import QueueCheck, first_exceeded
 from vcdebug.explain.queue_quota import (
     TREE_PLUGIN,
     all_taken,
+    broken_tree,
     open_it,
     quota_of,
-    spoilt_tree,
     who_counts,
     whole_cluster,
 )
@@ -38,9 +38,9 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     plugin, children = event.plugin, _children(view)
     if view.queue.state != OPEN:
         return _closed(view, seq, plugin)
-    spoilt = spoilt_tree(view, seq, plugin) if not children else None
-    if spoilt is not None:
-        return spoilt
+    broken = broken_tree(view, seq, plugin) if not children else None
+    if broken is not None:
+        return broken
     limit = first_exceeded(quota_of(plugin).admission(view.recording, seq, view.job))
     if not limit.exceeded or (plugin == TREE_PLUGIN and children and view.session.hierarchy_enabled(plugin)):
         return _unspecified(view, seq, plugin)

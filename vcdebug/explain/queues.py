@@ -50,7 +50,7 @@ def capacity_tree(recording: Recording) -> Capacity | None:
     return plugin if isinstance(plugin, Capacity) and plugin.tree and plugin.ready and not plugin.endless else None
 
 
-def spoilt(recording: Recording) -> bool:
+def tree_is_broken(recording: Recording) -> bool:
     """Whether capacity gave up on its tree of queues: figures stay as they were then, and everything is refused."""
     plugin = recording.session.plugins.get(CAPACITY)
     return isinstance(plugin, Capacity) and plugin.tree and not plugin.ready
@@ -80,7 +80,7 @@ def dimensions_of(*resources: Resource) -> list[str]:
 def attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | CapacityAttr | None:
     """What the plugin worked out for a queue when the session opened; nothing of a tree that is spoilt."""
     plugin = recording.session.plugins.get(sharer(recording))
-    if not isinstance(plugin, Proportion | Capacity) or spoilt(recording):
+    if not isinstance(plugin, Proportion | Capacity) or tree_is_broken(recording):
         return None
     return plugin.queues.get(queue)
 

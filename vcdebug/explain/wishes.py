@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.obstacle import MOST_HOLDERS, Obstacle
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
 from vcdebug.kube.selector import Requirement, Selector
+
+MOST_HOLDERS: Final = 4
+
+
+class Obstacle(NamedTuple):
+    """One thing in the way, with names."""
+
+    text: str
+    advice: tuple[str, ...] = ()
+    replaces: str = ""
+    """Advice with this word is void beside it."""
+
 
 NODE_AFFINITY_REASON = "didn't match Pod's node affinity/selector"
 HOSTNAME = "kubernetes.io/hostname"

@@ -8,7 +8,7 @@ from functools import partial
 
 from vcdebug.explain.equation import Equation, Figure, Ratio, Term
 from vcdebug.explain.equations import equation as explain
-from vcdebug.explain.room_now import RoomNow, room_now
+from vcdebug.explain.node_room import NodeRoom, node_room
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE, Resource
@@ -132,7 +132,7 @@ def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table
     """Whether a node will have room for a task once everything that leaves it, or is taken away in a dry run, has left;
     a task that is placed there already does not count against itself.
     """
-    found = room_now(recording, seq, task, node)
+    found = node_room(recording, seq, task, node)
     wanted, now = found.request, found.amounts
     heads = (
         "future idle",
@@ -157,7 +157,7 @@ def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table
     return Table(title, columns, rows, foot=tuple(_room_foot(found)), figures=partial(room_figure, node, columns))
 
 
-def _room_foot(found: RoomNow) -> Iterator[Line]:
+def _room_foot(found: NodeRoom) -> Iterator[Line]:
     if found.away:
         yield line(muted(f"away in the dry run: {task_list(found.away)}"))
     if found.placed:

@@ -14,8 +14,8 @@ from vcdebug.explain.queues import (
     queue_share,
     real_capability,
     sharer,
-    spoilt,
     stated_deserved,
+    tree_is_broken,
 )
 from vcdebug.explain.refusals import Refusal, queue_refusals
 from vcdebug.framework.figures import Figures
@@ -57,7 +57,7 @@ def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
     rows = [_entry_row(recording, entry) for entry in entries if plugin or _in(recording, entry, name)]
     rows += [_refusal_row(each) for each in queue_refusals(recording, name)]
     head = [_about(recording, name), *_parts(recording, seq, name, plugin)]
-    if plugin and not spoilt(recording):
+    if plugin and not tree_is_broken(recording):
         head += _ledger_head(f"Inqueue of queue {name}", entries)
     return Table(f"Queue {name}", LEDGER_COLUMNS, rows, head=tuple(head))
 
@@ -117,7 +117,7 @@ def _parts(recording: Recording, seq: Seq, name: QueueName, plugin: str) -> Iter
     if figures is None:
         yield line(muted(f"{plugin} keeps no figures of this queue: it has no job"))
         return
-    if spoilt(recording):
+    if tree_is_broken(recording):
         yield line(Piece(SPOILT, "bad"))
     yield ()
     yield from part(_amounts(figures))

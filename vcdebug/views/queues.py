@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from vcdebug.explain.ledger import OVERCOMMIT, Pair, pairs, surplus
-from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, spoilt
+from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, tree_is_broken
 from vcdebug.framework.figures import Figures
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.resource import PODS, Resource
@@ -53,7 +53,7 @@ def _foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[Line]:
     if not plugin:
         yield line(muted(NO_SHARER))
         return
-    if spoilt(recording):
+    if tree_is_broken(recording):
         yield line(Piece(SPOILT, "bad"))
         return
     lines = list(pair_lines(pairs(recording, seq)))

@@ -21,7 +21,7 @@ from vcdebug.views.event_view import event_view
 from vcdebug.views.path import path_words
 from vcdebug.views.pending import STATES
 from vcdebug.views.problems import problems
-from vcdebug.views.statement import life_at, statement
+from vcdebug.views.statement import statement, statement_at
 
 ACTION_COLUMNS = (
     Column("action"),
@@ -214,7 +214,7 @@ def panels(recording: Recording, seq: Seq) -> Iterator[Table]:
     arithmetic = equation(recording, seq)
     if arithmetic.rows:
         yield arithmetic
-    if life_at(recording, seq) is not None:
+    if statement_at(recording, seq) is not None:
         yield statement(recording, seq)
 
 

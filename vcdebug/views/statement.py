@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcdebug.explain.evictions import Life, lives
+from vcdebug.explain.evictions import StatementSpan, statements_between
 from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -16,15 +16,17 @@ _GATES = ("JobPipelined", "JobReady", "SubJobPipelined", "SubJobReady")
 _WORDS = {"evict": "▲ evict", "pipeline": "▸ pipeline", "allocate": "● allocate"}
 
 
-def life_at(recording: Recording, seq: Seq) -> Life | None:
+def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
     """The statement that is open at an event, or is just being ended there."""
     first, last = _stretch(recording, seq)
-    around = [life for life in lives(recording, first, last) if life.ops and life.ops[0] <= seq <= life.undone]
+    around = [
+        span for span in statements_between(recording, first, last) if span.ops and span.ops[0] <= seq <= span.undone
+    ]
     if around:
-        return min(around, key=lambda life: life.undone - life.ops[0])
+        return min(around, key=lambda span: span.undone - span.ops[0])
     event = recording.event(seq)
     if isinstance(event, StatementEvent) and event.what in ("commit", "discard"):
-        return Life((), seq, event.what, seq)
+        return StatementSpan((), seq, event.what, seq)
     return None
 
 
@@ -37,14 +39,14 @@ def _stretch(recording: Recording, seq: Seq) -> tuple[Seq, Seq]:
 
 def statement(recording: Recording, seq: Seq) -> Table:
     """Operations of the open statement, done and to come, and its fate."""
-    life = life_at(recording, seq)
-    if life is None:
+    span = statement_at(recording, seq)
+    if span is None:
         return Table(TITLE, foot=(line(muted(_idle(recording, seq))),))
     columns = (Column(""), Column(""), Column(""), Column("", flexible=True), Column("", right=True))
-    rows = [_row(recording, op, seq, life) for op in life.ops]
-    done = [op for op in life.ops if op <= seq]
+    rows = [_row(recording, op, seq, span) for op in span.ops]
+    done = [op for op in span.ops if op <= seq]
     current = f"event {done[-1]}" if done else ""
-    title = f"{TITLE}  {_fate(recording, seq, life)}"
+    title = f"{TITLE}  {_fate(recording, seq, span)}"
     return Table(title, columns, rows, current=current, wraps=False, figures=statement_figure)
 
 
@@ -55,11 +57,11 @@ def _idle(recording: Recording, seq: Seq) -> str:
     return "no operation yet"
 
 
-def _row(recording: Recording, op: Seq, seq: Seq, life: Life) -> Row:
+def _row(recording: Recording, op: Seq, seq: Seq, span: StatementSpan) -> Row:
     event = recording.event(op)
     assert isinstance(event, OpEvent)
     style: Style = "muted" if op > seq else ""
-    undone = life.fate == "discard" and seq > life.end
+    undone = span.fate == "discard" and seq > span.end
     why = "undone" if undone else "to come" if op > seq else _reason(event)
     cells = (
         Piece(_WORDS[event.op], style),
@@ -79,20 +81,20 @@ def _reason(event: OpEvent) -> str:
     return "idle room"
 
 
-def _fate(recording: Recording, seq: Seq, life: Life) -> str:
+def _fate(recording: Recording, seq: Seq, span: StatementSpan) -> str:
     """What becomes of it, in the words that a title has room for."""
-    if not life.fate:
+    if not span.fate:
         return "the recording ends before its fate"
-    mark = "○" if life.fate == "commit" else "◆"
-    tense = "" if life.end <= seq else "will be "
-    word = "committed" if life.fate == "commit" else "discarded"
-    return f"{mark} {tense}{word} at {life.end}{_gate(recording, life)}"
+    mark = "○" if span.fate == "commit" else "◆"
+    tense = "" if span.end <= seq else "will be "
+    word = "committed" if span.fate == "commit" else "discarded"
+    return f"{mark} {tense}{word} at {span.end}{_gate(recording, span)}"
 
 
-def _gate(recording: Recording, life: Life) -> str:
+def _gate(recording: Recording, span: StatementSpan) -> str:
     """The answers that decided: the votes right before the end."""
     answers: list[HookEvent] = []
-    for seq in range(life.end - 1, max(0, life.end - 12), -1):
+    for seq in range(span.end - 1, max(0, span.end - 12), -1):
         event = recording.event(seq)
         if not isinstance(event, HookEvent) or event.point not in _GATES:
             break

@@ -10,7 +10,7 @@ from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.eviction.entitlement import ineligible
 from vcdebug.explain.gates.queue_limits import room_limit
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.kept_back import by_guarantees, gang_in_all
+from vcdebug.explain.queue_quota import by_guarantees, gang_in_all
 from vcdebug.explain.searches import histogram, reasons_text, refusals
 from vcdebug.model.names import Seq
 from vcdebug.model.status import TaskStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.explain import amounts
-from vcdebug.explain.allocation import NOT_TRIED, moment, said_by_allocate
+from vcdebug.explain.allocation import NOT_TRIED, said_by_allocate, search_at
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.not_in_session import opened
@@ -46,7 +46,7 @@ def stopped(view: JobView) -> list[Finding]:
     task = _waiting(view)[0]
     if _kept(view, task):
         return []
-    found = said_by_allocate(view, task, NodeFits(view, task, moment(view, task)))
+    found = said_by_allocate(view, task, NodeFits(view, task, search_at(view, task)))
     return [finding for finding in found if finding.cause != NOT_TRIED]
 
 

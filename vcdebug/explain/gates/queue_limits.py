@@ -6,16 +6,17 @@ from vcdebug.explain import amounts
 from vcdebug.explain.amounts import amount, count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.kept_back import by_guarantees, gang_in_all
 from vcdebug.explain.limits import QueueCheck, first_exceeded
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.queue_quota import (
     TREE_PLUGIN,
     all_taken,
+    broken_tree,
+    by_guarantees,
     fault_of_tree,
+    gang_in_all,
     open_it,
     quota_of,
-    spoilt_tree,
     who_counts,
     whole_cluster,
 )
@@ -106,9 +107,9 @@ def not_allocatable(
     view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent, *, after: str = ""
 ) -> Finding:
     """The queue may not take the task; `after` says whose evictions would have made room."""
-    spoilt = spoilt_tree(view, seq, event.plugin)
-    if spoilt is not None:
-        return spoilt
+    broken = broken_tree(view, seq, event.plugin)
+    if broken is not None:
+        return broken
     quota = quota_of(event.plugin)
     limit = room_limit(view, event.plugin, seq, task.resreq)
     alone = larger_than_limit(view, limit)

@@ -5,75 +5,52 @@ Upstream: plugins/capacity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import listed, plural
-from vcdebug.explain.equation import NO_JOB, Equation, Figure, Term, all_hold, choice, first_failing
+from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, limit_columns, limit_terms, not_open
-from vcdebug.explain.orders import order_of
-from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, decided
+from vcdebug.explain.plugin import Difference, PluginWords, Quota, Then, decided
+from vcdebug.explain.plugins.capacity.victims import (
+    NAME,
+    SPOILT,
+    attr_of,
+    attrs_of,
+    kept,
+    reclaimable,
+    smaller,
+    unified_evictable,
+)
 from vcdebug.explain.queue_admission import rejected
 from vcdebug.explain.queue_books import dry_run_start, reserved_beside, simulated
-from vcdebug.explain.queue_quota import not_above, victim_queues
-from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.persistence import counted
 from vcdebug.framework.plugin import PERMIT, REJECT
-from vcdebug.framework.record import HookEvent, Level, Record
+from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
-from vcdebug.model.names import QueueName, Seq, TaskKey
+from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.resource import CPU, PODS, Resource
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.resource import Resource
 from vcdebug.plugins.capacity import Capacity
 from vcdebug.plugins.capacity.attr import (
-    QueueAttr,
     claim,
     common_level,
     deserves_more,
-    recalled,
-    shared_dimensions,
-    short_of_guarantee,
     surplus,
 )
-from vcdebug.plugins.capacity.reclaim import (
-    ANCESTOR,
-    DESERVED,
-    GUARANTEE,
-    NO_OVERLAP,
-    NOTHING_DESERVED,
-    Asker,
-    Judged,
-    Reclaim,
-)
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, job_of, plugin_of, requested, task_of
-from vcdebug.trace.timeline import ClusterState
+from vcdebug.trace.state_before import before, plugin_of, requested, task_of
 
-NAME, GANG_PREEMPT, LIMIT = "capacity", "gangpreempt", "realCapability"
+LIMIT = "realCapability"
 PARTIAL_CLAIM = "allocated + request ≤ limit in every dimension requested, and ≤ deserved in at least one of them"
 WHOLE_CLAIM = "allocated + request ≤ limit, and ≤ deserved, in every dimension that the queue configures"
 WITHIN = "allocated + request ≤ limit, in the dimensions requested, for the queue and each ancestor"
-VICTIMS = "the queue keeps its guarantee, and holds more than it deserves in a dimension of the candidate"
-SPOILT = "the tree of queues is spoilt: capacity refuses everything"
 NO_LEAF = "the queue has children: jobs may only be in leaves"
 NO_DRY_RUN = "PrePredicate has not run: there is nothing to simulate on"
 NO_MINIMUM = "the PodGroup states no minResources"
 DEVICES, DEVICES_NOTE = "devices", "the queue's quota of devices does not hold the task's claims"
-
-
-def attr_of(recording: Recording, state: ClusterState, queue: QueueName) -> QueueAttr:
-    """The queue's figures at a moment, as the plugin keeps them."""
-    return recalled(plugin_of(recording, Capacity).queues[queue], state.books[NAME][queue])
-
-
-def attrs_of(recording: Recording, state: ClusterState) -> dict[QueueName, QueueAttr]:
-    """The figures of all queues that it keeps."""
-    return {queue: attr_of(recording, state, queue) for queue in state.books[NAME] if queue}
 
 
 def upward(recording: Recording, queue: QueueName) -> list[QueueName]:
@@ -229,149 +206,9 @@ def _claim(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
             yield replace(term, holds=name in deserved)
 
 
-# Victims
-
-COLUMNS = ("queue", "dimension", "held", "deserved", "guarantee")
-NONE: tuple[Figure, ...] = (None,) * len(COLUMNS)
-
-
-def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Candidates in the order of eviction whose queues hold more than they deserve."""
-    plugin, title = plugin_of(recording, Capacity), f"capacity: from whom can {event.task} reclaim?"
-    job, attrs = job_of(recording, event.task), attrs_of(recording, before(recording, seq))
-    asking = attrs.get(job.queue) if job is not None else None
-    if not plugin.ready or asking is None:
-        return Equation(title, VICTIMS, (), "task", (), (), None, SPOILT if asking is not None else NO_JOB)
-    reclaim = Reclaim(attrs, plugin.ancestor_level, Asker(task_of(recording, event.task), asking))
-    ordered = _in_order_of_eviction(recording, seq, event.candidates, event.task)
-    terms = [_judged(recording, reclaim, attrs, key) for key in ordered]
-    return choice(title, VICTIMS, COLUMNS, terms, "one after the other in the order of eviction")
-
-
-def _in_order_of_eviction(
-    recording: Recording, seq: Seq, candidates: Sequence[TaskKey], reclaimer: TaskKey
-) -> list[TaskKey]:
-    """As the heap of victims gives them, asked again with the figures of that moment."""
-
-    def less(left: TaskKey, right: TaskKey) -> bool:
-        return order_of(recording, seq, "victim", left, right, reclaimer).sign < 0
-
-    heap: PriorityQueue[TaskKey] = PriorityQueue(less, "task", str, Record()).extend(candidates)
-    return [heap.pop() for _ in range(len(candidates))]
-
-
-def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """As Reclaimable in the order given, and without a look at dimensions or ancestors; gangpreempt takes all."""
-    action = recording.tree.around(seq, Level.ACTION)
-    title = "capacity: whose queue holds more than it deserves?"
-    if action is not None and action.name == GANG_PREEMPT:
-        everybody = [Term(key, NONE, True) for key in event.candidates]
-        return choice(title, VICTIMS, COLUMNS, everybody, "inside one queue every candidate may go")
-    if not plugin_of(recording, Capacity).ready:
-        return Equation(title, VICTIMS, (), "task", (), (), None, SPOILT)
-    attrs = attrs_of(recording, before(recording, seq))
-    reclaim = Reclaim(attrs)
-    return choice(title, VICTIMS, COLUMNS, [_judged(recording, reclaim, attrs, key) for key in event.candidates])
-
-
-def _judged(recording: Recording, reclaim: Reclaim, attrs: dict[QueueName, QueueAttr], key: TaskKey) -> Term:
-    """One candidate, with the figures of the dimension that its fate is about."""
-    job, task = job_of(recording, key), task_of(recording, key)
-    attr = attrs.get(job.queue) if job is not None else None
-    if attr is None:
-        return Term(key, NONE, False, NO_JOB)
-    judged = reclaim.judge(task, attr)
-    short = short_of_guarantee(attr, judged.held, task) if judged.rule == GUARANTEE else ""
-    name = short or _telling(judged, task)
-    figures = (attr.name, name, judged.held.get(name), attr.deserved.get(name), attr.guarantee.get(name))
-    return Term(key, figures, not judged.rule, _why(judged, short))
-
-
-def _why(judged: Judged, short: str) -> str:
-    queue = judged.attr.name
-    return {
-        "": "",
-        NO_OVERLAP: "it frees nothing that the reclaimer asks for",
-        GUARANTEE: f"queue {queue} would fall below its guarantee of {short}",
-        NOTHING_DESERVED: f"neither {queue} nor the reclaimer's queue deserves anything in these dimensions",
-        DESERVED: f"queue {queue} holds no more than it deserves",
-        ANCESTOR: f"its ancestor {judged.queue} holds no more than it deserves",
-    }[judged.rule]
-
-
-def _telling(judged: Judged, task: TaskInfo) -> str:
-    """The dimension of the task that is exceeded, else its first."""
-    held, deserved = judged.held, judged.attr.deserved
-    names = [name for name in task.resreq.resource_names() if name != PODS]
-    relevant = [name for name in names if deserved.states(name)]
-    exceeded = [name for name in relevant if held.get(name) > deserved.get(name)]
-    return next(iter(exceeded or relevant or names), CPU)
-
-
-def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
-    """Why capacity keeps these pods from a task, by the first rule that does."""
-    plugin, attrs = plugin_of(view.recording, Capacity), attrs_of(view.recording, before(view.recording, seq))
-    if not plugin.ready:
-        return not_above(view, NAME, refused, seq, smaller)
-    reasons: dict[str, list[TaskKey]] = {}
-    for key in refused:
-        reasons.setdefault(_reason(view.recording, plugin, attrs, task, key), []).append(key)
-    order = sorted(reasons.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-    queues = victim_queues(view, refused)
-    text = "; ".join(f"{len(keys)} {reason}" for reason, keys in order[:2])
-    lines = tuple(f"{plural(len(keys), 'pod')}: {reason}  ({listed(keys)})" for reason, keys in order)
-    numbers = not_above(view, NAME, refused, seq, smaller).numbers
-    return Kept(text, numbers, (_kept_advice(attrs, queues),), lines)
-
-
-def _reason(
-    recording: Recording, plugin: Capacity, attrs: dict[QueueName, QueueAttr], task: TaskInfo, key: TaskKey
-) -> str:
-    """The first of capacity's rules that keeps the pod, with nobody taken before it."""
-    victim, job = task_of(recording, key), job_of(recording, key)
-    attr = attrs[job.queue if job is not None else ""]
-    asker = job_of(recording, task.key)
-    asking = attrs.get(asker.queue) if asker is not None else None
-    judged = Reclaim(attrs, plugin.ancestor_level, Asker(task, asking) if asking is not None else None).judge(
-        victim, attr
-    )
-    if judged.rule == NO_OVERLAP:
-        return f"free nothing that {task.name} asks for"
-    if judged.rule == GUARANTEE:
-        return f"of queue {attr.name}, which would fall below its guarantee ({amounts.resource(attr.guarantee)})"
-    if judged.rule == NOTHING_DESERVED:
-        return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
-    if judged.rule == DESERVED:
-        return f"of queue {attr.name}, which holds {_share(attr, victim)}"
-    if judged.rule == ANCESTOR and judged.queue in attrs:
-        return f"below queue {judged.queue}, which holds {_share(attrs[judged.queue], victim)}"
-    return f"of queue {attr.name}, once those that were taken before are gone"
-
-
-def _share(attr: QueueAttr, victim: TaskInfo) -> str:
-    """`4 of the 8 cpu that it deserves`, in the dimensions that count for this pod."""
-    names = [name for name in shared_dimensions(victim.resreq, attr.deserved) if name != PODS]
-    parts = (
-        f"{amounts.amount(name, attr.allocated.get(name))} of {amounts.named(name, attr.deserved.get(name))}"
-        for name in names
-    )
-    return f"{' and '.join(parts) or 'nothing'} that it deserves"
-
-
-def _kept_advice(attrs: dict[QueueName, QueueAttr], queues: Sequence[QueueName]) -> str:
-    guaranteed = [queue for queue in queues if not attrs[queue].guarantee.is_empty()]
-    more = f", or its spec.guarantee where that is what holds them ({listed(guaranteed)})" if guaranteed else ""
-    return f"lower spec.deserved of queue {listed(queues)}{more}; what a queue deserves is never reclaimed"
-
-
 def larger(view: JobView) -> str:
     """How a queue comes to deserve more."""
     return f"raise spec.deserved of queue {view.queue.name}, lower the others' guarantees, or use another queue"
-
-
-def smaller(_: JobView, queues: Sequence[QueueName]) -> str:
-    """How the victims' queues come to deserve less."""
-    return f"lower spec.deserved of queue {listed(queues)}"
 
 
 # Orders

@@ -14,7 +14,7 @@ from vcdebug.trace.state_before import requested, task_of
 PLACING = ("allocate", "pipeline")
 
 
-class RoomNow(NamedTuple):
+class NodeRoom(NamedTuple):
     """What there is, and what is asked for."""
 
     request: Resource
@@ -27,7 +27,7 @@ class RoomNow(NamedTuple):
     """The event that placed the task here, before which the amounts are told; 0 while it is not here."""
 
 
-def room_now(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> RoomNow:
+def node_room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> NodeRoom:
     """The node's future idle after an event, without what the task itself takes of it."""
     placed = _placed(recording, seq, task, node)
     amounts = recording.timeline.state_at(placed - 1 if placed else seq).nodes[node]
@@ -35,7 +35,7 @@ def room_now(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> R
     away = run.away(seq) if run is not None and run.node == node else ()
     freed = requested(recording, away)
     future = amounts.future_idle().add(freed)
-    return RoomNow(task_of(recording, task).init_resreq, amounts, away, freed, future, placed)
+    return NodeRoom(task_of(recording, task).init_resreq, amounts, away, freed, future, placed)
 
 
 def _placed(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Seq:

@@ -59,6 +59,11 @@ def starving_in_two_queues() -> Snapshot:
     )
 
 
+def starving_with_topology() -> Snapshot:
+    soft: dict[str, Any] = {"networkTopology": {"mode": "soft"}}
+    return preempting(node("n1", cpu="2"), low("l", 2, "n1"), high("h", 1, **soft))
+
+
 def gate_of_volcano() -> Snapshot:
     gates = [{"name": "scheduling.volcano.sh/queue-allocation-gate"}]
     snapshot = cluster(
@@ -303,6 +308,7 @@ def image_on_one_node() -> Snapshot:
 
 SHOWN: dict[str, Callable[[], Snapshot]] = {
     "victim-tie-by-job-age": victims_of_two_jobs,
+    "preempt-with-topology": starving_with_topology,
     "queue-allocation-gate": gate_of_volcano,
     "nomination-in-hypernode": nominated_elsewhere,
     "overhead-before-init": large_init_container,

@@ -1,4 +1,4 @@
-"""The heaviest changes between the releases that are replayed and the lines before: so far only known by name.
+"""The heaviest changes between the releases that are replayed and the lines before, most so far only known by name.
 
 Upstream: v1.12, v1.13.
 """
@@ -13,7 +13,17 @@ def _known(id: str, what: str, fixed_in: tuple[str, ...], pull: str) -> Change:
     return Change(id, what, "who is placed or evicted", fixed_in, pull, "H", replayed=False, unshown=unshown)
 
 
+PREEMPT_WITH_TOPOLOGY = Change(
+    "preempt-with-topology",
+    "preempt serves jobs with network topology too, and does not look at their hypernodes.",
+    "who is evicted for jobs with network topology",
+    ("v1.14.0",),
+    "#4721",
+    "M",
+)
+
 CHANGES = (
+    PREEMPT_WITH_TOPOLOGY,
     _known("reclaim-immediate", "reclaim evicts at once, task by task, without a statement.", ("v1.14.0",), "#4794"),
     _known(
         "allocate-flat-retry", "allocate visits a job again that failed, with the tasks left.", ("v1.14.0",), "#4721"
@@ -22,7 +32,12 @@ CHANGES = (
     _known("allocated-hypernode-annotation", "A job's hypernode is kept in an annotation.", ("v1.14.0",), "#4721"),
     _known("nta-node-score-only", "network-topology-aware scores nodes only.", ("v1.14.0",), "#4721"),
     _known("capacity-tree-violation-fatal", "A wrong limit in a tree of queues stops capacity.", ("v1.14.0",), "#4864"),
-    _known("capacity-best-effort-first", "capacity refuses other tasks beyond its limits.", ("v1.14.0",), "#4865"),
+    _known(
+        "capacity-best-effort-first",
+        "Queues that deserve nothing come first in capacity, not last.",
+        ("v1.14.0",),
+        "#4865",
+    ),
     _known(
         "capacity-reclaim-all-under-deserved",
         "capacity spares a queue that is below what it deserves in every dimension only.",

@@ -50,6 +50,7 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus, preemptable_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.earlier import PREEMPT_WITH_TOPOLOGY
 from vcdebug.releases.scheduling import (
     PREEMPT_INTRA_JOB_COMMITS_FAILURES,
     PREEMPT_QUEUE_ORDER,
@@ -107,6 +108,7 @@ class Preempt(Action):
         self._commits_failures = has(PREEMPT_INTRA_JOB_COMMITS_FAILURES)
         self._queues_by_name = has(PREEMPT_QUEUE_ORDER)
         self._shares_tasks = has(PREEMPT_TASKS_PER_QUEUE)
+        self._serves_topology = has(PREEMPT_WITH_TOPOLOGY)
 
     def _next_queue(self, ssn: Session, starving: QueuedJobs) -> QueueInfo:
         """By queue order, or by name where upstream walks a map."""
@@ -127,7 +129,7 @@ class Preempt(Action):
                 walked[job.queue] = job
             if not ssn.ask(JOB_STARVING, job):
                 continue
-            if job.contains_network_topology():
+            if job.contains_network_topology() and not self._serves_topology:
                 ssn.log("topology", job.uid, job.queue)
                 continue
             jobs.setdefault(job.queue, []).append(job)

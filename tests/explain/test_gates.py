@@ -7,6 +7,7 @@ from tests.builders import cluster, queue
 from tests.explain.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending import explain
+from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.replay import replay
 
@@ -42,6 +43,16 @@ def test_gangreclaim_names_the_queue_that_is_not_reclaimable() -> None:
     found = asked([*queues, *nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")], GANG_RECLAIM)
     assert "queue-not-reclaimable" == found.cause
     assert ("set spec.reclaimable of queue rich to true",) == found.advice[:1]
+
+
+def test_a_job_with_topology_is_left_out_of_preempt_only_where_the_release_does() -> None:
+    group, *members = wanted(1)
+    group["spec"]["networkTopology"] = {"mode": "soft"}
+    snapshot = cluster([*CLASSES, *FULL, group, *members], conf=conf(PREEMPT))
+    older = released(snapshot, "master,+preempt-with-topology")
+    causes = [explain(replay(one), WANTED).cause for one in (snapshot, older)]
+    assert "network-topology" == causes[0]
+    assert "network-topology" != causes[1]
 
 
 def hyper_node(name: str, *members: str) -> Manifest:

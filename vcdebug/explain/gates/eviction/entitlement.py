@@ -9,6 +9,7 @@ from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.earlier import PREEMPT_WITH_TOPOLOGY
 from vcdebug.trace.visits import TaskTry, Visit
 
 NOT_STARVING = "not-starving"
@@ -21,7 +22,7 @@ PREEMPT = "preempt"
 def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
     """The action's turn never came, because the job does not starve."""
     answers = [(seq, event) for seq, event in view.during(action, "JobStarving") if not event.result]
-    if action == PREEMPT and view.job.contains_network_topology():
+    if action == PREEMPT and _left_out(view):
         return _topology(view, action, task)
     counts = view.recording.timeline.state_at(view.action_starts(action) or 0).job(view.job.uid)
     evidence = tuple(Evidence(s, f"JobStarving: {e.plugin} says no") for s, e in answers[:1])
@@ -52,6 +53,11 @@ def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
     )
     lines = (f"starving = waiting {counts.waiting} + ready {counts.ready} < minMember {counts.min_available}: no",)
     return Finding(NOT_STARVING, sentence, numbers, evidence, advice, lines)
+
+
+def _left_out(view: JobView) -> bool:
+    served = view.recording.snapshot.release.has(PREEMPT_WITH_TOPOLOGY)
+    return view.job.contains_network_topology() and not served
 
 
 def _topology(view: JobView, action: str, task: TaskInfo) -> Finding:

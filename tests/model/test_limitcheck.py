@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcdebug.model.limitcheck import beside, holds_beside
@@ -17,6 +17,7 @@ RESOURCES = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(RESOURCES, RESOURCES, RESOURCES)
 def test_the_quick_verdict_is_the_one_with_names(allocated: Resource, request: Resource, limit: Resource) -> None:
     check = beside(allocated, request, limit)

@@ -91,6 +91,8 @@ def with_resources(judge: Judge) -> Judge:
 
     def judged(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
         codes = shortages(ssn, task, nodes)
+        if not np.count_nonzero(codes):
+            return judge(ssn, task, nodes)
         enough = codes == 0
         codes[enough] = judge(ssn, task, nodes.select(enough)) if np.count_nonzero(enough) else 0
         return codes
@@ -232,6 +234,6 @@ def shard_groups(ssn: Session, nodes: NodeRows) -> tuple[NodeRows, NodeRows]:
     Upstream: util/predicate_helper.GetPredicatedNodeByShard.
     """
     if ssn.flags.sharding_mode != "soft":
-        return nodes, nodes.select(np.zeros(len(nodes), dtype=np.bool_))
+        return nodes, nodes.table.no_rows
     inside = np.isin(nodes.rows, ssn.shard_rows())
     return nodes.select(inside), nodes.select(~inside)

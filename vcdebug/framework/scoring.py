@@ -120,11 +120,12 @@ def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo
 def _highest(ssn: Session, task: TaskInfo, scored: Scored) -> NodeInfo | None:
     """One of the nodes with the highest total; NaN and minus infinity never win."""
     total = scored.total
-    real = total[total > -np.inf]
-    if not len(real):
-        return None
-    positions = (total == real.max()).nonzero()[0]
-    best = float(total[positions[0]])
+    best = float(total.max(initial=-np.inf))
+    if not best > -np.inf:  # NaN, which hides the others
+        best = float(total[total > -np.inf].max(initial=-np.inf))
+        if best == -np.inf:
+            return None
+    positions = (total == best).nonzero()[0]
     tied: list[int] = scored.nodes.rows[positions].tolist()
     names = tuple(ssn.node_table.names[row] for row in tied)
     chosen = ssn.draws.among(names, task.key)

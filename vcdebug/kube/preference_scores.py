@@ -21,7 +21,7 @@ class PreferenceScores:
     def __init__(self, view: NodeView) -> None:
         self._view = view
         self._affinity: dict[Placement, IntArray] = {}
-        self._taints: dict[Placement, IntArray] = {}
+        self._taints: dict[Placement, tuple[IntArray, bool]] = {}
 
     def node_affinity(self, placement: Placement, rows: IntArray) -> IntArray | None:
         """Normalised weight of the matching preferences; None when the pod states none (Skip)."""
@@ -42,14 +42,20 @@ class PreferenceScores:
 
     def taint_toleration(self, placement: Placement, rows: IntArray) -> IntArray:
         """100 for the fewest PreferNoSchedule taints that are not tolerated."""
-        return reversed_normalized(self.intolerable_taints(placement, rows))
+        raw, anywhere = self._intolerable(placement)
+        return reversed_normalized(raw[rows]) if anywhere else all_best(len(rows))
 
     def intolerable_taints(self, placement: Placement, rows: IntArray) -> IntArray:
         """How many PreferNoSchedule taints are not tolerated."""
-        raw = self._taints.get(placement)
-        if raw is None:
-            raw = self._taints[placement] = self._view.taints.intolerable_preferences(placement.tolerations)
-        return raw[rows]
+        return self._intolerable(placement)[0][rows]
+
+    def _intolerable(self, placement: Placement) -> tuple[IntArray, bool]:
+        """Of every node, and whether any of them has one."""
+        known = self._taints.get(placement)
+        if known is None:
+            raw = self._view.taints.intolerable_preferences(placement.tolerations)
+            known = self._taints[placement] = raw, bool(np.count_nonzero(raw))
+        return known
 
 
 def normalized(raw: IntArray) -> IntArray:
@@ -64,5 +70,10 @@ def reversed_normalized(raw: IntArray) -> IntArray:
     """The highest raw score becomes 0; all 100 when it is 0."""
     highest = max(0, int(raw.max())) if len(raw) else 0
     if highest == 0:
-        return np.full(len(raw), MAX_SCORE, dtype=np.int64)
+        return all_best(len(raw))
     return MAX_SCORE - normalized(raw)
+
+
+def all_best(size: int) -> IntArray:
+    """100 for every node."""
+    return np.full(size, MAX_SCORE, dtype=np.int64)

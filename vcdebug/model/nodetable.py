@@ -37,6 +37,7 @@ class NodeTable:
         "changes",
         "dims",
         "names",
+        "no_rows",
         "nodes",
         "row_of",
     )
@@ -53,6 +54,7 @@ class NodeTable:
         self._shown = 0
         self._wanted: dict[tuple[tuple[str, float], ...], tuple[IntArray, FloatArray]] = {}
         self._alone: dict[Row, NodeRows] = {}
+        self.no_rows = NodeRows(self, np.zeros(0, dtype=np.int64))
         self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
         self._columns: dict[Field, FloatArray] = {}
         for row, node in enumerate(self.nodes):

@@ -20,14 +20,14 @@ The page is written by the tests.
 """
 
 GROUPS: tuple[tuple[str, tuple[int, ...]], ...] = (
-    ("The reason is hidden, vague or overwritten", (2100, 1094, 2357, 2285, 4971, 2884, 2462)),
-    ("The PodGroup is not admitted", (2416, 4385, 2633, 2814, 3220, 4235, 4817, 4819, 1901)),
+    ("The reason is hidden, vague or overwritten", (2100, 1094, 2357, 2285, 4971, 2884, 2462, 604, 1272)),
+    ("The PodGroup is not admitted", (2416, 4385, 2633, 2814, 3220, 4235, 4817, 4819, 1901, 2384, 1105)),
     (
         "It is admitted, and allocate finds no place",
-        (1295, 5814, 3536, 479, 2547, 2221, 1083, 2052, 1331, 1492, 4528, 2283),
+        (1295, 5814, 3536, 479, 2547, 2221, 1083, 2052, 1331, 1492, 4528, 2283, 2304, 2838, 2937, 3271, 4076),
     ),
-    ("Preemption does not happen, or does", (2034, 1539, 3332, 4439, 3079, 3207, 2622, 2976)),
-    ("Gangs and statements", (3291, 5131, 5044, 5022, 2083, 1755)),
+    ("Preemption does not happen, or does", (2034, 1539, 3332, 4439, 3079, 3207, 2622, 2976, 3512, 3916)),
+    ("Gangs and statements", (3291, 5131, 5044, 5022, 2083, 1755, 3040)),
     ("Reclaim", (3861, 3842, 4658, 3003, 5881, 4949)),
 )
 

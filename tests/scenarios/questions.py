@@ -389,6 +389,87 @@ QUESTIONS = (
         {"nodes.unresolvable": 3},
         advice="set strict: false in the arguments of nodegroup",
     ),
+    # Wishes that nothing meets, and room that is held by those who wait.
+    Question(
+        604,
+        "podgroup-missing",
+        ("namespace test has a PodGroup web, but a pod's PodGroup must be in its own namespace, ops",),
+        advice="create the pod in namespace test",
+        problem="Pod ops/web-0",
+    ),
+    Question(
+        1105,
+        "not-enough-pods",
+        ("ResourceQuota gpus has 2 of 2 requests.nvidia.com/gpu in use, by big-0 (Pending)",),
+        advice="delete big-0, which only waits",
+    ),
+    Question(
+        1272,
+        "not-tried",
+        ("web-0 requests nothing (best effort)", "backfill, which is not among the actions (enqueue, allocate)"),
+        advice="let the pod request some cpu or memory",
+    ),
+    Question(
+        2304,
+        "queue-not-allocatable",
+        ("it holds 7 of 4 nvidia.com/gpu (deserved amount)",),
+        {"short.nvidia.com/gpu": 4},
+        ("round 1: 8 x weight 50 / 100 = 4",),
+        advice="raise spec.weight (50) of queue test1",
+    ),
+    Question(
+        2384,
+        "enqueue-held-by-inqueue",
+        ("it asks 1 cpu as minResources and would fit", "team/second holds 4 cpu as Inqueue without being placed"),
+        advice="find out why team/second cannot be placed",
+    ),
+    Question(
+        2838,
+        "predicates-mixed",
+        ("n1 is held by app-2-driver of team/app-2, which waits for its own other pods", "hold each other up for ever"),
+        {"short.cpu": 2},
+        advice="end team/app-2 or this job",
+    ),
+    Question(
+        2937,
+        "predicates-mixed",
+        ("only cpu-1 has resType=CPU", "nearest is cpu-1 with 1 cpu free, 1 too few"),
+        {"short.cpu": 1},
+        advice="free 1 cpu on cpu-1",
+    ),
+    Question(
+        3040,
+        "gang-discard",
+        ("preempt found places for 1 (n1) after 1 eviction, 1 too few (second-1: drf leaves nobody to evict)",),
+        advice="lower minMember to 1",
+        beside=("drf",),
+    ),
+    Question(
+        3271,
+        "predicates-unresolvable",
+        ("class ebs of claim data makes volumes only where topology.kubernetes.io/zone is b",),
+        advice="let class ebs serve the zones of the nodes",
+    ),
+    Question(
+        3512,
+        "preemption-policy-never",
+        ("its preemptionPolicy is Never (priority class high)",),
+        advice="PreemptLowerPriority",
+    ),
+    Question(
+        3916,
+        "action-not-configured",
+        ("reclaim is not among the actions", "evicting team/low-1-0"),
+        advice="put reclaim into actions",
+        beside=("victims-not-preemptable",),
+    ),
+    Question(
+        4076,
+        "queue-not-allocatable",
+        ("it holds 0 of 1 cpu (real capability)", "10000 cpu are guaranteed to queue test-2, which holds 0"),
+        {"short.cpu": 3},
+        advice="lower spec.guarantee of queue test-2",
+    ),
 )
 
 

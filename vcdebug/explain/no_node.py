@@ -11,6 +11,8 @@ from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.obstacles import PASSING, obstacles, untolerated_taints, written
+from vcdebug.explain.shut_windows import zones_shut
+from vcdebug.explain.volumes_wanted import ELSEWHERE, UNBOUND
 from vcdebug.explain.wishes import Obstacle, resource_meant
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
@@ -118,11 +120,14 @@ def larger_than_any(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         have = node.allocatable.get(name)
         too_few = amounts.amount(name, request.get(name) - have)
         largest_has = f"the largest node ({node.name}) has {amounts.amount(name, have)} in all, {too_few} too few"
+        driver = name.removeprefix(CSI)
         meant = f"; {near}" if have <= 0 and (near := resource_meant(room, name)) else ""
         sentence = (
             f"{task.name} asks {amounts.named(name, request.get(name))}, "
             f"{largest_has if have > 0 else 'and no node has any'}: no eviction can help{meant or '.'}"
         )
+        if driver != name and have <= 0:
+            sentence = f"{task.name} mounts a volume of driver {driver}, and no node runs it: no eviction can help."
         for each in beyond:
             numbers[f"largest.{each}"] = amounts.number(each, largest[each].allocatable.get(each))
             numbers[f"short.{each}"] = amounts.number(each, request.get(each) - largest[each].allocatable.get(each))
@@ -163,6 +168,7 @@ def unresolvable(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
 def _none_takes(task: TaskInfo, room: NodeFits) -> str:
     """`None of 3 nodes can ever take a as it is`; what passes by itself is not said to be for ever."""
     passing = any(taint.key.startswith(PASSING) for node in room.nodes for taint in untolerated_taints(room, node))
+    passing = passing or any(zones_shut(room)) or any(w in n.reason.lower() for n in room.nodes for w in UNBOUND)
     several = len(room.nodes) > 1
     none = f"None of {len(room.nodes)} nodes" if several else f"{room.nodes[0].name}, the only node, cannot"
     if passing:
@@ -192,7 +198,7 @@ def _wanted(task: TaskInfo) -> str:
 
 def _unresolvable_advice(task: TaskInfo, room: NodeFits, reasons: list[str]) -> tuple[str, ...]:
     advice = []
-    text = " ".join(reasons)
+    text = " ".join(reasons).replace("PersistentVolume", "persistentvolume").replace(ELSEWHERE, "volume")
     if "node group" in text:
         advice.append(f"change spec.affinity of queue {room.view.queue.name}, or label a node with its node group")
         text = text.replace("node group affinity", "")

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short
+from vcdebug.explain.shut_windows import zones_shut
+from vcdebug.explain.volumes_wanted import volumes_wanted
+from vcdebug.explain.waiting_holders import waiting_holders
 from vcdebug.explain.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
-from vcdebug.kube.claims import claim_names
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, Taint, parse_taints, parse_tolerations, tolerated
-from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 
 UNREADY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -185,29 +186,6 @@ def _cards(room: NodeFits) -> Iterator[Obstacle]:
         )
 
 
-def _volumes(room: NodeFits) -> Iterator[Obstacle]:
-    """The pod's claims by name, and who else mounts them where that is the matter."""
-    reasons = [s.reason.lower() for node in room.nodes for s in node.statuses]
-    if not any("volume" in reason for reason in reasons):
-        return
-    named = claims(room.task.pod)
-    if not named or any(f'"{name}"' in reason for name in named for reason in reasons):
-        return
-    text = f"its volume claim{'s are' if len(named) > 1 else ' is'} {listed(named)}"
-    others = [
-        f"{task.name} on {node.name}"
-        for node in room.nodes
-        for task in room.tasks_on(node.name)
-        if task.namespace == room.task.namespace and any(name in named for name in claims(task.pod))
-    ]
-    yield Obstacle(f"{text}, mounted by {listed(others, MOST_HOLDERS)}" if others else text)
-
-
-def claims(pod: Pod) -> list[str]:
-    """Names of the volume claims that a pod mounts."""
-    return [claim.name for claim in claim_names(pod) if claim.name and not claim.ephemeral]
-
-
 _READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (
     labels_wanted,
     _taints,
@@ -216,5 +194,7 @@ _READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (
     _apart,
     _groups,
     _cards,
-    _volumes,
+    volumes_wanted,
+    zones_shut,
+    waiting_holders,
 )

@@ -14,14 +14,27 @@ from vcdebug.explain.plugins import words
 from vcdebug.framework.quirks import QUEUE_TREE_SPOILT
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
 
 
 def by_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> str:
     """Who is guaranteed more than it holds of what the queue lacks, to be said after the limit; empty for nobody."""
+    name = limit.first
+    parts = [
+        f"{named(name, kept)} are guaranteed to queue {queue}, which holds {amount(name, held)}"
+        for queue, (kept, held) in guaranteed(view, plugin, limit, seq).items()
+    ]
+    total = named(name, view.session.total_resource.get(name))
+    return f"; of the {total} of the cluster {listed(parts)}" if parts else ""
+
+
+def guaranteed(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
+    """Queues that hold less of what lacks than they are guaranteed: (guaranteed, held)."""
+    found: dict[QueueName, tuple[float, float]] = {}
     if limit.hard or not limit.exceeded:
-        return ""
+        return found
     state, name = view.recording.timeline.state_at(seq - 1), limit.first
-    parts = []
     for queue in view.session.queues.values():
         kept = Resource.from_list(queue.guarantee or {}).get(name)
         if queue.name == limit.queue or kept <= 0:
@@ -29,23 +42,27 @@ def by_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> st
         known = queue.name in state.books.get(plugin, {})
         held = state.amount(plugin, queue.name, "allocated").get(name) if known else 0.0
         if held < kept:
-            parts.append(f"{named(name, kept)} are guaranteed to queue {queue.name}, which holds {amount(name, held)}")
-    total = named(name, view.session.total_resource.get(name))
-    return f"; of the {total} of the cluster {listed(parts)}" if parts else ""
+            found[queue.name] = (kept, held)
+    return found
 
 
 def gang_in_all(view: JobView, limit: QueueCheck) -> str:
     """What the rest of the gang asks together, where even that is more than the limit; empty otherwise."""
     job, name = view.job, limit.first
-    lacks = job.min_available - job.ready_task_num() - job.waiting_task_num()
-    if lacks < 2 or lacks > len(view.left_over) or not limit.exceeded:
+    lacks, waiting = job.min_available - job.ready_task_num(), unbound(view)
+    if lacks < 2 or lacks > len(waiting) or not limit.exceeded:
         return ""
     asked = 0.0
-    for value in sorted(task.resreq.get(name) for task in view.left_over)[:lacks]:
+    for value in sorted(task.resreq.get(name) for task in waiting)[:lacks]:
         asked += value
     if asked <= limit.check.limit.get(name):
         return ""
     return f"; the {lacks} pods that its gang lacks ask {named(name, asked)} in all"
+
+
+def unbound(view: JobView) -> list[TaskInfo]:
+    """Pods that wait when the cycle ends, also those that were promised room."""
+    return [task for task in view.pending_at_open if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED)]
 
 
 TREE_PLUGIN = "capacity"

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from vcdebug.explain.amounts import age, plural, resource
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.obstacles import claims
 from vcdebug.explain.subject import NotFoundError, find_subject
+from vcdebug.explain.volumes_wanted import claims
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus, allocated_status

@@ -9,9 +9,9 @@ from vcdebug.explain.answer import Finding
 from vcdebug.explain.gates.eviction import Gate
 from vcdebug.explain.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.gates.gang import DISCARD
-from vcdebug.explain.gates.queue_limits import never_allocatable, not_allocatable
+from vcdebug.explain.gates.queue_limits import NOT_ALLOCATABLE, never_allocatable, not_allocatable
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.no_node import hopeless
+from vcdebug.explain.no_node import LARGER, hopeless
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
@@ -28,7 +28,8 @@ def never(
     found = impossible(view, task, room.seq) or _beyond_limit(view, room)
     if found is None:
         return None
-    return [found, *(replace(finding, advice=()) if finding.cause in VOID else finding for finding in said)]
+    void = (*VOID, NOT_ALLOCATABLE) if found.cause == LARGER else VOID
+    return [found, *(replace(finding, advice=()) if finding.cause in void else finding for finding in said)]
 
 
 def _beyond_limit(view: JobView, room: NodeFits) -> Finding | None:

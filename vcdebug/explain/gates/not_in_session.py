@@ -123,6 +123,8 @@ def _no_pod_group(recording: Recording, subject: Subject, pods: list[Pod]) -> Fi
     else:
         sentence = f"{subject.pod} has no annotation {GROUP_ANNOTATION}: it belongs to no PodGroup, so no job has it."
     advice = "create the PodGroup; Volcano's controllers do so for Volcano Jobs and for plain pods"
+    if subject.job and (there := _namespaces_with(recording, subject)):
+        advice = f"create the pod in namespace {there[0]}, or a PodGroup in the pod's namespace"
     return Finding(
         POD_GROUP_MISSING,
         sentence,
@@ -135,10 +137,15 @@ def _no_pod_group(recording: Recording, subject: Subject, pods: list[Pod]) -> Fi
 def _namesake(recording: Recording, subject: Subject) -> str:
     """A PodGroup of that name in another namespace, or one of a similar name in the same."""
     namespace, _, name = subject.job.partition("/")
-    groups = _groups(recording)
-    elsewhere = [group.namespace for group in groups if group.name == name]
+    groups, elsewhere = _groups(recording), _namespaces_with(recording, subject)
     if elsewhere:
         there = f"namespace {listed(elsewhere)} has a PodGroup {name}"
         return f"; {there}, but a pod's PodGroup must be in its own namespace, {namespace}"
     close = get_close_matches(name, [group.name for group in groups if group.namespace == namespace], 1, 0.8)
     return f"; did you mean {namespace}/{close[0]}" if close else ""
+
+
+def _namespaces_with(recording: Recording, subject: Subject) -> list[str]:
+    """Namespaces with a PodGroup of the name."""
+    name = subject.job.rpartition("/")[2]
+    return [group.namespace for group in _groups(recording) if group.name == name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import amount, count, plural
+from vcdebug.explain.amounts import amount, count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, first_exceeded
@@ -15,8 +15,10 @@ from vcdebug.explain.queue_quota import (
     by_guarantees,
     fault_of_tree,
     gang_in_all,
+    guaranteed,
     open_it,
     quota_of,
+    unbound,
     who_counts,
     whole_cluster,
 )
@@ -49,6 +51,9 @@ def _more_share(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tupl
             return (all_taken(view, limit.queue, limit.first),)
         total = amounts.named(limit.first, view.session.total_resource.get(limit.first))
         return (f"add nodes, or ask for less: the whole cluster has {total}, and no other job holds any of it",)
+    keepers = guaranteed(view, plugin, limit, seq)
+    if keepers:
+        return (f"lower spec.guarantee of queue {listed(keepers)}, or wait until nodes are added",)
     unread = plugin != TREE_PLUGIN and view.queue.deserved
     other = (f"or put {TREE_PLUGIN} in the place of {plugin}: it reads spec.deserved",) if unread else ()
     return (quota_of(plugin).larger(view), *other)
@@ -159,11 +164,11 @@ def _larger_limit(limit: QueueCheck, name: str) -> tuple[str, ...]:
 
 def never_allocatable(view: JobView) -> tuple[Seq, HookEvent] | None:
     """The refusal of a pod that alone is more than its queue may ever have, and without which the gang is too small."""
-    held = view.job.ready_task_num() + view.job.waiting_task_num()
+    held, waiting = view.job.ready_task_num(), unbound(view)
     refused = refusals(view) if not fault_of_tree(view) else []
     for seq, event in refused:
         task = view.tasks.get(event.task)
-        if task is None or held + len(view.left_over) - 1 >= view.job.min_available > held:
+        if task is None or held + len(waiting) - 1 >= view.job.min_available > held:
             continue
         limit = room_limit(view, event.plugin, seq, task.resreq)
         if larger_than_limit(view, limit) or (limit.hard and gang_in_all(view, limit)):

@@ -12,28 +12,35 @@ from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 
 NO_HYPER_NODE = "no-hypernode"
-POINT = "HyperNodeGradientForJob"
+POINT, OF_SUB_JOB = "HyperNodeGradientForJob", "HyperNodeGradientForSubJob"
 
 
 def no_hyper_node(view: JobView) -> Finding | None:
-    """None unless allocate turned to the job and was given no HyperNode to try."""
+    """None unless allocate turned to the job and was given no HyperNode to try, for it or for any of its sub jobs."""
     if any(visit.tries for visit in view.visits_of("allocate")):
         return None
-    answers = [hook for visit in view.visits_of("allocate")[-1:] for hook in visit.hooks(POINT)]
-    if not answers or answers[-1][1].result:
+    visits = view.visits_of("allocate")[-1:]
+    answers = [hook for visit in visits for hook in visit.hooks(POINT)]
+    if not answers:
+        return None
+    if answers[-1][1].result:
+        answers = [hook for visit in visits for hook in visit.hooks(OF_SUB_JOB)]
+    if not answers or any(event.result for _, event in answers):
         return None
     seq, event = answers[-1]
     tier = view.job.pod_group.network_topology
     highest = tier.hard_tier() if tier is not None else None
-    minimum = view.job.get_min_resources()
+    stated = view.job.get_min_resources()
+    minimum = _minimum(view) if stated.is_empty() else stated
+    what = f"its minMember of {view.job.min_available} pods" if stated.is_empty() else "its minResources"
     tried = [info for info in view.session.hyper_nodes.by_name.values() if highest is None or info.tier <= highest]
     sentence = (
         f"{view.job.uid} must stay within one HyperNode of tier {highest} or below, and none of "
-        f"{plural(len(tried), 'HyperNode')} has room for its minResources ({amounts.resource(minimum)}): "
+        f"{plural(len(tried), 'HyperNode')} has room for {what} ({amounts.resource(minimum)}): "
         f"{event.plugin} offers no domain, so no pod is tried."
     )
     numbers = {**amounts.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
-    evidence = (Evidence(seq, f"{event.plugin} offers no HyperNode ({POINT})"),)
+    evidence = (Evidence(seq, f"{event.plugin} offers no HyperNode ({event.point})"),)
     advice = (
         "raise networkTopology.highestTierAllowed, or set its mode to soft",
         "or free room in one HyperNode, or ask for less in spec.minResources",
@@ -52,3 +59,11 @@ def _lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iter
         lacking = minimum.less_equal_with_resources_name(idle)[1]
         short = " and ".join(amounts.named(each, minimum.get(each) - idle.get(each)) for each in lacking)
         yield f"{name}: {amounts.resource(idle, minimum.resource_names())} idle, {short or 'nothing'} too few"
+
+
+def _minimum(view: JobView) -> Resource:
+    """What as many pods ask for as have to run at once."""
+    total = Resource()
+    for task in view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]:
+        total.add(task.init_resreq)
+    return total

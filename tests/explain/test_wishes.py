@@ -1,0 +1,176 @@
+"""What a pod wants and no node has, what is kept from its queue, and who holds what it needs: in words that help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending import explain
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.replay import replay
+
+GPU = "nvidia.com/gpu"
+CONF = conf_of(
+    "priority gang conformance",
+    "overcommit drf predicates proportion nodeorder",
+    actions="enqueue, allocate, preempt, backfill",
+)
+HIERARCHY = conf_of(
+    "priority gang",
+    "predicates capacity",
+    actions="enqueue, allocate",
+    arguments={"capacity": {"enableHierarchy": "true"}},
+)
+WINDOWS = """actions: "allocate"
+tiers:
+- plugins:
+  - name: gang
+  - name: tdm
+    arguments:
+      tdm.revocable-zone.rz1: 18:00-20:00
+  - name: predicates
+"""
+
+
+def asked(*objects: Manifest | list[Manifest], conf: str = CONF, **of_pods: Any) -> Explanation:
+    """The answer about a job of one pod of 4 cores beside these objects."""
+    wanted = {"cpu": "4", **of_pods}
+    snapshot = cluster(*objects, pod_group("train"), pods("train", 1, **wanted), conf=conf)
+    return explain(replay(snapshot), "default/train")
+
+
+def gpus(count: int) -> dict[str, str]:
+    return {"cpu": "1", GPU: str(count)}
+
+
+def test_a_label_that_is_spelt_otherwise_is_found() -> None:
+    nodes = [node("n1", labels={"gpu-type": "A100"}), node("n2", labels={"gpu-type": "V100"})]
+    found = asked(nodes, nodeSelector={"gpu-type": "a100"})
+    assert "no node has gpu-type=a100: gpu-type is A100 on n1, V100 on n2" in found.sentence
+    assert found.advice[0].startswith("did you mean gpu-type=A100?")
+
+
+def test_a_label_that_nobody_has_is_said_to_be_nowhere() -> None:
+    found = asked(node("n1", labels={"disktype": "ssd"}), nodeSelector={"disk-type": "ssd"})
+    assert "no node has disk-type=ssd, nor any label disk-type" in found.sentence
+    assert "did you mean the label disktype?" in found.advice
+
+
+def test_a_required_node_affinity_is_told_like_a_selector() -> None:
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b", "c"]}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    found = asked(node("n1", labels={"zone": "a"}), affinity={"nodeAffinity": required})
+    assert "no node has zone in (b, c): zone is a on n1" in found.sentence
+
+
+def test_neighbours_that_do_not_run_are_named_by_their_labels() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    found = asked(node("n1", labels={"zone": "a"}), affinity=affinity)
+    assert "wants to stand beside pods with app=db (by zone), and none runs on any node" in found.sentence
+    assert "change the pod's nodeSelector" not in " ".join(found.advice)
+
+
+def test_a_resource_that_is_spelt_otherwise_is_found() -> None:
+    found = asked(node("n1", gpu="4"), requests={"cpu": "1", "nvidia.com/gpus": "1"})
+    assert found.sentence.endswith("no eviction can help; did you mean nvidia.com/gpu, which n1 has?")
+    assert [] == [line for line in found.advice if line.startswith("ask for less")]
+
+
+def test_room_in_pieces_is_said_to_be_in_pieces() -> None:
+    nodes = [node(f"n{number}", gpu="4") for number in range(4)]
+    old = [one for at in range(4) for one in (pod_group(f"o{at}", phase="Running"), *_on(f"o{at}", f"n{at}", gpus(2)))]
+    found = asked(nodes, old, conf=conf_of("gang", "predicates"), requests=gpus(4))
+    assert "8 nvidia.com/gpu are free in all, but in pieces on 4 nodes" in found.sentence
+
+
+def _on(group: str, where: str, requests: dict[str, str], **more: Any) -> list[Manifest]:
+    return pods(group, 1, requests=requests, on=where, **more)
+
+
+def test_a_guarantee_that_nobody_uses_is_named_with_its_queue() -> None:
+    found = asked(node("n1", cpu="16"), queue("idle", guarantee={"cpu": "14"}))
+    assert "of the 16 cpu of the cluster 14 cpu are guaranteed to queue idle, which holds 0" in found.sentence
+    assert ("lower spec.guarantee of queue idle, or wait until nodes are added",) == found.advice
+
+
+def test_a_gang_that_asks_more_than_a_capability_is_told_what_it_asks_in_all() -> None:
+    objects = [node("n1", cpu="16"), queue("small", capability={"cpu": "6"})]
+    group = [pod_group("train", queue="small", min_member=2), *pods("train", 2, cpu="4")]
+    found = explain(replay(cluster(*objects, group, conf=CONF)), "default/train")
+    assert "queue-not-allocatable" == found.cause
+    assert "the 2 pods that its gang lacks ask 8 cpu in all, where 6 cpu is all there may be" in found.sentence
+    assert "make room" not in " ".join(found.advice)
+
+
+def test_a_tree_of_queues_that_is_spoilt_is_the_answer() -> None:
+    tree = [queue("org", parent="nowhere"), queue("team", parent="org")]
+    snapshot = cluster(node("n1"), *tree, pod_group("train", queue="team"), pods("train", 1), conf=HIERARCHY)
+    found = explain(replay(snapshot), "default/train")
+    assert "queue-tree-spoilt" == found.cause
+
+
+def test_a_full_ancestor_says_which_queue_below_it_holds_it() -> None:
+    tree = [queue("root"), queue("org", parent="root", capability={"cpu": "8"})]
+    leaves = [queue("a", parent="org"), queue("b", parent="org")]
+    old = [pod_group("old", queue="b", phase="Running"), *pods("old", 2, cpu="4", on="n1")]
+    wanted = [pod_group("train", queue="a"), *pods("train", 1, cpu="4")]
+    found = explain(replay(cluster(node("n1", cpu="32"), tree, leaves, old, wanted, conf=HIERARCHY)), "default/train")
+    assert "its ancestor org holds 8 of 8 cpu (capability)" in found.sentence
+    assert "b holds 8 cpu of it" in found.sentence
+
+
+def test_the_same_priority_is_what_keeps_victims_and_a_switch_of_drf_is_not_advised() -> None:
+    high = priority_class("high", 1000)
+    old = [
+        pod_group("old", phase="Running", priority_class="high"),
+        *pods("old", 1, cpu="4", on="n1", priority=1000),
+    ]
+    wanted = [pod_group("train", priority_class="high"), *pods("train", 1, cpu="4", priority=1000)]
+    found = explain(replay(cluster(node("n1", cpu="4"), high, old, wanted, conf=CONF)), "default/train")
+    assert "default/train has priority 1000, and no candidate's job is lower" in found.sentence
+    assert "give default/train a priority class above 1000" == found.advice[0]
+    assert "enablePreemptable of drf" not in " ".join(found.advice)
+
+
+def test_a_pod_of_another_queue_says_that_reclaim_is_not_there() -> None:
+    old = [pod_group("old", queue="a", phase="Running"), *pods("old", 1, cpu="4", on="n1", priority=1)]
+    wanted = [pod_group("train", queue="b"), *pods("train", 1, cpu="4", priority=9)]
+    snapshot = cluster(node("n1", cpu="4"), queue("a"), queue("b"), old, wanted, conf=CONF)
+    advice = " ".join(explain(replay(snapshot), "default/train").advice)
+    assert "reclaim takes from others, and is not among the actions (enqueue, allocate, preempt, backfill)" in advice
+
+
+def test_a_gang_for_which_no_hypernode_is_large_enough_is_told_so_without_min_resources() -> None:
+    nodes = [node(f"n{number}", cpu="8") for number in range(4)]
+    tree = [hyper_node("l1", 1, nodes=["n0", "n1"]), hyper_node("l2", 1, nodes=["n2", "n3"])]
+    top = hyper_node("top", 2, children=["l1", "l2"])
+    topology = {"mode": "hard", "highestTierAllowed": 1}
+    wanted = [pod_group("train", min_member=4, networkTopology=topology), *pods("train", 4, cpu="8")]
+    conf = conf_of("priority gang network-topology-aware", "predicates proportion", actions="enqueue, allocate")
+    found = explain(replay(cluster(nodes, tree, top, wanted, conf=conf)), "default/train")
+    assert "no-hypernode" == found.cause
+    assert "none of 2 HyperNodes has room for its minMember of 4 pods (32 cpu" in found.sentence
+
+
+def test_a_window_that_is_shut_is_not_for_ever() -> None:
+    revocable = node("n1", labels={"volcano.sh/revocable-zone": "rz1"})
+    found = asked(revocable, conf=WINDOWS, annotations={"volcano.sh/revocable-zone": "*"})
+    assert "ever" not in found.sentence.split()
+    assert "n1 is in revocable zone rz1, open 18:00-20:00 only" in found.sentence
+    assert found.advice[0].startswith("wait until the window of zone rz1 opens")
+
+
+def test_a_class_that_does_not_exist_is_named_with_those_that_do() -> None:
+    claim: Manifest = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "default", "uid": "claim"},
+        "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]},
+        "status": {"phase": "Pending"},
+    }
+    slow: Manifest = {"kind": "StorageClass", "metadata": {"name": "slow", "uid": "slow"}, "provisioner": "x"}
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    found = asked(node("n1"), claim, slow, volumes=volumes)
+    assert "there is no StorageClass fast (there are slow)" in found.sentence
+    assert "create StorageClass fast, or name one that exists in the claim" in found.advice

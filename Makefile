@@ -2,7 +2,9 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+# Whoever watches sees what is being installed; in pipes nothing is said.
+QUIET := $(shell test -t 2 || echo --quiet)
+PIP := $(BIN)/python -m pip --disable-pip-version-check install $(QUIET) --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 PINS := pyproject.toml constraints.txt
 
@@ -57,12 +59,12 @@ clean:  ## remove the private environment and every cache
 
 # The interpreter is an order-only prerequisite: its file time is that of the system's Python.
 .venv/run.stamp: $(PINS) | .venv/bin/python
-	@echo "installing vcdebug into .venv"
+	@echo "installing vcdebug into .venv: one to three minutes the first time, Ctrl-C stops"
 	@$(PIP) hatchling editables
 	@$(PIP) --no-build-isolation --editable .
 	@touch $@
 
 .venv/dev.stamp: $(PINS) .venv/run.stamp
-	@echo "installing the developer tools into .venv"
+	@echo "installing the developer tools into .venv: a minute or two, Ctrl-C stops"
 	@$(PIP) --no-build-isolation --editable '.[dev]'
 	@touch $@

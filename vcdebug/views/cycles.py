@@ -7,6 +7,7 @@ from vcdebug.debugger.cycles import Repeat, repeat
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.effects import Effects, effects
 from vcdebug.trace.recording import Recording
+from vcdebug.views.bars import IDLE, LEAVES, STAYS, bar
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 
 COLUMNS = (
@@ -17,8 +18,10 @@ COLUMNS = (
     Column("pipelined", right=True),
     Column("evicted", right=True),
     Column("unscheduled", right=True),
+    Column("█ bound ▒ pipelined · waits"),
     Column("", flexible=True),
 )
+BAR = 24
 WAITING = ("pending", "waits for its gang")
 
 
@@ -35,11 +38,12 @@ def cycles(here: DebuggerState) -> Table:
 def cycle_table(recordings: tuple[Recording, ...], present: int, title: str) -> Table:
     """The cycles with the one that is shown marked, and what repeats below."""
     found = repeat(recordings)
-    rows = [_row(number, recording, found) for number, recording in enumerate(recordings, start=1)]
+    most = max((_size(effects(recording)) for recording in recordings), default=1)
+    rows = [_row(number, recording, found, most) for number, recording in enumerate(recordings, start=1)]
     return Table(title, COLUMNS, rows, foot=_foot(found, len(recordings)), current=f"cycle {present}")
 
 
-def _row(number: int, recording: Recording, found: Repeat | None) -> Row:
+def _row(number: int, recording: Recording, found: Repeat | None, most: int) -> Row:
     done = effects(recording)
     waiting = sum(job.waiting for job in done.jobs)  # exact: ints
     counts = (len(recording), len(done.bound), waiting, len(done.evicted), unscheduled(done))
@@ -47,9 +51,22 @@ def _row(number: int, recording: Recording, found: Repeat | None) -> Row:
         Piece(str(number)),
         Piece(recording.snapshot.now.strftime("%H:%M:%S")),
         *(Piece(str(count)) if count else muted("–") for count in counts),
+        Piece(_drawn(counts[1], counts[2], counts[4], most), "accent"),
         _remark(number, done, found),
     )
     return Row(f"cycle {number}", cells)
+
+
+def _size(done: Effects) -> int:
+    """What there is to draw of a cycle."""
+    return len(done.bound) + sum(job.waiting for job in done.jobs) + unscheduled(done)  # exact: ints
+
+
+def _drawn(bound: int, pipelined: int, waits: int, most: int) -> str:
+    """The cycle as a bar, as long as its share of the largest one."""
+    total = bound + pipelined + waits
+    width = max(1, round(BAR * total / most)) if total else 0
+    return bar((bound, pipelined, waits), (STAYS, LEAVES, IDLE), total, width)
 
 
 def unscheduled(done: Effects) -> int:

@@ -10,6 +10,7 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, count, line, muted
 from vcdebug.views.names import bare
+from vcdebug.views.pictures import stages
 
 TITLE = "Funnel"
 OUTCOME = Column("outcome", flexible=True, least=12)
@@ -57,7 +58,10 @@ def _task_table(found: Funnel, seq: Seq) -> Table:
     here = [each for each in found.tried if each.first <= seq]
     current = _key(here[-1]) if here else ""
     title = f"{TITLE}: {found.action} for {bare(found.task)}"
-    return Table(title, columns, rows, tuple(_head(found)), current=current)
+    sums = [
+        (name, sum(each.stages[at].left or 0 for each in found.tried)) for at, name in enumerate(names)
+    ]  # exact: ints
+    return Table(title, columns, rows, (*_head(found), *stages(sums)), current=current)
 
 
 def _head(found: Funnel) -> Iterator[Line]:

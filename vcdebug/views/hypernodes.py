@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from vcdebug.model.hypernode import TOP_HYPER_NODE, HyperNodes
-from vcdebug.model.names import NodeName
+from vcdebug.model.names import JobId, NodeName, Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.views.bars import STAYS
 from vcdebug.views.base import Column, Line, OnDemand, Piece, Row, Table, line, muted
+from vcdebug.views.names import bare
 
 COLUMNS = (Column("hypernode", flexible=True, least=20), Column("tier"), Column("nodes", right=True))
+
+
+MOST_DRAWN: Final = 24
 
 
 class Place(NamedTuple):
@@ -51,8 +56,8 @@ def _below(found: HyperNodes, name: str, depth: int, seen: dict[str, None]) -> I
             yield Place(depth + 1, name, node)
 
 
-def hypernodes(recording: Recording, node: NodeName = "") -> Table:
-    """The whole tree; the present node's row is the current one."""
+def hypernodes(recording: Recording, node: NodeName = "", job: JobId = "", seq: Seq = 0) -> Table:
+    """The whole tree, with where a job's pods sit; the present node's row is the current one."""
     found = recording.session.hyper_nodes
     if all(name == TOP_HYPER_NODE for name in found.by_name):
         foot = (line(muted("no HyperNodes in the snapshot: all nodes are equally near to each other")),)
@@ -60,8 +65,32 @@ def hypernodes(recording: Recording, node: NodeName = "") -> Table:
     places = _tree(recording)
     keys = tuple(place.key for place in places)
     current = next((place.key for place in places if node and place.node == node), "")
-    rows = OnDemand(keys, lambda i: _row(recording, places[i]))
-    return Table("HyperNodes", COLUMNS, rows, tuple(_trouble(found)), current=current)
+    if job not in recording.session.jobs:
+        rows = OnDemand(keys, lambda i: _row(recording, places[i]))
+        return Table("HyperNodes", COLUMNS, rows, tuple(_trouble(found)), current=current)
+    sits = _sits(recording, seq, job)
+    columns = (*COLUMNS, Column(f"pods of {bare(job)}"))
+    rows = OnDemand(keys, lambda i: _with_pods(_row(recording, places[i]), found, places[i], sits))
+    return Table("HyperNodes", columns, rows, tuple(_trouble(found)), current=current)
+
+
+def _sits(recording: Recording, seq: Seq, job: JobId) -> dict[NodeName, int]:
+    """How many pods of a job each node holds at an event."""
+    state = recording.timeline.state_at(seq)
+    nodes: dict[NodeName, int] = {}
+    for task in recording.session.jobs[job].tasks.values():
+        node = state.tasks[task.key].node
+        if node:
+            nodes[node] = nodes.get(node, 0) + 1
+    return nodes
+
+
+def _with_pods(row: Row, found: HyperNodes, place: Place, sits: dict[NodeName, int]) -> Row:
+    """A sign for each pod at or below this place."""
+    nodes = (place.node,) if place.node else tuple(found.real_nodes.get(place.hyper_node, {}))
+    pods = sum(sits.get(node, 0) for node in nodes)  # exact: ints
+    words = f"{STAYS * min(pods, MOST_DRAWN)} {pods}" if pods else "–"
+    return row._replace(cells=(*row.cells, Piece(words, "accent" if pods else "muted")))
 
 
 def _trouble(found: HyperNodes) -> Iterator[Line]:

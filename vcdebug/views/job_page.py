@@ -17,6 +17,7 @@ from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.names import bare
 from vcdebug.views.order import step_words
 from vcdebug.views.outcome import outcome
+from vcdebug.views.pictures import gang
 
 TASK_COLUMNS = (
     Column("task", name=True),
@@ -46,6 +47,7 @@ def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
             str(counts.waiting),
         ),
     ]
+    head.append(gang(recording, seq, name))
     if job.pod_group.min_resources is not None:
         wants = ", ".join(f"{short_name(n)} {amount(n, v)}" for n, v in job.pod_group.min_resources.items() if v)
         head.append(line(muted("minResources "), wants))

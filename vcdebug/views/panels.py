@@ -196,8 +196,8 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "cluster",
         "HyperNodes",
         "H",
-        "the network topology as a tree: HyperNodes with their tiers and nodes",
-        lambda here: hypernodes(here.recording, here.node),
+        "the network topology as a tree: HyperNodes with their tiers and nodes, and where the present job's pods sit",
+        lambda here: hypernodes(here.recording, here.node, here.job, here.seq),
     ),
     PanelView(
         "cluster",

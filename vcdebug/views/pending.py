@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
+from vcdebug.views.pictures import gang
 
 COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))
 STATES: dict[str, Piece] = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted("–")}
@@ -28,7 +30,11 @@ def explanation(recording: Recording, word: str) -> Table:
     """Why a job or pod waits, or what it got; the many rules are imported when somebody asks."""
     from vcdebug.explain.pending import explain
 
-    return pending(explain(recording, word))
+    found = explain(recording, word)
+    table = pending(found)
+    if found.job not in recording.session.jobs or not recording.session.jobs[found.job].tasks:
+        return table
+    return replace(table, head=(gang(recording, len(recording), found.job), *table.head))
 
 
 def pending(found: Explanation) -> Table:

@@ -70,18 +70,23 @@ class Explain(Command):
         recording = surveyor.replay(where)
         if args.job is not None:
             return _one(recording, args, output)
+        from vcdebug.cli.progress import told
         from vcdebug.cli.reports.surveys import Surveys
 
         name = recording.snapshot.name or args.snapshot
-        return _report(Surveys((name,), {name: surveyor.survey(recording)}), args, output)
+        with told(output, "explaining every job that waits (Ctrl-C stops)"):
+            found = surveyor.survey(recording)
+        return _report(Surveys((name,), {name: found}), args, output)
 
 
 def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
     """Everything about one job."""
+    from vcdebug.cli.progress import told
     from vcdebug.cli.proving import answered
     from vcdebug.explain.pending import explain
 
-    explanation = explain(recording, args.job)
+    with told(output, "explaining (Ctrl-C stops)"):
+        explanation = explain(recording, args.job)
     answer = answered(recording, explanation, args, output)
     if args.json:
         output.json(answer)

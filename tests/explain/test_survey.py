@@ -7,9 +7,12 @@ import pickle
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
+from vcdebug.explain import room_at
 from vcdebug.explain.gates import missing_action as what_if
 from vcdebug.explain.pending import explain
+from vcdebug.explain.room_at import Amounts, Lack
 from vcdebug.explain.survey import survey, survey_one
+from vcdebug.model.resource import Resource
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -78,3 +81,34 @@ def test_a_missing_action_is_tried_once_however_many_jobs_ask(monkeypatch: pytes
     for job in ("default/waits-a", "default/waits-b", "default/waits-a"):
         what_if.try_action(recording, job, "preempt")
     assert ["preempt"] == tried
+
+
+def crowd(jobs: int) -> Snapshot:
+    """Five nodes, taken, and jobs that all want the same."""
+    nodes = [node(f"n{number}", cpu="2") for number in range(5)]
+    runs = [part for number in range(5) for part in (pod_group(f"r{number}"), pods(f"r{number}", 1, on=f"n{number}"))]
+    waits = [part for number in range(jobs) for part in (pod_group(f"w{number}"), pods(f"w{number}", 1, cpu="2"))]
+    return cluster(*nodes, *runs, *waits, conf=CONF)
+
+
+def test_twice_the_jobs_that_want_the_same_look_at_no_more_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[None] = []
+    lack = room_at.lack
+
+    def counted(asked: Amounts, available: Resource) -> Lack:
+        looks.append(None)
+        return lack(asked, available)
+
+    monkeypatch.setattr(room_at, "lack", counted)
+    few, many = replay(crowd(4)), replay(crowd(8))
+    counts = []
+    for recording in (few, many):
+        looks.clear()
+        assert survey(recording).unscheduled
+        counts.append(len(looks))
+    assert counts[0] == counts[1] > 0
+
+
+def test_what_a_survey_shares_does_not_change_what_it_says() -> None:
+    found = survey(replay(crowd(4))).explained
+    assert [explain(replay(crowd(4)), one.explanation.job) for one in found] == [one.explanation for one in found]

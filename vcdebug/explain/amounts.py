@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from vcdebug.explain.answer import Number
 from vcdebug.gotime import HOUR, MINUTE, SECOND
@@ -90,8 +91,13 @@ def plural(value: int, noun: str) -> str:
 def listed(names: Iterable[str], most: int = 3) -> str:
     """A few names, and how many more there are."""
     every = list(names)
-    shown = ", ".join(every[:most])
-    return shown if len(every) <= most else f"{shown} and {len(every) - most} more"
+    return listed_first(every, len(every), most)
+
+
+def listed_first(names: Iterable[str], total: int, most: int = 3) -> str:
+    """The same of so many that nobody writes them all."""
+    shown = ", ".join(islice(names, most))
+    return shown if total <= most else f"{shown} and {total - most} more"
 
 
 def age(seconds: int) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.victims import next_choice
+from vcdebug.explain.victims import next_question
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.trace.memo import per_recording
@@ -81,15 +82,24 @@ def evictions(recording: Recording) -> tuple[Eviction, ...]:
 
 def lost_pods(view: JobView) -> list[Eviction]:
     """Evictions of the job's own pods that were carried out, whoever wanted them."""
-    return [one for one in evictions(view.recording) if one.job == view.job.uid and one.fate in CARRIED_OUT]
+    return list(_lost(view.recording).get(view.job.uid, ()))
+
+
+@per_recording()
+def _lost(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
+    found: dict[JobId, list[Eviction]] = {}
+    for one in evictions(recording):
+        if one.fate in CARRIED_OUT:
+            found.setdefault(one.job, []).append(one)
+    return found
 
 
 def _eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
     owners, action = recording.owners, recording.tree.around(seq, Level.ACTION)
     job = owners.jobs.get(event.task, "")
     asker = recording.tree.around(seq, Level.TASK) or recording.tree.around(seq, Level.JOB)
-    choice = next_choice(recording, seq) if asker is not None else None
-    named = choice is not None and event.task in choice.victims
+    asked = next_question(recording, seq) if asker is not None else None
+    named = asked is not None and event.task in (asked.outcome or ())
     fate, end = fate_of(recording, seq, event)
     return Eviction(
         seq,
@@ -99,7 +109,7 @@ def _eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
         event.node,
         action.name if action is not None else "",
         asker.name if asker is not None else "",
-        choice.deciding_tier if choice is not None and named else None,
+        asked.deciding_tier if asked is not None and named else None,
         fate,
         end,
     )
@@ -111,7 +121,14 @@ def fate_of(recording: Recording, seq: Seq, event: OpEvent) -> tuple[str, Seq]:
         return "at once", seq
     action = recording.tree.around(seq, Level.ACTION)
     first, last = (action.first, action.last) if action is not None else (1, len(recording))
+    return _fates(recording, first, last).get(seq, ("", last))
+
+
+@per_recording(most=64)
+def _fates(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[str, Seq]]:
+    """What became of the statement of each operation."""
+    found: dict[Seq, tuple[str, Seq]] = {}
     for span in statements_between(recording, first, last):
-        if seq in span.ops:
-            return span.fate, span.end
-    return "", last
+        for seq in span.ops:
+            found.setdefault(seq, (span.fate, span.end))
+    return found

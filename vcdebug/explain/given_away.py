@@ -9,6 +9,7 @@ from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import order_of
+from vcdebug.explain.room_at import rooms
 from vcdebug.framework.record import OpEvent, StateEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
@@ -30,8 +31,8 @@ def takers(room: NodeFits) -> list[Taker]:
     opened = recording.index.of_type(StateEvent)
     if not opened:
         return []
-    opening = recording.timeline.state_at(opened[0])
-    lost = [n.name for n in room.of_kind("short") if request.less_equal(opening.nodes[n.name].future_idle())]
+    before, opening = rooms(recording, opened[0]), recording.timeline.state_at(opened[0])
+    lost = [n.name for n in room.of_kind("short") if request.less_equal(before[n.name].future)]
     if not lost:
         return []
     placed = dict(_placed(room))

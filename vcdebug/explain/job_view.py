@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from vcdebug.framework.record import ActionEvent, HookEvent
@@ -13,6 +13,7 @@ from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.visits import TaskTry, Visit, visits
 
@@ -58,10 +59,7 @@ class JobView:
     @cached_property
     def hidden_pods(self) -> list[Pod]:
         """The job's pods that name another scheduler and wait: not in the session."""
-        pods = (Pod(m) for m in self.recording.snapshot.of("Pod") if _group(m) == self.job.name)
-        names = self.recording.snapshot.flags.scheduler_names
-        mine = (pod for pod in pods if pod.namespace == self.job.namespace)
-        return [pod for pod in mine if not pod.node_name and pod.scheduler_name not in names]
+        return _hidden_pods(self.recording).get((self.job.namespace, self.job.name), [])
 
     # Visits
 
@@ -114,15 +112,37 @@ class JobView:
 
     def hooks(self, point: str, field: str = "job", name: str | None = None) -> list[tuple[Seq, HookEvent]]:
         """Calls of one hook about the job (or another subject), in order."""
-        wanted = self.job.uid if name is None else name
-        found = ((seq, self.recording.event(seq)) for seq in self.recording.index.at_point(point))
-        hooks = ((seq, event) for seq, event in found if isinstance(event, HookEvent))
-        return [(seq, event) for seq, event in hooks if name_in(event.subject, field) == wanted]
+        return list(_hooks_about(self.recording, point, field).get(self.job.uid if name is None else name, ()))
 
     def written(self, seq: Seq) -> str:
         """What the plugins wrote about the PodGroup up to an event; empty if nothing."""
         events = self.recording.record.pod_group_events
         return next((e.message for e in reversed(events) if e.job == self.job.uid and e.seq <= seq), "")
+
+
+@per_recording()
+def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
+    """Pods that name another scheduler and wait, by namespace and name of their PodGroup."""
+    names = recording.snapshot.flags.scheduler_names
+    found: dict[tuple[str, str], list[Pod]] = {}
+    for manifest in recording.snapshot.of("Pod"):
+        group = _group(manifest)
+        if isinstance(group, str):
+            pod = Pod(manifest)
+            if not pod.node_name and pod.scheduler_name not in names:
+                found.setdefault((pod.namespace, group), []).append(pod)
+    return found
+
+
+@per_recording()
+def _hooks_about(recording: Recording, point: str, field: str) -> Mapping[str, Sequence[tuple[Seq, HookEvent]]]:
+    """Calls of one hook by the name that a field of their subject holds."""
+    found: dict[str, list[tuple[Seq, HookEvent]]] = {}
+    for seq in recording.index.at_point(point):
+        event = recording.event(seq)
+        if isinstance(event, HookEvent):
+            found.setdefault(name_in(event.subject, field), []).append((seq, event))
+    return found
 
 
 def _group(manifest: dict[str, object]) -> object:

@@ -3,62 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
-from typing import Literal
 
 from vcdebug.explain.candidates import Spared, filter_of, spared
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.searches import histogram, reasons_text, refusals
+from vcdebug.explain.room_at import Before, tasks_by_node, unasked
+from vcdebug.explain.room_at import Kind as Kind
+from vcdebug.explain.room_at import NodeFit as NodeFit
+from vcdebug.explain.searches import histogram, refusals
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_request import requests_of
-from vcdebug.model.fiterror import ERROR, POD_NUMBER_EXCEEDED, Status, aborts
+from vcdebug.model.fiterror import ERROR, Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.trace.state_before import tasks_before
-
-Kind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
-"""What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,
-other resources, or a rule about the pods that are there."""
 
 SHORTAGE = "Insufficient "
 """How the actions' own resource test begins its reasons."""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeFit:
-    """One node as it stood, for one task."""
-
-    name: NodeName
-    kind: Kind
-    statuses: tuple[Status, ...]
-    """What the predicates object to."""
-    future: Resource
-    """Idle + releasing - pipelined."""
-    allocatable: Resource
-    short: tuple[tuple[str, float], ...]
-    """Dimensions that lack something, and how much."""
-
-    @property
-    def reason(self) -> str:
-        """Why not, in the scheduler's words."""
-        objections = reasons_text(self.statuses)
-        if self.kind in ("unresolvable", "refused") and objections:
-            return objections
-        nowhere = [name for name, _ in self.short if self.allocatable.get(name) <= 0]
-        if nowhere:
-            return f"without {' and '.join(nowhere)}"
-        if self.kind == "too small":
-            return f"too small: {', '.join(name for name, _ in self.short)}"
-        if self.short:
-            return f"Insufficient {' and '.join(name for name, _ in self.short)}"
-        return objections or "room"
 
 
 class NodeFits:
@@ -69,6 +35,7 @@ class NodeFits:
         self.task = task
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
+        self._since = view.recording.timeline.same_as(seq)
         event = view.recording.event(seq)
         self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
         """The recorded search that is looked at, where the moment is one."""
@@ -78,7 +45,8 @@ class NodeFits:
         """Every node by name."""
         objections = predicate_objections(self.view.session, self.task)
         objections.update(self._recorded())
-        return [self._node(name, objections.get(name, ())) for name in self.view.session.nodes]
+        found = unasked(self.view.recording, self._since, tuple(self.task.init_resreq.items()))
+        return [self._node(one, objections.get(one.fit.name, ())) for one in found]
 
     def _recorded(self) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
         """What the recorded search says about the nodes for which it got beyond resources."""
@@ -89,16 +57,13 @@ class NodeFits:
             if not all(status.reason.startswith(SHORTAGE) for status in statuses):
                 yield name, statuses
 
-    def _node(self, name: NodeName, statuses: tuple[Status, ...]) -> NodeFit:
-        amounts = self.state.nodes[name]
-        future = amounts.future_idle()
-        allocatable = self.view.session.nodes[name].allocatable
-        whole = _short(self.task.init_resreq, allocatable)
-        short = whole or _short(self.task.init_resreq, future)
-        kind = _kind(statuses, too_small=bool(whole), short=short)
-        if kind == "refused" and cards_short(self.view.session.nodes[name], self.task) is not None:
-            kind = "unresolvable"
-        return NodeFit(name, kind, statuses, future, allocatable, short)
+    def _node(self, before: Before, statuses: tuple[Status, ...]) -> NodeFit:
+        if not statuses:
+            return before.fit
+        fit = before.with_objections(statuses)
+        if fit.kind == "refused" and cards_short(self.view.session.nodes[fit.name], self.task) is not None:
+            return replace(fit, kind="unresolvable")
+        return fit
 
     def of_kind(self, *kinds: Kind) -> list[NodeFit]:
         """Nodes that fail in one of these ways."""
@@ -132,23 +97,14 @@ class NodeFits:
 
     # What could leave
 
-    @cached_property
-    def _on_node(self) -> dict[NodeName, list[TaskInfo]]:
-        """Tasks with the status of the moment, by node."""
-        states = self.state.tasks
-        keys = [key for key in self.view.recording.timeline.tasks if states[key].node]
-        found: dict[NodeName, list[TaskInfo]] = {}
-        for task in tasks_before(self.view.recording, keys, self.seq + 1):
-            found.setdefault(task.node_name, []).append(task)
-        return found
-
-    def tasks_on(self, node: NodeName) -> list[TaskInfo]:
+    def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on a node at this moment."""
-        return self._on_node.get(node, [])
+        return tasks_by_node(self.view.recording, self._since).get(node, ())
 
     def candidates(self, action: str, node: NodeName) -> list[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""
-        return [task for task in self.tasks_on(node) if self.spared(action, task) is None]
+        recording, spares = self.view.recording, filter_of(self.view.recording, action, self.task)
+        return [task for task in self.tasks_on(node) if spared(recording, spares, task) is None]
 
     def spared(self, action: str, victim: TaskInfo) -> Spared | None:
         """Why preempt's or reclaim's own filter leaves a task alone."""
@@ -173,24 +129,6 @@ class NodeFits:
             for node in self.waiting
             if (found := self.candidates(action, node.name)) and self.fits_without(node, found)
         ]
-
-
-def _short(request: Resource, available: Resource) -> tuple[tuple[str, float], ...]:
-    _, names = request.less_equal_with_resources_name(available)
-    return tuple((name, request.get(name) - available.get(name)) for name in names if request.get(name) > 0)
-
-
-def _kind(statuses: tuple[Status, ...], *, too_small: bool, short: tuple[tuple[str, float], ...]) -> Kind:
-    if any(aborts(status) for status in statuses):
-        return "unresolvable"
-    if too_small:
-        return "too small"
-    crowded = any(status.reason == POD_NUMBER_EXCEEDED for status in statuses)
-    if short:
-        return "pods" if all(name == PODS for name, _ in short) else "short"
-    if crowded:
-        return "pods"
-    return "refused" if statuses else "free"
 
 
 def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tuple[Status, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.amounts import listed, listed_first, plural
 from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short
 from vcdebug.explain.shut_windows import zones_shut
 from vcdebug.explain.volumes_wanted import volumes_wanted
@@ -100,15 +100,13 @@ def _ports(room: NodeFits) -> Iterator[Obstacle]:
 
 def _apart(room: NodeFits) -> Iterator[Obstacle]:
     """Whom the task may not stand beside, or who does not want it there."""
-    own = _terms(room.task)
-    held = [
-        f"{other.name} on {node.name}"
-        for node in _refusing(room, ANTI_AFFINITY_REASON)
-        for other in _around(room, node, own)
-    ]
-    if held:
+    around = [_Neighbours(room, term) for term in _terms(room.task)]
+    held = [(node, one.of(node)) for node in _refusing(room, ANTI_AFFINITY_REASON) for one in around]
+    total = sum(len(others) for _, others in held)
+    if total:
+        names = (f"{other.name} on {node.name}" for node, others in held for other in others)
         yield Obstacle(
-            f"its anti-affinity forbids to stand beside {listed(held, MOST_HOLDERS)}",
+            f"its anti-affinity forbids to stand beside {listed_first(names, total, MOST_HOLDERS)}",
             ("make the anti-affinity preferred, or leave the others out of its labelSelector",),
             "affinity",
         )
@@ -127,15 +125,25 @@ def _terms(task: TaskInfo) -> Terms:
     return pod_affinity_terms(task.pod.spec.get("affinity") or {}, task.namespace).required_anti_affinity
 
 
-def _around(room: NodeFits, node: NodeFit, terms: Sequence[AffinityTerm]) -> Iterator[TaskInfo]:
-    """Tasks in the node's domain that a term is about."""
-    nodes = room.view.session.nodes
-    for term in terms:
-        domain = nodes[node.name].labels.get(term.topology_key)
-        for name, other in nodes.items():
-            if name != node.name and (domain is None or other.labels.get(term.topology_key) != domain):
-                continue
-            yield from (task for task in room.tasks_on(name) if term.matches(_group(task), None))
+class _Neighbours:
+    """Tasks that a term is about, by the domain in which they stand."""
+
+    def __init__(self, room: NodeFits, term: AffinityTerm) -> None:
+        self._key = term.topology_key
+        self._nodes = room.view.session.nodes
+        self._on_node: dict[str, list[TaskInfo]] = {}
+        self._in_domain: dict[str, list[TaskInfo]] = {}
+        for name, node in self._nodes.items():
+            found = [task for task in room.tasks_on(name) if term.matches(_group(task), None)]
+            self._on_node[name] = found
+            domain = node.labels.get(self._key)
+            if found and domain is not None:
+                self._in_domain.setdefault(domain, []).extend(found)
+
+    def of(self, node: NodeFit) -> Sequence[TaskInfo]:
+        """Those in a node's domain; a node without the label is one by itself."""
+        domain = self._nodes[node.name].labels.get(self._key)
+        return self._on_node[node.name] if domain is None else self._in_domain.get(domain, ())
 
 
 def _group(task: TaskInfo) -> LabelGroup:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from vcdebug.collector import collector_paused
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.explain.pending import explain_subject
 from vcdebug.explain.subject import NotFoundError, Subject, find_subject
@@ -70,6 +71,11 @@ class Survey:
 
 def survey(recording: Recording) -> Survey:
     """Every job that is not whole after this cycle, in the order of names."""
+    with collector_paused():
+        return _survey(recording)
+
+
+def _survey(recording: Recording) -> Survey:
     subjects, homeless, invalid = sorted(_subjects(recording)), _homeless(recording), _invalid(recording)
     broken = [one for one in subjects if one.job in invalid or not _whole(recording, one.job)]
     waiting = tuple(_surveyed(recording, one, homeless) for one in broken)

@@ -85,9 +85,43 @@ class VictimChoice:
 
 def victim_choice(recording: Recording, seq: Seq) -> VictimChoice | None:
     """The question for victims that an event belongs to; None for other events."""
+    asked = _victim_question(recording, seq)
+    return None if asked is None else _choice(recording, seq, asked)
+
+
+def next_choice(recording: Recording, seq: Seq) -> VictimChoice | None:
+    """The question that an event belongs to, or the one that led to it: the latest before it for the same task."""
+    found = _next(recording, seq)
+    return None if found is None else _choice(recording, *found)
+
+
+def next_question(recording: Recording, seq: Seq) -> Question | None:
+    """The same without what was offered: the question, its outcome and the tier that decided."""
+    found = _next(recording, seq)
+    return None if found is None else found[1]
+
+
+def _victim_question(recording: Recording, seq: Seq) -> Question | None:
     asked = question(recording, seq)
-    if asked is None or asked.point not in POINTS:
-        return None
+    return None if asked is None or asked.point not in POINTS else asked
+
+
+def _next(recording: Recording, seq: Seq) -> tuple[Seq, Question] | None:
+    """A question, and the event by which it was found."""
+    here = _victim_question(recording, seq)
+    if here is not None:
+        return seq, here
+    span = recording.tree.around(seq, Level.NODE) or recording.tree.around(seq, Level.TASK)
+    first = 1 if span is None else span.first
+    for earlier in range(seq - 1, first - 1, -1):
+        event = recording.event(earlier)
+        if isinstance(event, HookEvent) and event.point in POINTS:
+            asked = _victim_question(recording, earlier)
+            return None if asked is None else (earlier, asked)
+    return None
+
+
+def _choice(recording: Recording, seq: Seq, asked: Question) -> VictimChoice:
     preemptor = asked.task or None
     victims = tuple(asked.outcome or ())
     tiers = tuple(_tier(asked, number) for number in asked.tiers)
@@ -99,20 +133,6 @@ def victim_choice(recording: Recording, seq: Seq) -> VictimChoice | None:
         room = room_on(recording, asked.first, preemptor, node, victims)
     decided = asked.deciding_tier
     return VictimChoice(asked, preemptor, node, asked.candidates, tiers, victims, decided, fates, room)
-
-
-def next_choice(recording: Recording, seq: Seq) -> VictimChoice | None:
-    """The question that an event belongs to, or the one that led to it: the latest before it for the same task."""
-    here = victim_choice(recording, seq)
-    if here is not None:
-        return here
-    span = recording.tree.around(seq, Level.NODE) or recording.tree.around(seq, Level.TASK)
-    first = 1 if span is None else span.first
-    for earlier in range(seq - 1, first - 1, -1):
-        event = recording.event(earlier)
-        if isinstance(event, HookEvent) and event.point in POINTS:
-            return victim_choice(recording, earlier)
-    return None
 
 
 def _tier(asked: Question, number: int) -> VictimTier:

@@ -40,6 +40,12 @@ class Timeline:
         """The state after event `seq`; 0 is the opening state."""
         return ClusterState(self, seq)
 
+    def same_as(self, seq: Seq) -> Seq:
+        """The earliest event after which everything is as it is after this one."""
+        seqs = self._record.changes.seqs
+        place = bisect_right(seqs, seq)
+        return seqs[place - 1] if place else 0
+
     def last_change(self, kind: str, key: str | FigureKey, seq: Seq) -> Seq | None:
         """The last event at or before `seq` that wrote a figure: kind is task, node, phase or book."""
         place = self._place(kind, key, seq)
@@ -67,10 +73,15 @@ class Timeline:
         return change.value[key[-1]] if kind == BOOK else change.value
 
     @cached_property
+    def moving(self) -> Mapping[TaskKey, None]:
+        """Tasks that change at all."""
+        return dict.fromkeys(self._change_index.names(TASK))
+
+    @cached_property
     def touched(self) -> Mapping[JobId, Sequence[TaskKey]]:
         """Tasks that change at all, by job."""
         found: dict[JobId, list[TaskKey]] = {}
-        for key in self._change_index.names(TASK):
+        for key in self.moving:
             task = self.tasks.get(key)
             if task is not None:
                 found.setdefault(task.job, []).append(key)

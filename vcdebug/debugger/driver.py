@@ -8,6 +8,7 @@ from typing import Literal
 
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.breakpoint import Breakpoint
+from vcdebug.debugger.captures import Captures
 from vcdebug.debugger.cursor import NOTHING, Selection
 from vcdebug.debugger.debugger import Debugger, Stop
 from vcdebug.debugger.figures import Figure
@@ -80,6 +81,8 @@ class Driver:
         """What is set: breakpoints, watches, bookmarks."""
         self.followed: Figure | None = None
         """The figure whose changes one goes through."""
+        self.captures: Captures | None = None
+        """Where further captures of the same cluster come from, before and after what is open."""
         self._reason = "start"
         self._stands: tuple[BreakpointStatus, ...] = ()
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from textual import events
 from textual.app import App
 
+from vcdebug.debugger.captures import Captures
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
+from vcdebug.snapshot.history import timeline_of
 from vcdebug.tui.config import Settings, read_settings
 from vcdebug.tui.folders import state_folder
 from vcdebug.tui.keymap import by_id, keys_of
@@ -67,7 +69,10 @@ class VcdebugApp(App[int]):
     def show(self, start: Start) -> None:
         """Open the main screen on a snapshot; where a folder holds several, ask which."""
         among = start.among()
-        if len(among) > 1:
+        captures = timeline_of(among) if len(among) > 1 else []
+        if captures:
+            self.push_screen(self._main(start.newest(captures)), self._left)
+        elif len(among) > 1:
             self._asked = start
             self.push_screen(ChooserScreen(self.store.recent(), among=among), self._chosen_among)
         else:
@@ -121,6 +126,8 @@ def run_tui(
     ask_extender: AskExtender | None = None,
     complete: bool | None = None,
     release: str | None = None,
+    captures: Captures | None = None,
+    follow: float = 0.0,
     limits: Limits = USUAL,
 ) -> int:
     """Run the terminal debugger until somebody leaves it."""
@@ -143,6 +150,8 @@ def run_tui(
             fresh=fresh,
             limits=limits,
             release=release,
+            captures=captures,
+            follow=follow,
         )
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         _keys_from_terminal()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from vcdebug.debugger.captures import Captures
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
@@ -39,6 +41,10 @@ class Start:
     """Whether what was set in earlier sessions is left aside."""
     release: str | None = None
     """The release that is replayed; None goes by the snapshot's own."""
+    captures: Captures | None = None
+    """Where further captures of the same cluster come from."""
+    follow: float = 0.0
+    """Seconds after which the cluster is captured again; 0 leaves that to a key."""
 
     @property
     def somewhere(self) -> bool:
@@ -49,6 +55,13 @@ class Start:
         """The snapshots to choose from, where a folder holds some instead of being one."""
         folder = Path(self.source) if isinstance(self.source, str) and self.source != STDIN else None
         return snapshots_in(folder) if folder is not None and folder.is_dir() else []
+
+    def newest(self, files: list[Path]) -> Start:
+        """The last of several captures of one cluster, with the others before it."""
+        from vcdebug.snapshot.load import load
+
+        reads = [partial(load, file, complete=self.complete, release=self.release) for file in files]
+        return replace(self.at(str(files[-1])), captures=Captures(None, list(reads[:-1]), list(reads[-1:])))
 
     def at(self, source: str) -> Start:
         """The same for another snapshot."""

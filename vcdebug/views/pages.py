@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.views.base import Row, Table
 from vcdebug.views.branches import commands_of, difference, edits
+from vcdebug.views.captures import capture_changes
 from vcdebug.views.cycles import cycles
 from vcdebug.views.overview import overview
 from vcdebug.views.waiting import waiting
@@ -31,6 +32,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "edits": Page(edits),
     "diff": Page(difference, commands_of, "Enter shows it in the branch   x in the original"),
     "cycles": Page(cycles, lambda row: (row.key,), "Enter shows the cycle"),
+    "changes": Page(capture_changes),
     "overview": Page(lambda here: overview(here.recording), lambda row: (row.key,), "Enter goes into it"),
     "waiting": Page(waiting, lambda row: (f"explain {row.key}",), "Enter explains it"),
 }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.commands.base import Command, Outcome, positive
 from vcdebug.cli.output import Output
+from vcdebug.cli.watching import add_watching
 from vcdebug.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Capture(Command):
             "--rbac", action="store_true", help="print the ClusterRole that a capture needs, read nothing"
         )
         add_cluster(parser)
+        add_watching(parser, seconds, positive)
         parser.add_argument(
             "--redact", action="store_true", help="keep only what decides, under other names: see vcdebug redact"
         )
@@ -53,6 +54,7 @@ class Capture(Command):
         from vcdebug.cli.asking import with_asked_release
         from vcdebug.cli.progress import capture_progress
         from vcdebug.cli.redacting import check_map, report, write_map
+        from vcdebug.snapshot.history import file_name
         from vcdebug.snapshot.redact import redaction
         from vcdebug.snapshot.save import PRIVATE, save
 
@@ -61,6 +63,8 @@ class Capture(Command):
 
             output.text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
             return Outcome.DONE
+        if args.until is not None:
+            return _until(args, output)
         target = Path(args.output) if args.output else None
         if target is not None:
             check_target(target, force=args.force)
@@ -72,7 +76,7 @@ class Capture(Command):
         snapshot = with_asked_release(snapshot, output)
         done = redaction(snapshot) if args.redact else None
         snapshot = done.snapshot if done is not None else snapshot
-        target = target or Path(_file_name(snapshot.name, snapshot.now))
+        target = target or Path(file_name(snapshot.name, snapshot.now))
         check_target(target, force=args.force)
         save(snapshot, target, PRIVATE)
         _report(snapshot, target, output)
@@ -83,6 +87,22 @@ class Capture(Command):
 
 
 SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
+
+
+def _until(args: Namespace, output: Output) -> Outcome:
+    """Capture again and again."""
+    from vcdebug.capture import capture
+    from vcdebug.cli.watching import watch
+    from vcdebug.snapshot.redact import redact
+
+    options = cluster_options(args)
+
+    def take() -> Snapshot:
+        snapshot = capture(options)
+        return redact(snapshot) if args.redact else snapshot
+
+    output.text(str(watch(args, take, output)))
+    return Outcome.DONE
 
 
 def add_cluster(parser: ArgumentParser, scheduler: str = SCHEDULER_HELP) -> None:
@@ -120,7 +140,7 @@ def cluster_options(args: Namespace) -> CaptureOptions:
         deadline=args.timeout,
         scheduler=args.scheduler,
         scheduler_configmap=args.scheduler_configmap,
-        release=args.release,
+        release=args.release or "",
         usage_url=args.usage_url,
     )
 
@@ -157,11 +177,6 @@ def seconds(text: str) -> float:
     if not number.isdecimal() or int(number) < 1:
         raise ArgumentTypeError(f"{text!r} is no duration: 90, 90s, 5m")
     return float(int(number) * (unit or 1))
-
-
-def _file_name(context: str, now: datetime) -> str:
-    name = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in context) or "cluster"
-    return f"{name}-{now:%Y%m%d-%H%M%S}.tar.gz"
 
 
 def _report(snapshot: Snapshot, target: Path, output: Output) -> None:

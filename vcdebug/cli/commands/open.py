@@ -16,9 +16,13 @@ from vcdebug.cli.commands.base import (
     add_release,
     limits_of,
 )
+from vcdebug.cli.commands.capture import add_cluster, cluster_options, seconds
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.snapshot.json_values import JsonDict
+
+PERIOD = 1.0
+"""Seconds between two cycles of a scheduler."""
 
 if TYPE_CHECKING:
     from vcdebug.framework.webhook import AskExtender
@@ -28,12 +32,22 @@ class Open(Command):
     """Starts the terminal interface."""
 
     NAME = "open"
-    HELP = "open the debugger on a snapshot; without one, choose among the bundled and recent ones"
+    HELP = "open the debugger on a snapshot; without one, choose; with --context, capture a cluster and open that"
 
     def configure(self, parser: ArgumentParser) -> None:
         parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
         add_complete(parser)
         add_release(parser)
+        add_cluster(parser)
+        parser.add_argument(
+            "--follow",
+            metavar="TIME",
+            nargs="?",
+            const=PERIOD,
+            type=seconds,
+            help="capture the cluster again and again, so long after the last time (1s)",
+        )
+        parser.add_argument("--history", metavar="FOLDER", help="where captures of the cluster are kept")
         parser.add_argument("--goto", metavar="N", type=int, help="begin at this event")
         parser.add_argument("--job", metavar="JOB", help="begin at the first event about this job")
         parser.add_argument(
@@ -59,6 +73,7 @@ class Open(Command):
 
         if getattr(args, "print_config", False):
             return _print_config(output)
+        live = is_live(args)
         word = source(args.snapshot) if getattr(args, "snapshot", None) else None
         if not is_served() and not (output.is_terminal and output.err.isatty()):
             raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
@@ -76,8 +91,22 @@ class Open(Command):
             "fresh": getattr(args, "fresh", False),
             "limits": limits_of(args),
         }
+        if live:
+            from vcdebug.cli.following import first_capture
+            from vcdebug.tui.folders import state_folder
+
+            word, place["captures"] = first_capture(args, cluster_options(args), state_folder(), output)
+            place["follow"] = getattr(args, "follow", None) or 0.0
         run_tui(None if word is None else str(word), ask_extender=ask_extender, **place, **looks)
         return Outcome.DONE
+
+
+def is_live(args: Namespace) -> bool:
+    """Whether a cluster is to be captured and opened in one go."""
+    named = any(getattr(args, name, None) for name in ("context", "kubeconfig", "follow"))
+    if named and getattr(args, "snapshot", None):
+        raise VcdebugError("a snapshot or a live cluster, not both", "leave out SNAPSHOT, or --context and --follow")
+    return named
 
 
 def _print_config(output: Output) -> Outcome:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.commands import bookmarks, breaking, cycles, finding, fitting, movement, pages, watching, what_if
+from vcdebug.debugger.commands import (
+    bookmarks,
+    breaking,
+    captures,
+    cycles,
+    finding,
+    fitting,
+    movement,
+    pages,
+    watching,
+    what_if,
+)
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
 
@@ -15,6 +26,7 @@ VERBS: tuple[Verb, ...] = (
     *bookmarks.VERBS,
     *what_if.VERBS,
     *cycles.VERBS,
+    *captures.VERBS,
     *finding.VERBS,
     *fitting.VERBS,
     *pages.VERBS,

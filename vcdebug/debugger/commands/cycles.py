@@ -7,6 +7,7 @@ from typing import Final
 from vcdebug.debugger.between import ONE_SECOND, Between
 from vcdebug.debugger.between.actors import passing
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
+from vcdebug.debugger.commands.captures import earlier
 from vcdebug.debugger.cycles import Repeat, advanced, repeat
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import Recordings
@@ -84,6 +85,8 @@ def _next(driver: Driver, argument: str) -> Reply:
 
 
 def _previous(driver: Driver, _: str) -> Reply:
+    if driver.recordings.cycle == 1 and (before := earlier(driver)) is not None:
+        return before
     if driver.recordings.cycle == 1:
         raise CommandError("this is the first cycle", "} runs the next one")
     return show(driver, str(driver.recordings.cycle - 1))

@@ -69,6 +69,7 @@ KEYS: list[BindingType] = [
         "right_curly_bracket", "edit('next-cycle')", "the next cycle; after the last one it is run", id="next-cycle"
     ),
     Binding("left_curly_bracket", "edit('previous-cycle')", "the cycle before", id="previous-cycle"),
+    Binding("full_stop", "edit('recapture')", "capture the live cluster again: what has changed", id="recapture"),
     Binding("z", "zoom", "the panel alone, or all of them again", id="zoom"),
     Binding("y", "copy", "copy: cell, row, panel, equation, command line", id="copy"),
     Binding("Y", "copy_panel", "copy the panel", id="copy-panel"),

@@ -159,6 +159,8 @@ class MainScreen(Screen[Next]):
         self.bindings_updated_signal.subscribe(self, self._show_keys)
         self._prompt.remember(self.store.history())
         self.set_interval(KEPT_EVERY, self.keeper.save)
+        if self.start.follow:
+            self.set_interval(self.start.follow, self._follow)
         self.keeper.panels = self._panels.panels
         self._tabs.tabs = tuple(self._panels.tabs())
         self._tabs.all_key = key_names(keys_of(by_id()["panels"], self.settings.keys)[:1])
@@ -188,6 +190,11 @@ class MainScreen(Screen[Next]):
         reading = worker.Reading(start.complete, start.release)
         worker.run(start.source, self.post_message, start.ask_extender, reading, self._stop, start.limits)
 
+    def _follow(self) -> None:
+        """The live cluster once more, if nothing else is being done."""
+        if self.current.driver is not None and not self.work.about:
+            self.run_command("recapture")
+
     def _start_thread(self, work: Callable[[], None]) -> None:
         self.run_worker(work, thread=True)
 
@@ -204,6 +211,7 @@ class MainScreen(Screen[Next]):
         """Stand at the first event, or where the command line said."""
         self._show_progress("")
         driver = self.current.driver = Driver(event.recording)
+        driver.captures = self.start.captures
         try:
             moment, said = self.keeper.begin(driver)
             self.current.show(moment)

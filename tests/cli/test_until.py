@@ -1,0 +1,66 @@
+"""`vcdebug capture --until`: capture again and again until something is so."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from tests.cli.transcripts import call
+from tests.debugger.test_captures import with_nodes
+from vcdebug.cli.output import Output
+from vcdebug.cli.watching import watch
+from vcdebug.debugger.until import parse_until
+from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.load import load
+from vcdebug.trace.replay import replay
+
+
+def watched(until: str, folder: Path, keep: int = 100) -> tuple[Path, list[float]]:
+    """What is found in a cluster that gets a node with each capture."""
+    waits: list[float] = []
+    args = Namespace(until=until, output=str(folder), every=7.0, keep=keep)
+    taken = iter(range(1, 9))
+    file = watch(args, lambda: with_nodes(min(next(taken), 3)), Output(), waits.append)
+    return file, waits
+
+
+def test_it_ends_with_the_first_capture_in_which_the_job_is_so(tmp_path: Path) -> None:
+    file, waits = watched("j is not pending", tmp_path)
+    assert [7.0, 7.0] == waits
+    assert 3 == len(load(file).of("Node"))
+    assert 3 == len(list(tmp_path.iterdir()))
+
+
+def test_what_breakpoints_know_may_be_waited_for(tmp_path: Path) -> None:
+    file, _ = watched('statement if what == "commit"', tmp_path, keep=1)
+    assert 3 == len(load(file).of("Node"))
+    assert [file] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes", "met"),
+    [
+        ("default/j is Pending", 1, True),
+        ("default/j is Pending", 3, False),
+        ("j is placed", 3, True),
+        ("j is there", 1, True),
+        ("other is there", 1, False),
+        ("other is not there", 1, True),
+        ("statement", 3, True),
+    ],
+)
+def test_conditions(text: str, nodes: int, met: bool) -> None:
+    assert met is bool(parse_until(text)(replay(with_nodes(nodes))))
+
+
+def test_words_that_cannot_be_waited_for_are_an_error_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(VcdebugError):
+        watched("nonsense", tmp_path / "folder")
+    assert not (tmp_path / "folder").exists()
+
+
+def test_a_snapshot_and_a_cluster_cannot_both_be_opened() -> None:
+    code, _, err = call(["open", "preempt-quota-gang", "--context", "prod"])
+    assert (1, True) == (code, "not both" in err)

@@ -1,0 +1,62 @@
+"""A live cluster on the screen: captured again by a key or by itself, and a folder of captures."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from tests.debugger.test_captures import Cluster, with_nodes
+from tests.tui.driving import Desk
+from vcdebug.debugger.captures import Captures
+from vcdebug.snapshot.history import History
+from vcdebug.snapshot.save import save
+from vcdebug.tui.app import VcdebugApp
+from vcdebug.tui.screens.page import PageScreen
+from vcdebug.tui.start import Start
+
+
+def start(tmp_path: Path, follow: float = 0.0) -> Start:
+    """The first capture of a cluster that gets a node with each further one."""
+    live = Cluster()
+    file = tmp_path / "first.tar.gz"
+    save(with_nodes(1), file)
+    captures = Captures(live.again, [], [lambda: with_nodes(1)])
+    return Start(str(file), "prod", captures=captures, follow=follow)
+
+
+async def test_a_key_captures_again_and_a_page_says_what_changed(tmp_path: Path) -> None:
+    async with VcdebugApp(start(tmp_path)).run_test(size=(120, 40)) as pilot:
+        desk = Desk(pilot)
+        await desk.until_ready()
+        await desk.press("full_stop")
+        await desk.until_at_rest()
+        await desk.until(
+            lambda: desk.moment.recordings is not None and desk.moment.recordings.cycle == 2, "it is there"
+        )
+        await desk.command("changes")
+        assert isinstance(desk.app.screen, PageScreen)
+
+
+async def test_following_captures_by_itself_while_keys_answer(tmp_path: Path) -> None:
+    async with VcdebugApp(start(tmp_path, follow=0.05)).run_test(size=(120, 40)) as pilot:
+        desk = Desk(pilot)
+        await desk.until_ready()
+        await desk.until(lambda: desk.moment.recordings is not None and desk.moment.recordings.cycles >= 3, "three")
+        before = desk.moment.seq
+        await desk.press("s")
+        assert desk.moment.seq > before
+
+
+async def test_a_folder_of_captures_opens_at_the_last_and_leads_back(tmp_path: Path) -> None:
+    history = History(tmp_path / "captures")
+    for count in (1, 2, 3):
+        snapshot = with_nodes(count)
+        snapshot.name, snapshot.now = "prod", snapshot.now + timedelta(seconds=count)
+        history.keep(snapshot)
+    async with VcdebugApp(Start(str(history.folder), "captures")).run_test(size=(120, 40)) as pilot:
+        desk = Desk(pilot)
+        await desk.until_ready()
+        assert 3 == len(desk.moment.recording.node_names)
+        await desk.press("left_curly_bracket")
+        await desk.until_at_rest()
+        await desk.until(lambda: len(desk.moment.recording.node_names) == 2, "the one before")

@@ -12,7 +12,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 
 MOST_KEPT: Final = 100
 SUFFIX: Final = ".tar.gz"
-NAME: Final = re.compile(r"(.+)-(\d{8}-\d{6})(?:-\d+)?\.tar\.gz")
+NAME: Final = re.compile(r"(.+)-(\d{8}-\d{6})(?:-(\d+))?\.tar\.gz")
 
 
 def file_name(context: str, now: datetime) -> str:
@@ -31,15 +31,18 @@ class History:
     def keep(self, snapshot: Snapshot) -> Path:
         """Write one more, and let the oldest go."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        target = self.folder / file_name(snapshot.name, snapshot.now)
-        twin = 1
-        while target.exists():
-            twin += 1
-            target = self.folder / file_name(snapshot.name, snapshot.now).replace(SUFFIX, f"-{twin}{SUFFIX}")
+        target = self.folder / self._free(file_name(snapshot.name, snapshot.now))
         save(snapshot, target, PRIVATE)
         for old in self.files()[: -self._most]:
             old.unlink(missing_ok=True)
         return target
+
+    def _free(self, name: str) -> str:
+        """The name, with a number where the clock has not moved on since the last capture."""
+        stem = name.removesuffix(SUFFIX)
+        matches = [NAME.fullmatch(file.name) for file in self.folder.glob(f"{stem}*{SUFFIX}")]
+        twins = [int(match[3] or 1) for match in matches if match is not None]
+        return f"{stem}-{max(twins) + 1}{SUFFIX}" if twins else name
 
     def files(self) -> list[Path]:
         """From the oldest to the newest."""
@@ -51,4 +54,4 @@ def timeline_of(files: list[Path]) -> list[Path]:
     named = [(match, file) for file in files if (match := NAME.fullmatch(file.name)) is not None]
     if len(named) != len(files) or len({match[1] for match, _ in named}) > 1:
         return []
-    return [file for _, file in sorted(named, key=lambda one: (one[0][2], len(one[1].name), one[1].name))]
+    return [file for _, file in sorted(named, key=lambda one: (one[0][2], int(one[0][3] or 1)))]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import cluster, node, pod_group, pods, queue
 from tests.recorded import bundled
+from vcdebug.debugger.remedies.amounts import less_of
 from vcdebug.debugger.remedies.lever import Amount, Harm, Lever
 from vcdebug.debugger.remedies.prove import conclusion, result, search_for, trials_of
 from vcdebug.debugger.remedies.search import Remedy, Search, carried_out
@@ -187,3 +188,25 @@ def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so() -> None:
     search = search_for(recording, explanation)
     carried_out(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trials < 1)
     assert (False, True) == (search.finished, bool(search.remedies))
+
+
+def test_a_missing_pod_group_is_created() -> None:
+    named = searched(replay(cluster(node("n1"), pods("lost", 1))), "default/lost").remedies[0]
+    assert ("create PodGroup default/lost", True) == (named.words, named.outcome.scheduled)
+
+
+def test_the_pods_that_a_gang_lacks_are_created() -> None:
+    recording = replay(cluster(node("n1"), pod_group("train", min_member=3), pods("train", 1)))
+    words = [remedy.words for remedy in searched(recording, "default/train").remedies if remedy.proven]
+    assert "let its controller create the 2 pods that the gang lacks, like train-0" in words
+
+
+@pytest.mark.parametrize("present", ["1", "100m"])
+def test_nobody_is_told_to_ask_for_nothing(present: str) -> None:
+    recording = replay(cluster(node("n1", cpu="1"), pod_group("train", min_member=2), pods("train", 2, cpu=present)))
+    lever = less_of("cpu", 1000)
+    assert lever is not None
+    assert 0 < lever.works < lever.fails
+    assert less_of("nvidia.com/gpu", 1) is None
+    search = searched(recording, "default/train")
+    assert [] == [remedy for remedy in search.remedies if "ask for 0" in remedy.words]

@@ -29,11 +29,18 @@ def field(resource: str) -> str:
     return f"[{resource}]" if "." in resource or "/" in resource else f".{resource}"
 
 
-def less_of(resource: str, present: int) -> Amount:
-    """From what is asked for down to next to nothing."""
+_LEAST: Mapping[Unit, tuple[int, ...]] = {"milli": (100, 10), "bytes": (256 << 20, 16 << 20), "count": (1,)}
+"""The smallest requests that a pod is told to make do with, the usual one first: nobody is told to ask for nothing."""
+
+
+def less_of(resource: str, present: int) -> Amount | None:
+    """From what is asked for down to very little; None where it is very little already."""
     unit = unit_of(resource)
     step = step_of(unit, present)
-    return Amount(present, 0 if present <= step else step, unit, step)
+    if step < present:
+        return Amount(present, step, unit, step)
+    least = next((one for one in _LEAST.get(unit, (1,)) if one < present), None)
+    return None if least is None else Amount(present, least, unit, least)
 
 
 def more_of(resource: str, present: int, request: int) -> Amount:

@@ -33,6 +33,7 @@ def of_cluster(situation: Situation) -> Iterator[Lever]:
     yield from _untainted(situation)
     yield from _labelled(situation)
     yield from _actions(situation)
+    yield from _actions_in_order(situation)
     yield from _factor(situation)
     yield from _switches(situation)
     yield from _sla_first(situation)
@@ -140,6 +141,17 @@ def _actions(situation: Situation) -> Iterator[Lever]:
         edits = (f'conf:actions="{actions}"',)
         made_for = causes.get(action, ("not-tried", "action-not-configured", "not-admitted", "enqueue-*"))
         yield Lever(f"add {action} to the actions ({actions})", edits, Harm.CLUSTER, made_for)
+
+
+def _actions_in_order(situation: Situation) -> Iterator[Lever]:
+    """The same actions as their makers meant them to follow each other."""
+    present = [name for name in situation.recording.conf.actions if name]
+    usual = [name for name in _ORDER if name in present] + [name for name in present if name not in _ORDER]
+    if usual != present:
+        actions = ", ".join(usual)
+        causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", "node-order", "not-admitted")
+        edits = (f'conf:actions="{actions}"',)
+        yield Lever(f"put the actions into the usual order ({actions})", edits, Harm.CLUSTER, causes)
 
 
 def _factor(situation: Situation) -> Iterator[Lever]:

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Harm, Lever, Situation, pod_edits
 from vcdebug.explain.amounts import plural
+from vcdebug.model.pod import GROUP_ANNOTATION
 
+_MOST_PODS = 32
+"""Pods that are added at most."""
 _GANG = ("gang-discard", "not-enough-pods", "scheduling-gate", "predicates-*", "larger-than-any-node", "no-hypernode")
 _ENQUEUE = ("enqueue-*", "queue-capability", "enqueue-resourcequota")
 _QUEUES = ("enqueue-queue-quota", "queue-*", "overused", "gang-discard", "victims-not-above-deserved", "preemptive")
@@ -16,13 +19,41 @@ _EVICTION = ("victims-not-preemptable", "priority", "drf", "action-not-configure
 def of_job(situation: Situation) -> Iterator[Lever]:
     """Levers on the PodGroup."""
     if situation.group is None:
+        yield from _own_group(situation)
         return
     yield from _minimum(situation)
+    yield from _missing_pods(situation)
     yield from _admission(situation)
     yield from _topology(situation)
     yield from _priority(situation)
     yield from _other_queue(situation)
     yield from _gates(situation)
+
+
+def _own_group(situation: Situation) -> Iterator[Lever]:
+    """The PodGroup that the pods name, or one for a pod that names none."""
+    for pod in situation.waiting[:1]:
+        job = situation.explanation.job
+        name = job.partition("/")[2] if pod.job_id else f"podgroup-{pod.name}"
+        spec = f"{{minMember: 1, queue: {situation.snapshot.flags.default_queue}}}"
+        manifest = f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {spec}, status: {{phase: Inqueue}}}}"
+        edits = [f"PodGroup/{pod.namespace}/{name}:+={manifest}"]
+        if not pod.job_id:
+            edits.append(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}")
+        yield Lever(f"create PodGroup {pod.namespace}/{name}", tuple(edits), Harm.JOB, ("podgroup-missing",))
+
+
+def _missing_pods(situation: Situation) -> Iterator[Lever]:
+    """The pods that the gang lacks, like those that wait."""
+    group, job = situation.group, situation.job
+    assert group is not None
+    missing = group.min_member - (len(job.tasks) if job is not None else 0)
+    if situation.waiting and 0 < missing <= _MOST_PODS:
+        like = situation.waiting[0]
+        names = [f"{like.key}-added-{number}" for number in range(1, missing + 1)]
+        edits = tuple(f"Pod/{name}:+={like.key}" for name in names)
+        words = f"let its controller create the {plural(missing, 'pod')} that the gang lacks, like {like.name}"
+        yield Lever(words, edits, Harm.JOB, ("not-enough-pods",))
 
 
 def _minimum(situation: Situation) -> Iterator[Lever]:

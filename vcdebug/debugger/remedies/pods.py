@@ -66,6 +66,8 @@ def _smaller(situation: Situation) -> Iterator[Lever]:
                 alike.setdefault((requests.index(largest), largest), []).append(pod)
         for (container, present), pods in alike.items():
             amount = less_of(resource, present)
+            if amount is None:
+                continue
             who = pods[0].name if len(pods) == 1 else plural(len(pods), "pod")
             words = f"ask for {BLANK} instead of {amount.text(present)} {resource} in {who}"
             edits = tuple(edit for pod in pods for edit in _requests(pod, container, resource))

@@ -43,6 +43,8 @@ COLUMNS = (
     ("predicate_table", "pred.tab", "{:.3f}"),
     ("score_table", "scor.tab", "{:.3f}"),
     ("export", "export s", "{:.1f}"),
+    ("survey", "survey s", "{:.2f}"),
+    ("explaining", "explain", "{:.2f}"),
 )
 
 
@@ -62,6 +64,8 @@ def measured(snapshot: Path) -> Figures:
         return {"name": snapshot.name, "failed": done.stderr.strip()}
     figures: Figures = {"name": snapshot.name, **json.loads(done.stdout)}
     figures["recording"] = max(0.0, figures["cycle"] - figures["unrecorded"])
+    spent = figures["load"] + figures["cycle"]
+    figures["explaining"] = (spent + figures["survey"]) / spent
     real = baseline().get(snapshot.name, {}).get("scheduler_seconds", {}).get("total")
     if real:
         figures["ratio"] = figures["cycle"] / real

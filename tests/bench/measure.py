@@ -14,6 +14,7 @@ from tests.bench.weight import weights
 from vcdebug.actions import ACTIONS
 from vcdebug.collector import collector_paused
 from vcdebug.debugger.debugger import Debugger
+from vcdebug.explain.survey import survey
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent
@@ -152,6 +153,7 @@ def measure(path: str, *, brief: bool = False) -> dict[str, Any]:
     if not brief:
         figures.update(reading(recording))
         figures.update(export(recording))
+        figures["survey"] = seconds(lambda: survey(recording))
         del recording
         figures["unrecorded"] = without_recording(load(path))
     return figures

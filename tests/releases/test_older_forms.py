@@ -23,7 +23,7 @@ from tests.releases.shown import high, low
 from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE
 from vcdebug.explain.ledger import ledger, total
 from vcdebug.framework.order import victims_queue
-from vcdebug.framework.record import CloseEvent, HookEvent
+from vcdebug.framework.record import CloseEvent, HookEvent, PanicEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.csi import limit_key_of
 from vcdebug.releases.naming import named_release
@@ -193,13 +193,13 @@ def test_what_a_permitted_and_refused_job_reserves_shows_at_its_vote(release: st
     assert (["permitted in this cycle, and not admitted: its whole minResources"] if release else []) == why
 
 
-def queue_behind_a_broken_tree() -> Snapshot:
+def queue_behind_a_broken_tree(extra: str = TOPOLOGY_AWARE) -> Snapshot:
     """A queue names a parent that does not exist: the ones behind it are never counted."""
     queues = [queue("root"), queue("a"), queue("b", parent="nobody"), queue("c")]
     tree = {"capacity": {"enableHierarchy": "true"}}
     conf = conf_of("priority gang", "capacity predicates nodeorder", actions="preempt", arguments=tree)
     running, waiting = low("l", 2, "n1", queue="c"), high("h", 1, queue="c")
-    return cluster(CLASSES, node("n1", cpu="2"), queues, running, waiting, conf=conf + TOPOLOGY_AWARE)
+    return cluster(CLASSES, node("n1", cpu="2"), queues, running, waiting, conf=conf + extra)
 
 
 @pytest.mark.parametrize(
@@ -209,3 +209,8 @@ def test_the_error_of_a_dry_run_names_the_plugin(release: str, text: str) -> Non
     recording = replay(released(queue_behind_a_broken_tree(), release))
     hooks = [event for event in recording.events if isinstance(event, HookEvent)]
     assert [{"error": text}] == [event.result for event in hooks if event.point == "SimulateRemoveTask"]
+
+
+@pytest.mark.parametrize(("release", "end"), [("v1.15.0", CloseEvent), ("v1.14.4", PanicEvent)])
+def test_capacity_panics_at_an_eviction_in_a_queue_that_it_does_not_know(release: str, end: type) -> None:
+    assert isinstance(replay(released(queue_behind_a_broken_tree(""), release)).events[-1], end)

@@ -29,6 +29,8 @@ INFINITY: DefaultValue = "infinity"
 
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
+"""What Go says where a pointer leads nowhere."""
 
 
 class AssertPanic(VcdebugError):

@@ -166,13 +166,11 @@ GETBOOL_STRINGS = Change(
 )
 ORPHAN_NIL_PANICS = Change(
     "orphan-nil-panics",
-    "Plugins panic at tasks whose job or queue is not in the session.",
+    "capacity panics at a task whose queue a broken tree of queues does not reach.",
     "the scheduler's process ends",
     ("v1.15.0",),
     "#5014",
     "L",
-    replayed=False,
-    unshown="Actions hand plugins only tasks of jobs and queues that are in the session.",
 )
 PREPREDICATE_ALWAYS_BREAKS = Change(
     "prepredicate-always-breaks",

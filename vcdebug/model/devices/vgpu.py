@@ -29,7 +29,7 @@ from vcdebug.model.devices.vgpu_request import (
     requests_of,
 )
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.resource import NIL_POINTER, AssertPanic
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value
 
@@ -48,7 +48,6 @@ MESSAGE = "hami-vgpuDeviceSharing error"
 TOO_FEW_CARDS = "no enough gpu cards on node {}"
 NOTHING_FITS = "not enough gpu fitted on this node"
 OTHER_MODE = "pod required sharing mode {} is not the same as the node mode {}"
-NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
 
 FIELDS = 6
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)

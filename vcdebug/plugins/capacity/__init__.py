@@ -22,7 +22,7 @@ from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import NIL_POINTER, AssertPanic, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import quirks
 from vcdebug.plugins.capacity.attr import (
@@ -48,7 +48,7 @@ from vcdebug.releases.queues import (
     ENQUEUE_INQUEUE_AT_VOTE,
     ROOT_INFINITE,
 )
-from vcdebug.releases.scheduling import LOG_NAMES
+from vcdebug.releases.scheduling import LOG_NAMES, ORPHAN_NIL_PANICS
 
 ANCESTOR_LEVEL_KEY = "ancestorReclaimLevel"
 
@@ -272,8 +272,15 @@ class Capacity(Plugin):
 
     # Events
 
+    def _told_of(self, task: TaskInfo) -> QueueAttr | None:
+        """The queue that an event concerns; one that a broken tree does not reach is unknown."""
+        attr = self.queue_of(task)
+        if attr is None and self.ssn.release.has(ORPHAN_NIL_PANICS):
+            raise AssertPanic(NIL_POINTER)
+        return attr
+
     def allocate_func(self, event: Event) -> None:
-        attr = self.queue_of(event.task)
+        attr = self._told_of(event.task)
         if attr is None:
             return
         for each in (attr, *self.above(attr)):
@@ -283,7 +290,7 @@ class Capacity(Plugin):
             self.limits.reservations.remove(event.task.uid)
 
     def deallocate_func(self, event: Event) -> None:
-        attr = self.queue_of(event.task)
+        attr = self._told_of(event.task)
         if attr is None:
             return
         for each in (attr, *self.above(attr)):

@@ -18,7 +18,7 @@ from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import Codes, NodeName, TaskId, TaskKey
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, cpu_list, read_numa
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.resource import NIL_POINTER, AssertPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.numa_aware.assignment import NONE, Assignment, assign, cpu_request, normalized
 from vcdebug.plugins.numa_aware.reserved import reserve, with_reserved
@@ -32,7 +32,6 @@ MAX_SCORE = 100
 NO_INFO = "numa info is empty"
 NOT_STATIC = "cpu manager policy isn't static"
 NO_CPUS = "cpu allocatable map is empty"
-NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
 
 Question = tuple[CpuTopology, str, int, BitSet | None, tuple[tuple[str, int], ...]]
 """Everything that an assignment depends on."""

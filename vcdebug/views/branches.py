@@ -65,7 +65,7 @@ def difference(here: DebuggerState) -> Table:
     sides = open_.pair()
     found = open_.found if open_.found is not None else compare(*sides)
     head = tuple(line(muted("set "), text) for text in open_.texts)
-    rows = [*_partings(sides, found), *_changes(sides, found)]
+    rows = [*_divergences(sides, found), *_changes(sides, found)]
     title = f"Original and branch, cycle {open_.cycle}: {summary(found)}"
     return Table(title, COLUMNS, rows, head=head)
 
@@ -87,7 +87,7 @@ def _at(cell: Piece, seq: Seq) -> Piece:
     return cell._replace(text=f"{cell.text} (event {seq})") if seq else cell
 
 
-def _partings(sides: Sides, found: Comparison) -> Iterator[Row]:
+def _divergences(sides: Sides, found: Comparison) -> Iterator[Row]:
     if found.divergence is not None:
         yield from _divergence(sides, found.divergence, "first difference")
     if found.deeds_part is not None and found.deeds_part != found.divergence:

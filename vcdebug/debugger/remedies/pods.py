@@ -8,6 +8,7 @@ from typing import Final
 from vcdebug.debugger.remedies.amounts import container_requests, field, less_of, resources_of
 from vcdebug.debugger.remedies.lever import BLANK, Harm, Lever, Situation, pod_edits
 from vcdebug.explain.amounts import plural
+from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 
 UNSAFE_TAINTS: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
@@ -107,7 +108,7 @@ def _tolerated(situation: Situation) -> Iterator[Lever]:
 
 def _ports(situation: Situation) -> Iterator[Lever]:
     """Another host port, one that no pod of the snapshot takes."""
-    taken = {port for pod in map(Pod, situation.snapshot.of("Pod")) for *_, port in _host_ports(pod)}
+    taken = {used.port for pod in map(Pod, situation.snapshot.of("Pod")) for used in host_ports(pod.spec)}
     wanted = [(pod, *place) for pod in situation.waiting for place in _host_ports(pod)]
     for port in dict.fromkeys(place[-1] for place in wanted):
         other = next(number for number in range(port + 1, port + len(taken) + 2) if number not in taken)
@@ -121,7 +122,7 @@ def _ports(situation: Situation) -> Iterator[Lever]:
 
 
 def _host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
-    """(container, place, host port)."""
+    """(container, place, host port): where an edit finds it."""
     for at, container in enumerate(pod.spec.get("containers") or ()):
         for place, port in enumerate(container.get("ports") or ()):
             if port.get("hostPort"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded import CASES
+from tests.recorded import CASES, GOLDEN
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SLOW = (
@@ -23,7 +23,9 @@ SLOW = (
     "tui",
 )
 """What `make quick` leaves out: whole processes, screens, and many runs of one kind."""
-PLACES = {case: place for place, case in enumerate(CASES)}
+PLACES: dict[Path | str, int] = {case: place for place, case in enumerate(CASES)}
+PLACES |= {case.name: place for place, case in enumerate(CASES) if case.name in GOLDEN and case.parent.name == "random"}
+"""A test names the case that it looks at by its folder, or a copied random case by its name."""
 
 
 @pytest.fixture(scope="session")
@@ -46,5 +48,10 @@ def place(item: pytest.Item) -> int:
     if item.path.parent.name == "tools":
         return -1
     callspec = getattr(item, "callspec", None)
-    case = callspec.params.get("case") if callspec is not None else None
-    return PLACES.get(case, len(PLACES)) if isinstance(case, Path) else len(PLACES)
+    params = callspec.params if callspec is not None else {}
+    named = [
+        PLACES[each]
+        for each in (params.get("case"), params.get("name"))
+        if isinstance(each, Path | str) and each in PLACES
+    ]
+    return min(named, default=len(PLACES))

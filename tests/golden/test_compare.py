@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.golden.compare import Steps, first_difference, first_step_apart
+from tests.golden.compare import Steps, first_difference, first_difference_of_lines, first_step_apart
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,14 @@ def test_a_trace_that_ends_early_differs_at_its_end() -> None:
     found = first_difference([{"ev": "pop"}, {"ev": "close"}], [{"ev": "pop"}])
     assert found is not None
     assert (2, {"ev": "close"}, None) == (found.number, found.expected, found.actual)
+
+
+def test_lines_differ_where_their_events_do_however_they_are_spelt() -> None:
+    lines = ['{"ev":"pop","seq":1}', '{"ev":"hook","result":1}']
+    assert first_difference_of_lines(lines, ['{"seq": 2, "ev": "pop"}', '{"ev":"hook","result":1.0}']) is None
+    found = first_difference_of_lines(lines, [lines[0], '{"ev":"hook","result":true}'])
+    assert found is not None
+    assert (2, ("result",)) == (found.number, found.steps)
+    ended = first_difference_of_lines(lines, lines[:1])
+    assert ended is not None
+    assert (2, {"ev": "hook", "result": 1}, None) == (ended.number, ended.expected, ended.actual)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.compare import first_difference, parsed, read_lines
+from tests.golden.compare import first_difference_of_lines, read_lines
 from tests.golden.outcome import Outcome
 from tests.recorded import COPIES, CORPUS, GOLDEN, cases, each_case, golden, recorded
 from vcdebug.snapshot.load import load
@@ -52,8 +52,7 @@ def test_each_family_is_here_with_three_cases_or_more() -> None:
 
 @each_case
 def test_a_recorded_cycle_is_replayed_exactly(case: Path) -> None:
-    expected, actual = read_lines(case / "trace.jsonl.gz"), lines(recorded(case))
-    difference = first_difference(*parsed(expected, actual))
+    difference = first_difference_of_lines(read_lines(case / "trace.jsonl.gz"), lines(recorded(case)))
     assert difference is None, f"{case.name}: {difference}"
 
 

@@ -25,16 +25,20 @@ MEBIBYTE = b"\0" * (1 << 20)
 
 
 class Damaged(NamedTuple):
-    """One damaged snapshot: what is wrong with it, a file name, and the file's bytes."""
+    """One damaged snapshot: what is wrong with it, a file name, and the file's bytes, or what makes them."""
 
     name: str
     file: str
-    data: bytes
+    data: bytes | Callable[[], bytes]
+
+    def content(self) -> bytes:
+        """The file's bytes; large ones are made only here."""
+        return self.data if isinstance(self.data, bytes) else self.data()
 
     def write(self, folder: Path) -> Path:
         """Put the file into a folder and give its path."""
         path = folder / self.file
-        path.write_bytes(self.data)
+        path.write_bytes(self.content())
         return path
 
 
@@ -331,10 +335,8 @@ def hostile_archives() -> Iterator[Damaged]:
     """Archives that want to write elsewhere, read elsewhere, or fill the memory."""
     yield from _hostile_tars()
     yield from _hostile_zips()
-    bomb = gzip.compress(MEBIBYTE * 80, mtime=0)
-    files = _sound_files()
-    yield Damaged("gzip bomb", "cluster.json.gz", bomb)
-    yield Damaged("gzip bomb in a tar", "cluster.tar.gz", gzip.compress(tar_of({**files, "a.json.gz": bomb}), mtime=0))
+    yield Damaged("gzip bomb", "cluster.json.gz", _gzip_bomb)
+    yield Damaged("gzip bomb in a tar", "cluster.tar.gz", _gzip_bomb_in_a_tar)
     yield Damaged(
         "gzip with a wrong checksum", "cluster.json.gz", gzip.compress(sound_json(), mtime=0)[:-8] + b"\1" * 8
     )
@@ -342,6 +344,26 @@ def hostile_archives() -> Iterator[Damaged]:
     yield Damaged("xz", "cluster.json.xz", b"\xfd7zXZ\0" + bytes(100))
     yield Damaged("bzip2", "cluster.tar.bz2", b"BZh9" + bytes(100))
     yield Damaged("nothing but a gzip header", "cluster.tar.gz", b"\x1f\x8b")
+
+
+@cache
+def _gzip_bomb() -> bytes:
+    return gzip.compress(MEBIBYTE * 80, mtime=0)
+
+
+@cache
+def _gzip_bomb_in_a_tar() -> bytes:
+    return gzip.compress(tar_of({**_sound_files(), "a.json.gz": _gzip_bomb()}), mtime=0)
+
+
+@cache
+def _zip_bomb() -> bytes:
+    return zip_of({"a.json": MEBIBYTE * 80})
+
+
+@cache
+def _tar_of_many() -> bytes:
+    return gzip.compress(tar_of({f"{number}.txt": b"" for number in range(20_100)}), mtime=0)
 
 
 def _hostile_tars() -> Iterator[Damaged]:
@@ -364,8 +386,7 @@ def _hostile_tars() -> Iterator[Damaged]:
     yield Damaged("tar of nothing but long names", "cluster.tar", long_names + sound)
     yield Damaged("tar with bad bytes in a name", "cluster.tar", sound.replace(b"evil.json", b"ev\xff\x1b.json"))
     yield Damaged("tar with noise inside", "cluster.tar", sound[:700] + random.Random(3).randbytes(600) + sound[1300:])
-    many = {f"{number}.txt": b"" for number in range(20_100)}
-    yield Damaged("tar of 20100 files", "cluster.tar.gz", gzip.compress(tar_of(many), mtime=0))
+    yield Damaged("tar of 20100 files", "cluster.tar.gz", _tar_of_many)
 
 
 def _tar(name: str, files: dict[str, bytes], change: Callable[[tarfile.TarInfo], None] = lambda _: None) -> Damaged:
@@ -398,7 +419,7 @@ def _hostile_zips() -> Iterator[Damaged]:
         yield Damaged(f"zip member {name}", "cluster.zip", zip_of({**files, name: evil}))
     yield Damaged("zip of links", "cluster.zip", zip_of(files, mode=stat.S_IFLNK | 0o777))
     yield Damaged("zip packed with lzma", "cluster.zip", zip_of(files, method=zipfile.ZIP_LZMA))
-    yield Damaged("zip bomb", "cluster.zip", zip_of({"a.json": MEBIBYTE * 80}))
+    yield Damaged("zip bomb", "cluster.zip", _zip_bomb)
     sound = zip_of(files)
     yield Damaged("zip with a wrong checksum", "cluster.zip", sound.replace(sound[14:18], b"\1\2\3\4"))
     yield Damaged("zip said to be encrypted", "cluster.zip", _encrypted(sound))

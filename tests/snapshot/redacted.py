@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from tests.golden.compare import Difference, first_difference
+from tests.golden.compare import Difference, first_difference_of_lines
 from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.pseudonyms import Pseudonyms
 from vcdebug.snapshot.redact import redaction
 from vcdebug.snapshot.save import archive_bytes
-from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+"""As traces are spelt, so that what is equal is seen at once."""
 
-def divergence(snapshot: Snapshot) -> Difference | None:
+
+def divergence(original: Recording) -> Difference | None:
     """The first event in which the redacted snapshot decides otherwise."""
-    done = redaction(snapshot)
+    done = redaction(original.snapshot)
     known = {real: new for texts in done.mapping.values() for real, new in texts.items()}
-    expected = (translated(event, partial(_translation, known, done.names)) for event in events(snapshot))
+    sentence = partial(_translation, known, done.names)
+    expected = (_ENCODE(translated(json.loads(line), sentence)) for line in lines(original))
     written = load(io.BytesIO(archive_bytes(done.snapshot)))
-    return first_difference(expected, events(written))
+    return first_difference_of_lines(expected, lines(replay(written)))
 
 
 def _translation(known: dict[str, str], names: Pseudonyms, text: str) -> str:
@@ -39,10 +42,10 @@ def _translation(known: dict[str, str], names: Pseudonyms, text: str) -> str:
     return '"'.join(said)
 
 
-def events(snapshot: Snapshot) -> Iterator[Any]:
+def lines(recording: Recording) -> list[str]:
     stream = io.StringIO()
-    write_jsonl(replay(snapshot), stream)
-    return (json.loads(line) for line in stream.getvalue().splitlines())
+    write_jsonl(recording, stream)
+    return stream.getvalue().splitlines()
 
 
 def translated(value: Any, sentence: Any) -> Any:

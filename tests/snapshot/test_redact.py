@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.recorded import COPIES, recorded
 from tests.snapshot.redacted import divergence
 from vcdebug.releases.naming import named_release
 from vcdebug.snapshot.load import load
@@ -26,14 +27,13 @@ from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import BOOL, QUANTITY, TIME, ListOf, MapOf, Quantities, Scalar, Shape, Struct
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-CASES = sorted(path for path in (GOLDEN / "random").iterdir() if (path / "meta.json").exists())
+CASES = [case for case in COPIES if case.parent.name == "random"]
 MARK = "LeAkEd"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 def test_a_redacted_case_is_decided_event_by_event_as_the_case_itself(case: Path) -> None:
-    assert divergence(load(case)) is None
+    assert divergence(recorded(case)) is None
 
 
 class Planter:

@@ -12,6 +12,8 @@ from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
 
 CASES = damaged()
 COMMANDS = (("run",), ("inspect",), ("run", "--json"))
@@ -48,11 +50,24 @@ class LoadedOnce:
         return self.outcome
 
 
+class ReplayedOnce:
+    """The cycle of the one snapshot, run once: that it is the same again is shown elsewhere."""
+
+    def __init__(self) -> None:
+        self.recording: Recording | None = None
+
+    def __call__(self, snapshot: Snapshot, **options: Any) -> Recording:
+        if self.recording is None:
+            self.recording = replay(snapshot, **options)
+        return self.recording
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name[:60])
 def test_every_command_answers_or_gives_one_line(
     case: Damaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vcdebug.cli.snapshots.load", LoadedOnce())
+    monkeypatch.setattr("vcdebug.cli.snapshots.replay", ReplayedOnce())
     path = str(case.write(tmp_path))
     with at_most(SECONDS):
         for command, *options in COMMANDS:

@@ -62,7 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: list[str], output: Output) -> int:
     commands = {command.NAME: command() for command in COMMANDS}
-    args = _parser(commands).parse_args(argv or [DEFAULT_COMMAND])
+    words = argv or [DEFAULT_COMMAND]
+    args = _parser(commands, words).parse_args(words)
     code = EXIT_CODES[_command(commands, args).execute(args, output)]
     output.flush()
     return code
@@ -72,7 +73,8 @@ def _command(commands: dict[str, Command], args: Namespace) -> Command:
     return commands[args.command or DEFAULT_COMMAND]
 
 
-def _parser(commands: dict[str, Command]) -> Parser:
+def _parser(commands: dict[str, Command], words: Sequence[str]) -> Parser:
+    """Knows every command, and the options of those that the words may mean."""
     parser = Parser(prog="vcdebug", description=DESCRIPTION, epilog="Without a command: open.")
     parser.add_argument("--version", action="version", version=f"vcdebug {__version__}")
     parser.set_defaults(commands=commands)
@@ -85,7 +87,8 @@ def _parser(commands: dict[str, Command]) -> Parser:
             epilog=command.EXITS,
             formatter_class=RawDescriptionHelpFormatter,
         )
-        command.configure(subparser)
+        if command.NAME in words:
+            command.configure(subparser)
     return parser
 
 

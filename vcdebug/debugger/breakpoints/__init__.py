@@ -1,18 +1,18 @@
-"""The kinds of breakpoints: one line per kind, imported when a breakpoint of it is set."""
+"""The kinds of breakpoints: one line per kind; files hold kinds alike, imported when one of them is set."""
 
 KINDS: dict[str, str] = {
-    "action": "vcdebug.debugger.breakpoints.action:Action",
+    "action": "vcdebug.debugger.breakpoints.cycle:Action",
     "data": "vcdebug.debugger.breakpoints.data:Data",
-    "enqueue": "vcdebug.debugger.breakpoints.enqueue:Enqueue",
+    "enqueue": "vcdebug.debugger.breakpoints.hooks:Enqueue",
     "invariant": "vcdebug.debugger.breakpoints.invariant:Invariant",
-    "overused": "vcdebug.debugger.breakpoints.overused:Overused",
-    "predicate": "vcdebug.debugger.breakpoints.predicate:Predicate",
-    "quirk": "vcdebug.debugger.breakpoints.quirk:Quirk",
-    "score": "vcdebug.debugger.breakpoints.score:Score",
-    "search": "vcdebug.debugger.breakpoints.search:Search",
-    "starving": "vcdebug.debugger.breakpoints.starving:Starving",
+    "overused": "vcdebug.debugger.breakpoints.hooks:Overused",
+    "predicate": "vcdebug.debugger.breakpoints.nodes:Predicate",
+    "quirk": "vcdebug.debugger.breakpoints.cycle:Quirk",
+    "score": "vcdebug.debugger.breakpoints.nodes:Score",
+    "search": "vcdebug.debugger.breakpoints.eviction:Search",
+    "starving": "vcdebug.debugger.breakpoints.hooks:Starving",
     "statement": "vcdebug.debugger.breakpoints.statement:Statement",
-    "tie": "vcdebug.debugger.breakpoints.tie:Tie",
-    "victim": "vcdebug.debugger.breakpoints.victim:Victim",
-    "vote": "vcdebug.debugger.breakpoints.vote:Vote",
+    "tie": "vcdebug.debugger.breakpoints.nodes:Tie",
+    "victim": "vcdebug.debugger.breakpoints.eviction:Victim",
+    "vote": "vcdebug.debugger.breakpoints.hooks:Vote",
 }

@@ -1,9 +1,11 @@
-"""Preempt or reclaim begins to look for victims for a task: the entry of the search, before anybody is asked."""
+"""Victims are looked for: the entry of a search, and the questions to plugins."""
 
 from __future__ import annotations
 
-from vcdebug.debugger.breakpoints.base import Kind
+from vcdebug.debugger.breakpoints.base import Kind, merged
 from vcdebug.explain.funnel import EVICTING, between_jobs
+from vcdebug.explain.votes import question
+from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE, VICTIM_TASKS
 from vcdebug.framework.record import HookEvent, Level, PredicateEvent, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs
@@ -37,3 +39,22 @@ def _searches(recording: Recording, span: Span) -> bool:
         return False
     action = recording.tree.around(span.first, Level.ACTION)
     return action is not None and action.name in EVICTING
+
+
+_CHOOSING = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream, VICTIM_TASKS.upstream)
+
+
+class Victim(Kind):
+    """Every question for victims, once: at its first answer that fulfils the condition."""
+
+    KIND = "victim"
+    HELP = "plugins are asked who may be evicted"
+    WORDS = _CHOOSING
+    WATCHES = (HookEvent,)
+
+    def candidates(self, recording: Recording) -> Seqs:
+        return merged([recording.index.at_point(point) for point in self.words or _CHOOSING])
+
+    def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
+        asked = question(recording, seq)
+        return seq if asked is None else asked.first

@@ -1,4 +1,4 @@
-"""An action starts or ends."""
+"""The course of the cycle: its actions, and known quirks of the real scheduler."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vcdebug.debugger.breakpoints.base import Kind
 from vcdebug.framework.conf import KNOWN_ACTIONS
-from vcdebug.framework.record import ActionEvent
+from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
@@ -35,3 +35,14 @@ class Action(Kind):
         if not isinstance(event, ActionEvent) or event.what not in self.moments:
             return False
         return not self.names or event.action in self.names
+
+
+class Quirk(Kind):
+    """Events with a note."""
+
+    KIND = "quirk"
+    HELP = "a known quirk of the real scheduler acts"
+    WATCHES = (HookEvent, OpEvent, StatementEvent)
+
+    def candidates(self, recording: Recording) -> Seqs:
+        return sorted(dict.fromkeys(note.seq for note in recording.notes if note.seq <= len(recording)))

@@ -1,10 +1,12 @@
 """Opening: the chooser, what the command line asks for, keys during a replay, and a snapshot that cannot be read."""
 
+import gc
 import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 from textual.message import Message
@@ -71,6 +73,19 @@ async def test_another_snapshot_can_be_opened_by_command() -> None:
         await desk.command("open preempt-never")
         await desk.until(lambda: desk.main.moment is not None, "the other recording is there")
         assert "preempt-never" == desk.moment.recording.snapshot.name
+
+
+async def test_a_snapshot_that_gave_way_to_another_takes_no_more_memory() -> None:
+    async with opened("preempt-works") as desk:
+        left = ref(desk.moment.recording)
+        await desk.press("c", "e")
+        await desk.close_everything()
+        await desk.command("open preempt-never")
+        await desk.until(lambda: desk.main.moment is not None, "the other recording is there")
+        await desk.command("goto 5")
+        gc.collect()
+        assert "preempt-never" == desk.moment.recording.snapshot.name
+        assert left() is None
 
 
 async def test_the_command_line_chooses_the_first_position() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -42,6 +43,8 @@ class VcdebugApp(App[int]):
         self.store = store if store is not None else Store()
         self._asked: Start | None = None
         """What was wanted from a folder of snapshots."""
+        self._after = False
+        """Whether some snapshot has been left."""
         self.animation_level = "none"
         self._type_ahead = TypeAhead(self, self._give)
         for theme in THEMES.values():
@@ -85,10 +88,11 @@ class VcdebugApp(App[int]):
             self.exit(0)
 
     def _main(self, start: Start) -> MainScreen:
-        return MainScreen(start, self.settings, self.store)
+        return MainScreen(replace(start, after=self._after), self.settings, self.store)
 
     def _left(self, wanted: Next | None) -> None:
         """The main screen asks for another snapshot, or for the chooser."""
+        self._after = True
         if wanted is not None and wanted.snapshot:
             self.show(Start(wanted.snapshot, Path(wanted.snapshot).name))
         else:

@@ -45,6 +45,8 @@ class Start:
     """Where further captures of the same cluster come from."""
     follow: float = 0.0
     """Seconds after which the cluster is captured again; 0 leaves that to a key."""
+    after: bool = False
+    """Whether another snapshot lay open before."""
 
     @property
     def somewhere(self) -> bool:

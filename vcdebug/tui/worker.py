@@ -69,17 +69,27 @@ def run(
     reading: Reading = AS_STATED,
     stop: Stop | None = None,
     limits: Limits = USUAL,
+    after: bool = False,
 ) -> None:
-    """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own."""
+    """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own.
+
+    After another snapshot, what that one has left may be cleared away.
+    """
     wanted = stop or Stop()
     teller = ProgressReporter(post, wanted)
     bound = StoppableBound(wanted, limits, teller.replaying)
-    post(attempt(lambda: _cycle(source, teller, ask_extender, reading, bound), CycleFailed))
+
+    def cycle() -> Message:
+        recording = _cycle(source, teller, ask_extender, reading, bound)
+        _prepare(recording, after=after)
+        return CycleReady(recording)
+
+    post(attempt(cycle, CycleFailed))
 
 
 def _cycle(
     source: Source, teller: ProgressReporter, ask_extender: AskExtender | None, reading: Reading, bound: Bound
-) -> Message:
+) -> Recording:
     from vcdebug.collector import collector_paused
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import replay
@@ -87,9 +97,7 @@ def _cycle(
     with collector_paused():
         snapshot = load(_origin(source), **reading._asdict(), progress=teller.progress, notice=teller.notice)
         teller.begin(snapshot.name)
-        recording = replay(snapshot, ask_extender=ask_extender, bound=bound)
-        _prepare(recording)
-    return CycleReady(recording)
+        return replay(snapshot, ask_extender=ask_extender, bound=bound)
 
 
 class ProgressReporter:
@@ -140,15 +148,19 @@ def attempt(task: Callable[[], Message], failed: Callable[[str], Message]) -> Me
         return failed(f"the replay failed: {type(error).__name__}: {error}")
 
 
-def _prepare(recording: Recording) -> None:
+def _prepare(recording: Recording, *, after: bool) -> None:
     """Build what the first key would wait for, and let the garbage collector leave the recording alone.
 
-    It would find nothing in it, and keep the keys waiting for seconds each time that it looked.
+    It would find nothing in it, and keep the keys waiting for seconds each time that it looked. After another snapshot
+    it has to look, rarely enough, or that one would never go.
     """
     _ = recording.timeline.opening_tasks, recording.tree
     recording.index.prepare()
     marks(recording)
-    gc.freeze()
+    if after:
+        gc.unfreeze()
+    else:
+        gc.freeze()
 
 
 def _origin(source: Source) -> str | Path | BinaryIO:

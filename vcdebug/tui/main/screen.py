@@ -188,7 +188,7 @@ class MainScreen(Screen[Next]):
         self.keeper.identify()
         start = self.start
         reading = worker.Reading(start.complete, start.release)
-        worker.run(start.source, self.post_message, start.ask_extender, reading, self._stop, start.limits)
+        worker.run(start.source, self.post_message, start.ask_extender, reading, self._stop, start.limits, start.after)
 
     def _follow(self) -> None:
         """The live cluster once more, if nothing else is being done."""

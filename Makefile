@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check format bench cold-start screenshots docs clean
+.PHONY: help demo test quick check format bench cold-start screenshots story docs clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -41,6 +41,9 @@ cold-start: .venv/run.stamp  ## what the commands cost before they do anything
 
 screenshots: .venv/dev.stamp  ## draw the pictures of the README again
 	$(BIN)/python -m tests.tui.screenshots
+
+story: .venv/dev.stamp  ## draw the story of the README again, as one animated picture
+	$(BIN)/python -m tests.tui.story_svg
 
 docs: .venv/dev.stamp  ## write docs/keys.md, kubectl.md, where.md, releases.md and the tables of fidelity.md again
 	$(BIN)/python -m tests.tui.keys_page

@@ -7,6 +7,7 @@ import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.snapshot.bundled import find
+from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.detail import DetailScreen
@@ -167,3 +168,13 @@ async def test_nothing_of_the_panels_stays_beside_a_page(size: tuple[int, int]) 
         for y, row in enumerate(desk.screen().splitlines()):
             beside = row[: frame.x] + row[frame.right :] if frame.y <= y < frame.bottom else row
             assert "" == beside.strip(), beside
+
+
+async def test_a_list_gets_more_room_while_the_keys_are_in_it_and_every_panel_stands_where_it_should() -> None:
+    async with opened("preempt-works", (200, 40)) as desk:
+        for key in ("6", "5", "7", "0", "2", "1"):
+            await desk.press(key)
+            layout = desk.main.query_one(MainLayout)
+            seen = {name: tuple(desk.panel(name).outer_size) for name in layout.places}
+            assert seen == {name: (place.width, place.height) for name, place in layout.places.items()}
+            assert layout.size.height == max(place.y + place.height for place in layout.places.values())

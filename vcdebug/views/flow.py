@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug.explain.votes import question
@@ -40,7 +41,7 @@ def flow(recording: Recording, opened: Collection[int], seq: Seq) -> Table:
     rows = OnDemand(keys, lambda i: _row(recording, *shown[i], opened))
     return Table(
         "Flow",
-        COLUMNS,
+        _columns(recording),
         rows,
         current=_here(recording, shown, seq),
         one_line=True,
@@ -49,11 +50,24 @@ def flow(recording: Recording, opened: Collection[int], seq: Seq) -> Table:
     )
 
 
+def _columns(recording: Recording) -> tuple[Column, ...]:
+    """As wide as the largest count: no span has more events than the cycle."""
+    return (*COLUMNS[:-1], replace(COLUMNS[-1], least=len(grouped(len(recording)))))
+
+
 def whole_flow(recording: Recording, seq: Seq) -> Table:
     """The tree with everything open: what a search looks through."""
     shown, rows = _whole(recording)
     depths = [depth for depth, _ in shown]
-    return Table("Flow", COLUMNS, rows, current=_here(recording, shown, seq), one_line=True, wraps=False, depths=depths)
+    return Table(
+        "Flow",
+        _columns(recording),
+        rows,
+        current=_here(recording, shown, seq),
+        one_line=True,
+        wraps=False,
+        depths=depths,
+    )
 
 
 @per_recording()

@@ -134,7 +134,7 @@ class MainLayout(Widget):
             self._show(places)
         if places != self.places:
             self.places = places
-            self.refresh(layout=True)
+            self.first.refresh(layout=True)  # Textual arranges anew only what a child asks for
 
     def _arranged(self) -> Places:
         return arranged(Asked(self.size.width, self.size.height, self._chosen, self._focus), self)

@@ -44,7 +44,7 @@ class DetailScreen(ModalScreen[Seq | Figure]):
     DEFAULT_CSS = """
     DetailScreen { align: center middle; background: $background; }
     DetailScreen > Vertical {
-        width: 98%; max-width: 130; height: auto; max-height: 90%;
+        width: 98%; max-width: 160; height: auto; max-height: 90%;
         border: round $border; background: $surface; padding: 0 1;
     }
     DetailScreen Grid { height: auto; max-height: 100%; }

@@ -346,6 +346,7 @@ def _sampled(rows: Sequence[Row]) -> list[Row]:
 
 def _natural(columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], shared: Sequence[str]) -> list[int]:
     widths = [max(cell_len(part) for part in head.split("\n")) for head in heads]
+    widths = [max(width, 0 if one.flexible else one.least) for width, one in zip(widths, columns, strict=True)]
     sampled = _sampled(rows)
     for row in sampled:
         for i, cell in enumerate(row.cells):

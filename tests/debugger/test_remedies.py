@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from tests.builders import cluster, node, pod_group, pods, queue
+from tests.builders import cluster, node, pod, pod_group, pods, queue
 from tests.recorded import bundled
 from vcdebug.debugger.remedies.amounts import less_of
 from vcdebug.debugger.remedies.lever import Amount, Harm, Lever
@@ -193,6 +193,12 @@ def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so() -> None:
 def test_a_missing_pod_group_is_created() -> None:
     named = searched(replay(cluster(node("n1"), pods("lost", 1))), "default/lost").remedies[0]
     assert ("create PodGroup default/lost", True) == (named.words, named.outcome.scheduled)
+
+
+def test_a_pod_that_names_no_pod_group_is_given_one() -> None:
+    recording = replay(cluster(node("n1"), pod("web", requests={"cpu": "1"})))
+    found = searched(recording, "default/web").remedies[0]
+    assert ("create PodGroup default/podgroup-web", True) == (found.words, found.outcome.scheduled)
 
 
 def test_the_pods_that_a_gang_lacks_are_created() -> None:

@@ -124,8 +124,7 @@ class Situation:
         return any(self._is_own(pod) for pod in map(Pod, self.snapshot.of("Pod")))
 
     def _is_own(self, pod: Pod) -> bool:
-        job = self.explanation.job
-        return pod.job_id == job if job else pod.key == self.explanation.pod
+        return pod.job_id == self.explanation.job if pod.job_id else pod.key == self.explanation.pod
 
     @property
     def queue(self) -> str:

@@ -1,0 +1,32 @@
+"""`vcdebug open --context`: what the debugger is given of a live cluster."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from tests.capture.fake_server import serving, write_kubeconfig
+from tests.capture.small_cluster import small_cluster
+from vcdebug.capture import CaptureOptions
+from vcdebug.cli.following import first_capture
+from vcdebug.cli.output import Output
+from vcdebug.snapshot.load import load
+
+
+def test_a_cluster_is_captured_kept_and_captured_again(tmp_path: Path) -> None:
+    with serving(small_cluster()) as address:
+        options = CaptureOptions(kubeconfig=str(write_kubeconfig(tmp_path / "config", address)), first_wait=0.01)
+        file, captures = first_capture(Namespace(history=None), options, tmp_path / "state", Output())
+        assert tmp_path / "state" / "captures" / "dev" == file.parent
+        assert captures.again is not None
+        taken = captures.again()
+    assert 2 == len(list(file.parent.iterdir()))
+    assert 3 == len(taken.read().of("Node")) == len(load(file).of("Node"))
+    assert 1 == captures.count
+
+
+def test_the_folder_may_be_named(tmp_path: Path) -> None:
+    with serving(small_cluster()) as address:
+        options = CaptureOptions(kubeconfig=str(write_kubeconfig(tmp_path / "config", address)), first_wait=0.01)
+        file, _ = first_capture(Namespace(history=str(tmp_path / "mine")), options, tmp_path / "state", Output())
+    assert tmp_path / "mine" == file.parent

@@ -68,7 +68,7 @@ def test_a_status_in_protobuf_changes_what_it_says_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{}", MAGIC + b"\x0a\xff", MAGIC + b"\x0b", pod_in_protobuf()[:-3]])
 def test_what_is_no_message_is_refused(content: bytes) -> None:
-    with pytest.raises(ValueError, match="protobuf|breaks off|form"):
+    with pytest.raises(ValueError, match=r"protobuf|breaks off|form"):
         decoded(content)
 
 

@@ -6,11 +6,14 @@ Upstream: framework/session_plugins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vcdebug.framework.plugin import PluginError, ValidateResult, Victims
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.task import TaskInfo
+
+if TYPE_CHECKING:
+    from vcdebug.framework.recorded_calls import RecordedCall
 
 Args = tuple[Any, ...]  # Any: each extension point has its own
 Answer = Any  # Any: each extension point has its own
@@ -23,6 +26,8 @@ class PluginCall(NamedTuple):
 
     plugin: str
     call: Call
+    recorded: RecordedCall | None = None
+    """What the call is made up of, where it leaves events."""
 
 
 NoteHere = Callable[..., None]

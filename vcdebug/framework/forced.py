@@ -15,7 +15,7 @@ from vcdebug.framework.combine import Answer, PluginCall, Tiers
 from vcdebug.framework.forced_values import forced_value
 from vcdebug.framework.hooks import HOOKS, PREDICATE, AnyHook
 from vcdebug.framework.record import HookEvent, Record
-from vcdebug.framework.recorded_calls import RecordedCall
+from vcdebug.framework.recorded_calls import RecordedCall, recorded
 from vcdebug.model.names import Codes, Seq
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
@@ -61,13 +61,14 @@ class ForcedAnswers:
                 raise answer.error(f"event {answer.seq} is {event.point} of {event.plugin}, not {meant}", OTHER_RUN)
 
 
-class ForcedCall(RecordedCall):
+class ForcedCall:
     """A recorded call that may have to answer something else."""
 
-    __slots__ = ("_answers", "_rule")
+    __slots__ = ("_answers", "_call", "_function", "_plugin", "_point", "_record", "_rule", "_show")
 
     def __init__(self, call: RecordedCall, hook: AnyHook, answers: ForcedAnswers) -> None:
-        super().__init__(call._function, call._plugin, call._point, call._show, call._record)
+        self._call = recorded(call)
+        self._function, self._plugin, self._point, self._show, self._record = call
         self._rule = hook.rule
         self._answers = answers
 
@@ -75,7 +76,7 @@ class ForcedCall(RecordedCall):
         record = self._record
         forced = None if record.silent else self._answers.take(self._point, self._plugin)
         if forced is None:
-            return super().__call__(*args)
+            return self._call(*args)
         record.silent = 1
         try:
             own = self._function(*args)
@@ -122,8 +123,8 @@ def _tiers(hook: AnyHook, tiers: Tiers, answers: ForcedAnswers, record: Record) 
 
 
 def _forced(hook: AnyHook, plugin_call: PluginCall, answers: ForcedAnswers, record: Record) -> PluginCall:
-    if isinstance(plugin_call.call, RecordedCall):
-        return plugin_call._replace(call=ForcedCall(plugin_call.call, hook, answers))
+    if plugin_call.recorded is not None:
+        return plugin_call._replace(call=ForcedCall(plugin_call.recorded, hook, answers))
     if hook is PREDICATE:
         return plugin_call._replace(call=ForcedPredicate(plugin_call, answers, record))
     return plugin_call

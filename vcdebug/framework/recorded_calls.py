@@ -6,6 +6,7 @@ Upstream: framework/session_plugins (registration).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from vcdebug.framework.combine import Answer, Call, PluginCall, Tiers
 from vcdebug.framework.conf import SchedulerConf
@@ -19,30 +20,37 @@ Functions = dict[tuple[str, str], Call]
 """(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
 
 
-class RecordedCall:
-    """A plugin's function that leaves an event, unless it runs inside another recorded call."""
+class RecordedCall(NamedTuple):
+    """What makes up a plugin's function that leaves an event."""
 
-    __slots__ = ("_function", "_plugin", "_point", "_record", "_show")
+    function: Call
+    plugin: str
+    point: str
+    show: Show
+    record: Record
 
-    def __init__(self, function: Call, plugin: str, point: str, show: Show, record: Record) -> None:
-        self._function = function
-        self._plugin = plugin
-        self._point = point
-        self._show = show
-        self._record = record
 
-    def __call__(self, *args: object) -> Answer:
-        record = self._record
+def recorded(call: RecordedCall) -> Call:
+    """The function that leaves an event, unless it runs inside another recorded call.
+
+    A closure, since nothing is called as often: it reads its parts faster than an object does.
+    """
+    function, plugin, point, show, record = call
+    events = record.events
+
+    def call_and_record(*args: object) -> Answer:
         if record.silent:
-            return self._function(*args)
+            return function(*args)
         record.silent = 1
         try:
-            answer = self._function(*args)
+            answer = function(*args)
         finally:
             record.silent = 0
-        subject, result = self._show(args, answer)
-        record.events.append(made(HookEvent, (self._point, self._plugin, subject, result)))
+        subject, result = show(args, answer)
+        events.append(made(HookEvent, (point, plugin, subject, result)))
         return answer
+
+    return call_and_record
 
 
 def register(functions: Functions, plugin: Plugin, withdrawn: Mapping[str, None]) -> None:
@@ -68,8 +76,10 @@ def _tiers(hook: AnyHook, conf: SchedulerConf, functions: Functions, record: Rec
             function = functions.get((hook.method, option.name))
             if function is None or not option.enabled(hook.switches):
                 continue
-            if show is not None:
-                function = RecordedCall(function, option.name, hook.upstream, show, record)
-            tier.append(PluginCall(option.name, function))
+            if show is None:
+                tier.append(PluginCall(option.name, function))
+                continue
+            call = RecordedCall(function, option.name, hook.upstream, show, record)
+            tier.append(PluginCall(option.name, recorded(call), call))
         tiers.append(tier)
     return tiers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.registrations import Registration, handlers, registrations
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.registrations import Registration, handlers, registrations
 from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, count, line, muted
 from vcdebug.views.votes import rule_words
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from tests.builders import cluster, conf_of, node, pod, pod_group
-from vcdebug.explain.requests import RequestLine, request_lines
 from vcdebug.framework.record import Level
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
+from vcdebug.trace.requests import RequestLine, request_lines
 from vcdebug.views.request import request
 
 

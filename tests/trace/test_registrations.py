@@ -1,8 +1,8 @@
 """What plugins registered, with the switches that let a hook take part or not."""
 
 from tests.builders import cluster, conf_of, node
-from vcdebug.explain.registrations import handlers, registrations
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.registrations import handlers, registrations
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import text_of
 from vcdebug.views.tiers import tiers

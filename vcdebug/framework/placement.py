@@ -6,6 +6,7 @@ Upstream: util/predicate_helper, util/scheduler_helper, framework (PredicateFor.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -88,16 +89,16 @@ def shortages(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
 
 def with_resources(judge: Judge) -> Judge:
     """The resource test first; plugins are asked only about nodes with room."""
+    return partial(_judge_with_room, judge)
 
-    def judged(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
-        codes = shortages(ssn, task, nodes)
-        if not np.count_nonzero(codes):
-            return judge(ssn, task, nodes)
-        enough = codes == 0
-        codes[enough] = judge(ssn, task, nodes.select(enough)) if np.count_nonzero(enough) else 0
-        return codes
 
-    return judged
+def _judge_with_room(judge: Judge, ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
+    codes = shortages(ssn, task, nodes)
+    if not np.count_nonzero(codes):
+        return judge(ssn, task, nodes)
+    enough = codes == 0
+    codes[enough] = judge(ssn, task, nodes.select(enough)) if np.count_nonzero(enough) else 0
+    return codes
 
 
 allocate_judge: Judge = with_resources(for_allocate)

@@ -6,6 +6,7 @@ Upstream: framework/session_plugins (registration).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from vcdebug.framework.combine import Answer, Call, PluginCall, Tiers
@@ -31,26 +32,22 @@ class RecordedCall(NamedTuple):
 
 
 def recorded(call: RecordedCall) -> Call:
-    """The function that leaves an event, unless it runs inside another recorded call.
+    """The function that leaves an event; its parts are bound, which costs less at each call than an object's."""
+    return partial(_call, *call)
 
-    A closure, since nothing is called as often: it reads its parts faster than an object does.
-    """
-    function, plugin, point, show, record = call
-    events = record.events
 
-    def call_and_record(*args: object) -> Answer:
-        if record.silent:
-            return function(*args)
-        record.silent = 1
-        try:
-            answer = function(*args)
-        finally:
-            record.silent = 0
-        subject, result = show(args, answer)
-        events.append(made(HookEvent, (point, plugin, subject, result)))
-        return answer
-
-    return call_and_record
+def _call(function: Call, plugin: str, point: str, show: Show, record: Record, *args: object) -> Answer:
+    """Call and record, unless it happens inside another recorded call."""
+    if record.silent:
+        return function(*args)
+    record.silent = 1
+    try:
+        answer = function(*args)
+    finally:
+        record.silent = 0
+    subject, result = show(args, answer)
+    record.events.append(made(HookEvent, (point, plugin, subject, result)))
+    return answer
 
 
 def register(functions: Functions, plugin: Plugin, withdrawn: Mapping[str, None]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -37,19 +38,15 @@ class ReplayStoppedError(VcdebugError):
     """The replay ended early because somebody wanted it to."""
 
 
-class StoppableBound(Paced):
-    """The usual bound of a recording, where the replay also says how far it is, and looks whether it shall stop."""
+def stoppable(stop: Stop, tell: Callable[[str], object], limits: Limits = USUAL) -> Paced:
+    """The usual bound of a recording; wherever it says how far the cycle is, somebody may have had enough."""
+    return Paced(partial(_tell_unless_stopped, stop, tell), *limits)
 
-    __slots__ = ("_stop",)
 
-    def __init__(self, stop: Stop, limits: Limits, tell: Callable[[str], object] = lambda _: None) -> None:
-        super().__init__(tell, *limits)
-        self._stop = stop
-
-    def look(self, events: Sequence[object]) -> None:
-        if self._stop.asked:
-            raise ReplayStoppedError("the replay was stopped")
-        super().look(events)
+def _tell_unless_stopped(stop: Stop, tell: Callable[[str], object], words: str) -> None:
+    if stop.asked:
+        raise ReplayStoppedError("the replay was stopped")
+    tell(words)
 
 
 class Reading(NamedTuple):
@@ -77,7 +74,7 @@ def run(
     """
     wanted = stop or Stop()
     teller = ProgressReporter(post, wanted)
-    bound = StoppableBound(wanted, limits, teller.replaying)
+    bound = stoppable(wanted, teller.replaying, limits)
 
     def cycle() -> Message:
         recording = _cycle(source, teller, ask_extender, reading, bound)

@@ -18,6 +18,7 @@ REGISTRIES = [
     ("cli/commands", "COMMANDS", ("base",)),
     ("tui/panels", "EXTRAS", ("base",)),
     ("debugger/breakpoints", "KINDS", ("base",)),
+    ("debugger/commands", "GROUPS", ("base",)),
 ]
 
 

@@ -12,12 +12,12 @@ import pytest
 from tests.cli.runs import Dies, Interrupts, fails_on_three, square
 from vcdebug.cli.executors import executor
 from vcdebug.cli.executors.base import ATTEMPTS, LOST, Answer, Executor, Item, Result, gather
-from vcdebug.cli.executors.here import Here
+from vcdebug.cli.executors.in_process import InProcess
 from vcdebug.cli.executors.processes import Processes
 from vcdebug.cli.failure import Failure
 from vcdebug.errors import VcdebugError
 
-EXECUTORS = (Here(), Processes(2))
+EXECUTORS = (InProcess(), Processes(2))
 
 
 def ignore(_: int) -> None:
@@ -69,8 +69,8 @@ def test_an_interruption_keeps_what_is_done_and_leaves_no_worker(where: Executor
 
 
 def test_one_worker_or_one_run_needs_no_process() -> None:
-    assert isinstance(executor(1, 50, None, print), Here)
-    assert isinstance(executor(8, 1, None, print), Here)
+    assert isinstance(executor(1, 50, None, print), InProcess)
+    assert isinstance(executor(8, 1, None, print), InProcess)
     assert isinstance(executor(2, 50, None, print), Processes)
 
 
@@ -81,7 +81,7 @@ class Breaks:
         self.answers = answers
 
     def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:
-        yield from islice(Here().run(function, items), self.answers)
+        yield from islice(InProcess().run(function, items), self.answers)
         raise VcdebugError("the scheduler has left", where="tcp://127.0.0.1:1")
 
 

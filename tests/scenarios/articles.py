@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tests.recorded import bundled
 from tests.scenarios.questions import CLUSTERS
-from vcdebug.cli.reports.script import Shown
+from vcdebug.cli.reports.script import AnswerReport
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.script import run_script
 from vcdebug.snapshot.load import load
@@ -298,7 +298,7 @@ def shown(each: Claim) -> str:
     driver = Driver(_recording(each.snapshot))
     told: list[str] = []
     for answer in run_script(driver, each.commands):
-        found = Shown(answer, driver)
+        found = AnswerReport(answer, driver)
         told += [answer.text, found.table, found.explanation.sentence if found.explanation is not None else ""]
     return "\n".join(told)
 

@@ -4,14 +4,14 @@ import pytest
 
 from vcdebug.tui.widgets.filtering import NO_EXPRESSION, parse_filter
 from vcdebug.tui.widgets.ordering import Order, next_order, ordered
-from vcdebug.tui.widgets.rows import Shown
+from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.views.base import OnDemand, Piece, Row
 
 ROWS = ["node-01\tready\t4Gi", "node-02\tNotReady\t12Gi", "gpu-10\tready\t500Mi", "gpu-2\tready\t–", "a(b\tx.y\t1 906"]
 
 
 def shown(text: str) -> list[str]:
-    shown = Shown()
+    shown = ShownRows()
     shown.set_rows([Row(row.split("\t")[0], tuple(map(Piece, row.split("\t")))) for row in ROWS])
     shown.set_filter(text)
     return [row.key for row in shown.rows]
@@ -51,7 +51,7 @@ def test_an_expression_that_is_none_says_so() -> None:
 @pytest.mark.parametrize("typed", ["node-01", "~nd1", "!gpu", "no|gp", "Not", "(b"])
 def test_typing_on_gives_what_typing_at_once_gives(typed: str) -> None:
     rows = [Row(row.split("\t")[0], tuple(map(Piece, row.split("\t")))) for row in ROWS]
-    letters, at_once = Shown(), Shown()
+    letters, at_once = ShownRows(), ShownRows()
     for part in (letters, at_once):
         part.set_rows(rows)
     for end in range(1, len(typed) + 1):
@@ -83,7 +83,7 @@ def test_the_order_goes_up_then_down_then_as_it_was() -> None:
 def test_a_large_table_is_looked_at_bit_by_bit_and_keeps_no_row_for_it() -> None:
     kept: list[int] = []
     rows = OnDemand([str(i) for i in range(50_000)], lambda i: Row(str(i), (Piece(f"node-{i:05}"),)))
-    part = Shown()
+    part = ShownRows()
     part.set_rows(rows)
     part.set_filter("99")
     kept.append(len(part.rows))

@@ -52,7 +52,7 @@ def test_the_command_refuses_what_no_breakpoint_would_take() -> None:
         verb.run(driver, "nothing")
     with pytest.raises(ExpressionError):
         verb.run(driver, "victim if plugin ==")
-    assert ("find", LINE) == (verb.run(driver, LINE).opens, verb.run(driver, LINE).argument)
+    assert ("find", LINE) == (verb.run(driver, LINE).show, verb.run(driver, LINE).argument)
 
 
 def test_starts_of_actions_are_counted_by_their_names() -> None:

@@ -17,7 +17,7 @@ Report = Callable[[str, int, int], None]
 def capture_progress(output: Output) -> Iterator[Report]:
     """A bar per kind while a cluster is read."""
     if not output.err.isatty():
-        yield _silent
+        yield _ignore_progress
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -38,7 +38,7 @@ def capture_progress(output: Output) -> Iterator[Report]:
 def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[[int], None]]:
     """One bar for a known number of runs; called with how many more are done."""
     if not output.err.isatty():
-        yield _unseen
+        yield _ignore_count
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -53,7 +53,7 @@ def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[
 def told(output: Output, title: str) -> Iterator[Tell]:
     """One line that changes, for work of unknown length; called with what to say now."""
     if not output.err.isatty():
-        yield unheard
+        yield ignore_text
         return
     from rich.console import Console
 
@@ -61,13 +61,13 @@ def told(output: Output, title: str) -> Iterator[Tell]:
         yield lambda text: status.update(f"{title}: {text}")
 
 
-def unheard(text: str) -> None:
-    """Nobody watches."""
+def ignore_text(text: str) -> None:
+    """There is no terminal, so nothing is shown."""
 
 
-def _unseen(more: int) -> None:
-    """Nobody watches."""
+def _ignore_count(more: int) -> None:
+    """There is no terminal, so nothing is shown."""
 
 
-def _silent(kind: str, done: int, total: int) -> None:
-    """Nobody watches."""
+def _ignore_progress(kind: str, done: int, total: int) -> None:
+    """There is no terminal, so nothing is shown."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vcdebug.cli.output import Output
-from vcdebug.cli.progress import Tell, told, unheard
+from vcdebug.cli.progress import Tell, ignore_text, told
 from vcdebug.cli.sources import one_source
 from vcdebug.debugger.what_if import edited
 from vcdebug.errors import ConfigError
@@ -47,7 +47,7 @@ def load_snapshot(word: str, complete: bool | None = None, release: str | None =
     return _load(one_source(word), complete, release)
 
 
-def _load(where: Source, complete: bool | None, release: str | None, tell: Tell = unheard) -> Loaded:
+def _load(where: Source, complete: bool | None, release: str | None, tell: Tell = ignore_text) -> Loaded:
     start = time.perf_counter()
 
     def progress(done: int, total: int, name: str) -> bool:

@@ -145,7 +145,7 @@ class _Walk:
                 continue
             self.fields += 1
             if lonely or not _equal(theirs, mine):
-                self._differ(where, field, _shown(theirs), _shown(mine))
+                self._differ(where, field, _value_text(theirs), _value_text(mine))
 
     def _differ(self, where: str, field: str, dumped: str, replayed: str) -> None:
         self.differences.append(Difference(where, field, dumped, replayed))
@@ -173,7 +173,7 @@ def _equal(dumped: object, ours: object) -> bool:
     return dumped == ours
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None:
         return ABSENT
     if isinstance(value, Mapping):

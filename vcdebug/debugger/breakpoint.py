@@ -112,7 +112,7 @@ class Breakpoint:
         fields, own = fields_of(recording, seq), self.kind.FIELDS
 
         def said(name: str) -> str:
-            return self.kind.said(recording, seq, name) if name in own else _shown(fields(name))
+            return self.kind.said(recording, seq, name) if name in own else _value_text(fields(name))
 
         return _FIELD_IN_TEXT.sub(lambda found: said(found[1]), self.log or "")
 
@@ -189,7 +189,7 @@ def _common(few: Seqs, many: Seqs) -> Seqs:
     return kept
 
 
-def _shown(value: Value) -> str:
+def _value_text(value: Value) -> str:
     if isinstance(value, tuple):
         return ", ".join(value)
     return "-" if value is None else str(value)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from vcdebug.compare.cycles import compare
 from vcdebug.debugger.between import Between, advance
+from vcdebug.debugger.pod_states import kinds, state_counts
 from vcdebug.debugger.recordings import BRANCH, Recordings
-from vcdebug.debugger.standing import alike, kinds
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import OpEvent, PanicEvent
 from vcdebug.model.names import NodeName, TaskKey
@@ -143,7 +143,7 @@ def _anonymous(recording: Recording, deeds: _Deeds) -> object:
     """The state from which the cycle starts and its deeds, without names of pods."""
     of = kinds(recording.snapshot)
     return (
-        frozenset(alike(recording.snapshot).items()),
+        frozenset(state_counts(recording.snapshot).items()),
         tuple(sorted(of[task] for task in deeds.evicted)),
         tuple(sorted(of[task] for task in deeds.given_back)),
         tuple(sorted((of[task], node) for task, node in deeds.placed)),

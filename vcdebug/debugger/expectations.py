@@ -161,7 +161,7 @@ class _Cycle:
         return {task.key: task.node_name for job in jobs for task in job.tasks.values()}
 
     def explanation(self, name: str) -> Explanation | None:
-        """None for a name that nothing has."""
+        """The explanation of a job or pod; None where nothing has that name."""
         try:
             return explain(self.recording, name)
         except NotFoundError:

@@ -47,8 +47,8 @@ class Alone(NamedTuple):
         return no_place(self.explanation)
 
 
-class Copies(NamedTuple):
-    """Copies of the job beside everything that is there."""
+class FittingCopies(NamedTuple):
+    """FittingCopies of the job beside everything that is there."""
 
     fitting: int
     tried: int
@@ -69,7 +69,7 @@ def alone(recording: Recording, job: JobId) -> Alone:
     return Alone(len(pods), counts.ready + counts.waiting, explain(run, job))
 
 
-def copies(recording: Recording, job: JobId, most: int) -> Copies:
+def copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
     """Up to so many copies are tried, one after the other in the order of their names."""
     info, snapshot = recording.session.jobs[job], recording.snapshot
     names = [f"{info.name}-copy-{number:03}" for number in range(1, most + 1)]
@@ -82,8 +82,8 @@ def copies(recording: Recording, job: JobId, most: int) -> Copies:
     for number, name in enumerate(names):
         told = explain(run, f"{info.namespace}/{name}")
         if not told.scheduled:
-            return Copies(number, most, no_place(told))
-    return Copies(most, most, "")
+            return FittingCopies(number, most, no_place(told))
+    return FittingCopies(most, most, "")
 
 
 def no_place(told: Explanation) -> str:

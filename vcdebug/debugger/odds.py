@@ -114,7 +114,7 @@ class Draws:
         return draw(self._base, seed)
 
     def __reduce__(self) -> tuple[type[Draws], tuple[Snapshot]]:
-        """Only the snapshot travels."""
+        """Pickled with the snapshot alone; a worker process replays it itself."""
         return Draws, (self._snapshot,)
 
 

@@ -35,7 +35,7 @@ class Answer(NamedTuple):
     text: str
     log: tuple[LogLine, ...]
     """What breakpoints with a log text said on the way."""
-    opens: str
+    show: str
     """Something that the front end shows: help, an explanation, a panel."""
     argument: str
 
@@ -47,7 +47,7 @@ def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[Answer]:
         if not command or command.startswith("#"):
             continue
         answer = _run(driver, number, command)
-        if answer.opens == "quit":
+        if answer.show == "quit":
             return
         yield answer
 
@@ -56,18 +56,18 @@ def _run(driver: Driver, number: int, command: str) -> Answer:
     spoken = len(driver.debugger.log)
     try:
         reply = _done(execute(driver, command))
-        if reply.opens in SCREEN_ONLY:
+        if reply.show in SCREEN_ONLY:
             raise CommandError(f"{command.split()[0].lstrip(':')} needs the screen")
     except VcdebugError as error:
         raise ScriptError(error, number) from error
     here = reply.moment or driver.moment()
     log = tuple(driver.debugger.log[spoken:])
     moved = reply.moment is not None and not reply.text
-    return Answer(number, command, here, moved, reply.text, log, reply.opens, reply.argument)
+    return Answer(number, command, here, moved, reply.text, log, reply.show, reply.argument)
 
 
 def _done(reply: Reply) -> Reply:
-    """A script waits for work."""
+    """The reply proper: a script does a command's work at once."""
     while (following := reply.work or reply.then) is not None:
         reply = following()
     return reply

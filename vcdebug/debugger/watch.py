@@ -86,10 +86,10 @@ def _words(text: str) -> tuple[str, ...]:
 def _evaluated(recording: Recording, seq: Seq, text: str) -> str:
     if seq < 1:
         return "-"
-    return _shown(parse_expression(text, FIELD_TYPES).value(fields_of(recording, seq)))
+    return _value_text(parse_expression(text, FIELD_TYPES).value(fields_of(recording, seq)))
 
 
-def _shown(value: Value) -> str:
+def _value_text(value: Value) -> str:
     if isinstance(value, tuple):
         return ", ".join(value) or "none"
     if isinstance(value, bool):

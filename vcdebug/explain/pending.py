@@ -8,7 +8,7 @@ from dataclasses import replace
 from vcdebug.explain.allocation import not_tried, said, said_by_allocate, search_at
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.gates import DOORS, EVICTING, GOT, LAST, UNSEEN, gates
+from vcdebug.explain.gates import DOORS, EVICTING, GOT, LAST, OUTSIDE, gates
 from vcdebug.explain.gates.eviction import Chance, Gate
 from vcdebug.explain.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.gates.gang import DISCARD
@@ -18,7 +18,7 @@ from vcdebug.explain.gates.placed import HAS
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.no_node import hopeless
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.steps import steps, unseen_steps
+from vcdebug.explain.steps import steps, steps_outside_session
 from vcdebug.explain.subject import Subject, find_subject
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve
@@ -43,10 +43,12 @@ def explain_subject(recording: Recording, subject: Subject) -> Explanation:
 
 def _explained(recording: Recording, subject: Subject) -> Explanation:
     if subject.job not in recording.session.jobs:
-        finding: Finding = resolve(UNSEEN)(recording, subject)
+        finding: Finding = resolve(OUTSIDE)(recording, subject)
         name = subject.job or subject.pod or ""
         scheduled = finding.cause == PLACES
-        return Explanation(name, subject.pod, scheduled, finding, (), finding.advice, unseen_steps(recording, finding))
+        return Explanation(
+            name, subject.pod, scheduled, finding, (), finding.advice, steps_outside_session(recording, finding)
+        )
     view = JobView(recording, subject.job, subject.pod)
     found = next(said(view, GOT), None)
     findings = list(_distinct(judge(view) if found is None else [found, *_beside(view, found)]))

@@ -66,7 +66,7 @@ def unbound(view: JobView) -> list[TaskInfo]:
 
 
 TREE_PLUGIN = "capacity"
-SPOILT_ADVICE = (
+BROKEN_TREE_ADVICE = (
     "move the job to a leaf queue, or give the queue an existing parent: one fault stops every queue",
     "see vcdebug inspect for what is missing",
 )
@@ -91,7 +91,7 @@ def broken_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
         return None
     sentence = f"{view.job.uid} is refused like every other: {fault}."
     evidence = (Evidence(seq, f"{plugin} refuses without looking at amounts"),)
-    return Finding(QUEUE_TREE_SPOILT, sentence, {}, evidence, SPOILT_ADVICE)
+    return Finding(QUEUE_TREE_SPOILT, sentence, {}, evidence, BROKEN_TREE_ADVICE)
 
 
 def open_it(view: JobView) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def dimensions_of(*resources: Resource) -> list[str]:
 
 
 def attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | CapacityAttr | None:
-    """What the plugin worked out for a queue when the session opened; nothing of a tree that is spoilt."""
+    """What the plugin worked out for a queue when the session opened; nothing of a broken tree."""
     plugin = recording.session.plugins.get(sharer(recording))
     if not isinstance(plugin, Proportion | Capacity) or tree_is_broken(recording):
         return None

@@ -53,7 +53,7 @@ class NodeFit:
         return objections or "room"
 
 
-class Room(NamedTuple):
+class NodeIdle(NamedTuple):
     """What a node has left, and what it has in all."""
 
     future: Resource
@@ -74,10 +74,12 @@ class Before(NamedTuple):
 
 
 @per_recording(most=8)
-def rooms(recording: Recording, seq: Seq) -> Mapping[NodeName, Room]:
+def rooms(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
     """Every node after an event."""
     amounts = recording.timeline.state_at(seq).nodes
-    return {name: Room(amounts[name].future_idle(), node.allocatable) for name, node in recording.session.nodes.items()}
+    return {
+        name: NodeIdle(amounts[name].future_idle(), node.allocatable) for name, node in recording.session.nodes.items()
+    }
 
 
 @per_recording(most=32)
@@ -108,7 +110,7 @@ def _as_it_was(task: TaskInfo, state: TaskState) -> TaskInfo:
     return clone
 
 
-def _before(name: NodeName, asked: Amounts, room: Room) -> Before:
+def _before(name: NodeName, asked: Amounts, room: NodeIdle) -> Before:
     whole = lack(asked, room.allocatable)
     short = whole or lack(asked, room.future)
     kind = _kind((), too_small=bool(whole), short=short)

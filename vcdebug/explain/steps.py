@@ -19,7 +19,7 @@ from vcdebug.trace.visits import AFTER, TaskTry, Visit
 Numbered = tuple[Seq, HookEvent]
 
 
-def unseen_steps(recording: Recording, finding: Finding) -> tuple[Step, ...]:
+def steps_outside_session(recording: Recording, finding: Finding) -> tuple[Step, ...]:
     """For what is not in the session at all."""
     seqs = tuple(recording.index.of_type(StateEvent)[:1])
     return (Step("in the session", "failed", finding.sentence, seqs),)

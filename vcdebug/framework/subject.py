@@ -13,7 +13,7 @@ Subject = tuple[tuple[str, Any], ...]  # Any: the field decides which
 """Names, the tasks that are offered, or a vote."""
 Result = Any  # Any: each extension point has its own form
 """What was answered, as plain data."""
-Shown = tuple[Subject, Result]
+TracedCall = tuple[Subject, Result]
 
 TASK: Final = "task"
 OTHER: Final = "other"

@@ -21,12 +21,12 @@ from vcdebug.framework.subject import (
     TASK,
     VOTE,
     Result,
-    Shown,
+    TracedCall,
 )
 from vcdebug.model.fiterror import Status
 from vcdebug.model.task import TaskInfo
 
-Show = Callable[[Args, Answer], Shown]
+Show = Callable[[Args, Answer], TracedCall]
 """(arguments, answer) → (subject, result)."""
 
 
@@ -38,48 +38,48 @@ def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[str, ...]:
     return tuple([task.key for task in tasks]) if tasks else ()
 
 
-def job(args: Args, answer: Answer) -> Shown:
+def job(args: Args, answer: Answer) -> TracedCall:
     """A question about a job."""
     return args[0].subject, answer
 
 
-def job_valid(args: Args, answer: ValidateResult | None) -> Shown:
+def job_valid(args: Args, answer: ValidateResult | None) -> TracedCall:
     """JobValid: null, or the failed check."""
     result = answer and {"pass": answer.passed, "reason": answer.reason, "message": answer.message}
     return args[0].subject, result
 
 
-def sub_job(args: Args, answer: Answer) -> Shown:
+def sub_job(args: Args, answer: Answer) -> TracedCall:
     """A question about a sub job."""
     return ((SUB_JOB, args[1].uid),), answer
 
 
-def queue(args: Args, answer: Answer) -> Shown:
+def queue(args: Args, answer: Answer) -> TracedCall:
     """A question about a queue."""
     return args[0].subject, answer
 
 
-def queue_task(args: Args, answer: Answer) -> Shown:
+def queue_task(args: Args, answer: Answer) -> TracedCall:
     """May the queue take the task?"""
     return args[0].subject + args[1].pod.subject, answer
 
 
-def state_queue_task(args: Args, answer: Answer) -> Shown:
+def state_queue_task(args: Args, answer: Answer) -> TracedCall:
     """As queue_task, on a simulated state."""
     return ((QUEUE, args[1].name), (TASK, args[2].key)), answer
 
 
-def queue_candidates(args: Args, answer: Answer) -> Shown:
+def queue_candidates(args: Args, answer: Answer) -> TracedCall:
     """May the queue reclaim for these tasks?"""
     return ((QUEUE, args[0].name), (CANDIDATES, task_keys(args[1]))), answer
 
 
-def task(args: Args, answer: Answer) -> Shown:
+def task(args: Args, answer: Answer) -> TracedCall:
     """A question about a task."""
     return args[0].pod.subject, getattr(answer, "name", answer)
 
 
-def victims(args: Args, answer: Answer) -> Shown:
+def victims(args: Args, answer: Answer) -> TracedCall:
     """Who may go for this task?"""
     offered, vote = answer
     return (args[0].pod.subject[0], (CANDIDATES, task_keys(args[1])), _VOTES.get(vote, (VOTE, vote))), task_keys(
@@ -87,13 +87,13 @@ def victims(args: Args, answer: Answer) -> Shown:
     )
 
 
-def unified_victims(args: Args, answer: Answer) -> Shown:
+def unified_victims(args: Args, answer: Answer) -> TracedCall:
     """Who may go, asked by a gang action."""
     offered, vote = answer
     return ((CANDIDATES, task_keys(args[1])), (VOTE, vote)), task_keys(offered)
 
 
-def victim_tasks(_args: Args, answer: Answer) -> Shown:
+def victim_tasks(_args: Args, answer: Answer) -> TracedCall:
     """Who should go anyway?"""
     return (), task_keys(answer)
 
@@ -103,7 +103,7 @@ def statuses(values: Sequence[Status]) -> list[dict[str, object]]:
     return [{"code": s.code, "reason": s.reason, "plugin": s.plugin} for s in values]
 
 
-def pre_predicate(args: Args, answer: PluginError | None) -> Shown:
+def pre_predicate(args: Args, answer: PluginError | None) -> TracedCall:
     """PrePredicate: null, statuses or an error text."""
     result: Result = None
     if answer is not None:
@@ -111,17 +111,17 @@ def pre_predicate(args: Args, answer: PluginError | None) -> Shown:
     return args[0].pod.subject, result
 
 
-def hyper_node_order(args: Args, answer: Answer) -> Shown:
+def hyper_node_order(args: Args, answer: Answer) -> TracedCall:
     """Scores of hypernodes for a sub job."""
     return ((SUB_JOB, args[0].uid),), answer
 
 
-def gradient_job(args: Args, answer: Answer) -> Shown:
+def gradient_job(args: Args, answer: Answer) -> TracedCall:
     """Where to try a job: rows of hypernodes, best row first."""
     return ((JOB, args[0].uid), (HYPER_NODE, args[1]), (PURPOSE, str(args[2]))), answer
 
 
-def gradient_sub_job(args: Args, answer: Answer) -> Shown:
+def gradient_sub_job(args: Args, answer: Answer) -> TracedCall:
     """Where to try a sub job: rows of hypernodes, best row first."""
     return ((SUB_JOB, args[0].uid), (HYPER_NODE, args[1]), (PURPOSE, str(args[2]))), answer
 
@@ -129,19 +129,19 @@ def gradient_sub_job(args: Args, answer: Answer) -> Shown:
 def without_purpose(show: Show) -> Show:
     """As recorded where nobody says yet what it is asked for."""
 
-    def shown(args: Args, answer: Answer) -> Shown:
+    def shown(args: Args, answer: Answer) -> TracedCall:
         subject, result = show(args, answer)
         return tuple(part for part in subject if part[0] != PURPOSE), result
 
     return shown
 
 
-def state_task_node(args: Args, answer: Answer) -> Shown:
+def state_task_node(args: Args, answer: Answer) -> TracedCall:
     """Would the task pass on the simulated node?"""
     return ((TASK, args[1].key), (NODE, args[2].name)), _error(answer)
 
 
-def state_task_other_node(args: Args, answer: Answer) -> Shown:
+def state_task_other_node(args: Args, answer: Answer) -> TracedCall:
     """Another task enters or leaves the simulated node."""
     return ((TASK, args[1].key), (OTHER, args[2].key), (NODE, args[3].name)), _error(answer)
 

@@ -221,7 +221,7 @@ class InterPodAffinity:
         return answer
 
     def overlooks(self, shape: PodShape, row: Row) -> bool:
-        """Whether the pod's required anti-affinity stays unseen because its node held no such pod at session open."""
+        """Whether the pod's required anti-affinity is overlooked because its node held no such pod at session open."""
         return bool(shape.affinity.required_anti_affinity) and not self._anti_rows[row]
 
     def update(self, state: AffinityState, other: PodShape, row: Row, sign: int) -> None:

@@ -32,7 +32,7 @@ class NodeTable:
         "_columns",
         "_lacking",
         "_seen",
-        "_shown",
+        "_changes_read",
         "_wanted",
         "changes",
         "dims",
@@ -51,7 +51,7 @@ class NodeTable:
         """Rows whose amounts changed, one entry per change, ever growing."""
         self._seen = 0
         self._amounts: list[NodeAmounts] = []
-        self._shown = 0
+        self._changes_read = 0
         self._wanted: dict[tuple[tuple[str, float], ...], tuple[IntArray, FloatArray]] = {}
         self._alone: dict[Row, NodeRows] = {}
         self.no_rows = NodeRows(self, np.zeros(0, dtype=np.int64))
@@ -92,9 +92,9 @@ class NodeTable:
         """Every node's amounts now: only nodes that changed since the last time are looked at."""
         if not self._amounts:
             self._amounts = [NodeAmounts.of(node) for node in self.nodes]
-        for row in dict.fromkeys(self.changes[self._shown :]):
+        for row in dict.fromkeys(self.changes[self._changes_read :]):
             self._amounts[row] = NodeAmounts.of(self.nodes[row])
-        self._shown = len(self.changes)
+        self._changes_read = len(self.changes)
         return tuple(self._amounts)
 
     def _refresh(self) -> None:

@@ -97,7 +97,7 @@ class CpuTopology:
 
     @property
     def numa_nodes(self) -> list[int]:
-        """NUMA node numbers, ascending."""
+        """NUMA node numbers, ascending. Upstream: api/numa_info.GenerateNumaNodes."""
         return sorted(self.in_numa)
 
     def sockets(self, cpus: BitSet) -> list[int]:

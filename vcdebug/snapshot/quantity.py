@@ -124,15 +124,15 @@ def _scaled(text: str, power: int) -> int:
 def _parts(text: str) -> _Parts:
     match = _SHAPE.fullmatch(text)
     if match is None or not text or len(text) > MAX_LENGTH:
-        raise QuantityError(f"{_shown(text)} is not a quantity")
+        raise QuantityError(f"{_quoted(text)} is not a quantity")
     sign, integer, fraction, letters, number = match.groups()
     suffix = letters + number
     if _exponent(suffix) is None and suffix not in _BINARY_SUFFIX:
-        raise QuantityError(f"{_shown(text)} has the unknown suffix {_shown(suffix)}")
+        raise QuantityError(f"{_quoted(text)} has the unknown suffix {_quoted(suffix)}")
     return _Parts(sign == "-", integer or "0", fraction or "", suffix)
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 

@@ -188,12 +188,12 @@ class EventEncoder:
             "processed": event.processed,
             "feasible": [names[row] for row in event.feasible.tolist()],
             "failed": {
-                names[row]: self._shown(code)
+                names[row]: self._statuses_of(code)
                 for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True)
             },
         }
 
-    def _shown(self, code: int) -> list[dict[str, object]]:
+    def _statuses_of(self, code: int) -> list[dict[str, object]]:
         if code not in self._statuses:
             self._statuses[code] = statuses(self._reasons.statuses(code))
         return self._statuses[code]

@@ -121,7 +121,7 @@ def _collision(chosen: Mapping[str, str]) -> tuple[str, str, str, str] | None:
 
 
 def _rank(name: str | None, wished: list[str]) -> int:
-    """What nobody has touched was there first."""
+    """Bindings with their default key come before those that the settings changed."""
     return wished.index(name) if name in wished else -1
 
 

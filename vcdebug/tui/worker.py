@@ -1,4 +1,4 @@
-"""Loading and replaying, away from the keys."""
+"""Loads and replays a snapshot in a thread, so that the screen answers keys meanwhile."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ def _tell_unless_stopped(stop: Stop, tell: Callable[[str], object], words: str) 
     tell(words)
 
 
-class Reading(NamedTuple):
+class LoadOptions(NamedTuple):
     """What the command line says instead of the snapshot."""
 
     complete: bool | None = None
     release: str | None = None
 
 
-AS_STATED = Reading()
+AS_STATED = LoadOptions()
 
 
 def run(
     source: Source,
     post: Callable[[Message], object],
     ask_extender: AskExtender | None = None,
-    reading: Reading = AS_STATED,
+    options: LoadOptions = AS_STATED,
     stop: Stop | None = None,
     limits: Limits = USUAL,
     after: bool = False,
@@ -77,7 +77,7 @@ def run(
     bound = stoppable(wanted, teller.replaying, limits)
 
     def cycle() -> Message:
-        recording = _cycle(source, teller, ask_extender, reading, bound)
+        recording = _cycle(source, teller, ask_extender, options, bound)
         _prepare(recording, after=after)
         return CycleReady(recording)
 
@@ -85,14 +85,14 @@ def run(
 
 
 def _cycle(
-    source: Source, teller: ProgressReporter, ask_extender: AskExtender | None, reading: Reading, bound: Bound
+    source: Source, teller: ProgressReporter, ask_extender: AskExtender | None, options: LoadOptions, bound: Bound
 ) -> Recording:
     from vcdebug.collector import collector_paused
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import replay
 
     with collector_paused():
-        snapshot = load(_origin(source), **reading._asdict(), progress=teller.progress, notice=teller.notice)
+        snapshot = load(_origin(source), **options._asdict(), progress=teller.progress, notice=teller.notice)
         teller.begin(snapshot.name)
         return replay(snapshot, ask_extender=ask_extender, bound=bound)
 
@@ -121,7 +121,7 @@ class ProgressReporter:
         self._notice = text
 
     def progress(self, done: int, total: int, name: str) -> bool:
-        """As load has it: False where it shall stop."""
+        """The progress callback of `load`: False asks it to stop."""
         of = f" {done * 100 // total} %" if total else ""
         text = self._notice + of if self._notice else f"reading {Path(name).name}{of}"
         if text != self._said:

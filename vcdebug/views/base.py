@@ -135,7 +135,7 @@ def text_of(pieces: Sequence[Piece]) -> str:
 
 
 def muted(text: str) -> Piece:
-    """Text that steps back."""
+    """Text in the dim style of what matters less."""
     return Piece(text, "muted")
 
 

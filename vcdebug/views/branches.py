@@ -83,7 +83,7 @@ def _row(seqs: Seqs2, name: str, cells: tuple[Piece, Piece, Piece]) -> Row:
 
 
 def _at(cell: Piece, seq: Seq) -> Piece:
-    """With the event that tells about it."""
+    """The cell with the number of the event that tells about it."""
     return cell._replace(text=f"{cell.text} (event {seq})") if seq else cell
 
 

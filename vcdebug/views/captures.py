@@ -15,7 +15,7 @@ NOTHING = "–"
 
 
 def capture_changes(here: DebuggerState) -> Table:
-    """The shown capture beside the one before it."""
+    """What changed in the cluster between the previous capture and the shown one."""
     open_ = here.recordings
     if open_ is None or open_.cycle == 1:
         return Table("Changes", COLUMNS, [], foot=(line(muted("there is nothing before this one")),))

@@ -56,13 +56,13 @@ STATEMENT: Final = ("status", "status", "node", "status", "")
 
 
 def job_figure(columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """Of the list of jobs."""
+    """The figure that a cell of the list of jobs shows."""
     part = JOB_HEADS.get(columns[column].title)
     return Figure(JOB, row.subject[1], part) if part else None
 
 
 def task_figure(columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """Of a table whose rows are tasks."""
+    """The figure that a cell of a table of tasks shows."""
     part = TASK_HEADS.get(columns[column].title)
     return Figure(TASK, row.subject[1], part) if part and row.subject[0] == TASK else None
 

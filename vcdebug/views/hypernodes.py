@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What stays the same while one moves."""
+        """The key of a row, by which the cursor finds it again at another event."""
         return f"{self.hyper_node} {self.node}".rstrip()
 
 

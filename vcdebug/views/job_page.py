@@ -91,7 +91,7 @@ def _turn(recording: Recording, span: Span) -> str:
 
 
 def _evictions(recording: Recording, name: JobId) -> Iterator[Row]:
-    """For the job, and of its own tasks."""
+    """Tasks evicted to make room for the job, and tasks of the job that were evicted."""
     owners = recording.owners.jobs
     for each in evictions(recording):
         mine, own = each.job == name, owners.get(each.preemptor, each.preemptor) == name

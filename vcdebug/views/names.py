@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def bare(name: str) -> str:
-    """Without the namespace."""
+    """The name without its namespace."""
     return name.rsplit("/", 1)[-1]
 
 

@@ -25,7 +25,7 @@ from vcdebug.views.amounts import amount, resource_text, short_name
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
 from vcdebug.views.equation import equation_table
 from vcdebug.views.parts import part
-from vcdebug.views.queues import NO_SHARER, SPOILT, amounts_of, pair_lines
+from vcdebug.views.queues import BROKEN_TREE, NO_SHARER, amounts_of, pair_lines
 
 LEDGER_COLUMNS = (
     Column("PodGroup", name=True),
@@ -118,7 +118,7 @@ def _parts(recording: Recording, seq: Seq, name: QueueName, plugin: str) -> Iter
         yield line(muted(f"{plugin} keeps no figures of this queue: it has no job"))
         return
     if tree_is_broken(recording):
-        yield line(Piece(SPOILT, "bad"))
+        yield line(Piece(BROKEN_TREE, "bad"))
     yield ()
     yield from part(_amounts(figures))
     yield from part(equation_table(queue_share(recording, seq, name)))

@@ -33,7 +33,9 @@ STATE = Column("state", flexible=True)
 MOST_PAIRS = 6
 NOTHING: Final = Resource()
 NO_SHARER = "no plugin shares out: neither proportion nor capacity is configured"
-SPOILT = f"{NO} capacity gave up on its tree of queues: these figures are as far as it got, and everything is refused"
+BROKEN_TREE = (
+    f"{NO} capacity gave up on its tree of queues: these figures are as far as it got, and everything is refused"
+)
 
 
 def queues(recording: Recording, seq: Seq, current: str = "") -> Table:
@@ -54,7 +56,7 @@ def _foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[Line]:
         yield line(muted(NO_SHARER))
         return
     if tree_is_broken(recording):
-        yield line(Piece(SPOILT, "bad"))
+        yield line(Piece(BROKEN_TREE, "bad"))
         return
     lines = list(pair_lines(pairs(recording, seq)))
     yield from lines[:MOST_PAIRS]

@@ -90,7 +90,7 @@ def _explained(subject: Subject) -> list[Surveyed]:
 
 
 def _headless(table: Table) -> Table:
-    """Below a heading that says the title already."""
+    """The table without its title, for a place below a heading that says it."""
     return Table("", table.columns, table.rows, table.head, table.foot)
 
 

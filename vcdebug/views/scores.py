@@ -31,7 +31,7 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
         return Table(title, foot=(line(muted("no node was left to score")),))
     order = np.argsort(-np.nan_to_num(event.total, nan=-np.inf), kind="stable")
     top = float(event.total[order[0]])
-    parts = [(short_part(name), values) for name, values in event.parts if name in _shown(event)]
+    parts = [(short_part(name), values) for name, values in event.parts if name in _telling_parts(event)]
     columns = (
         Column(""),
         Column("node", name=True),
@@ -46,7 +46,7 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     return Table(title, columns, rows, head=head)
 
 
-def _shown(event: ScoreEvent) -> dict[str, None]:
+def _telling_parts(event: ScoreEvent) -> dict[str, None]:
     """Parts that are not all zero; without any, all."""
     telling = {name: None for name, values in event.parts if np.nan_to_num(values).any()}
     return telling or dict.fromkeys(name for name, _ in event.parts)

@@ -73,7 +73,7 @@ def _close_rows(event: CloseEvent) -> Iterator[Row]:
 
 
 def panic(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
-    """The real scheduler's process ends here."""
+    """A panic, at which the real scheduler's process ends."""
     head = (
         line(Piece(f"{NO} the real scheduler panics here, and the cycle ends", "bad")),
         line(event.message),
@@ -82,7 +82,7 @@ def panic(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
 
 
 def cut(recording: Recording, seq: Seq, event: CutEvent) -> Table:
-    """The recording is full."""
+    """The event that ends a recording which reached its limit."""
     error = cut_off(recording)
     words = error.line() if error is not None else event.bound
     return Table("Cut off", head=(line(Piece(f"{NO} the recording ends here, the cycle does not", "bad")), line(words)))

@@ -65,7 +65,7 @@ def _run(driver: Driver, lines: list[str], args: Namespace, output: Output) -> b
     waits = False
     try:
         for answer in run_script(driver, lines):
-            shown = script.Shown(answer, driver)
+            shown = script.AnswerReport(answer, driver)
             waits = waits or shown.waits
             if args.json:
                 steps.append(script.document(shown))

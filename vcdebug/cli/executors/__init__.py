@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from vcdebug.cli.executors.base import Executor
-from vcdebug.cli.executors.here import Here
+from vcdebug.cli.executors.in_process import InProcess
 from vcdebug.cli.executors.processes import Processes
 
 
@@ -17,4 +17,4 @@ def executor(workers: int | None, runs: int, scheduler: str | None, narrate: Cal
 
         return Cluster(scheduler, narrate)
     most = min(workers or os.cpu_count() or 1, runs)
-    return Here() if most <= 1 else Processes(most)
+    return InProcess() if most <= 1 else Processes(most)

@@ -52,7 +52,7 @@ def blocks(checked: Sequence[Checked]) -> Iterator[Block]:
     for one in checked:
         yield paragraph(f"{'✓' if one.met else '✗'} {one.name}: {_summary(one)}", "good" if one.met else "bad")
         if one.unmet:
-            rows = tuple((v.about, v.field, _shown(v.expected), _shown(v.actual)) for v in one.unmet)
+            rows = tuple((v.about, v.field, _value_text(v.expected), _value_text(v.actual)) for v in one.unmet)
             yield listing(("about", "field", "expected", "replayed"), rows, 2)
     failed = len([one for one in checked if not one.met])
     yield paragraph(f"{plural(len(checked), 'expectation')}, {failed} not met", "bad" if failed else "good")
@@ -64,7 +64,7 @@ def _summary(one: Checked) -> str:
     return f"{len(one.verdicts) - len(one.unmet)} of {plural(len(one.verdicts), 'check')} met"
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
@@ -81,7 +81,7 @@ def junit(checked: Sequence[Checked]) -> str:
         for verdict in one.verdicts:
             case = ET.SubElement(suite, "testcase", classname=one.name, name=f"{verdict.about} {verdict.field}")
             if not verdict.met:
-                message = f"expected {_shown(verdict.expected)}, replayed {_shown(verdict.actual)}"
+                message = f"expected {_value_text(verdict.expected)}, replayed {_value_text(verdict.actual)}"
                 ET.SubElement(case, "failure", message=message)
         if one.error:
             case = ET.SubElement(suite, "testcase", classname=one.name, name="replay")

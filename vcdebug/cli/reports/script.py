@@ -27,7 +27,7 @@ from vcdebug.views.pending import job_at
 from vcdebug.views.waiting import survey_of
 
 
-class Shown:
+class AnswerReport:
     """An answer with what the command asked to see."""
 
     def __init__(self, answer: Answer, driver: Driver) -> None:
@@ -46,23 +46,23 @@ class Shown:
 
     def _look(self) -> None:
         answer, here = self.answer, self.answer.here
-        if answer.opens == "help":
+        if answer.show == "help":
             self.table = plain(verbs())
-        elif answer.opens == "panel":
+        elif answer.show == "panel":
             self.table = plain(panel(here, answer.argument))
-        elif answer.opens == "log":
+        elif answer.show == "log":
             self.table = plain(log(here.recording, here.seq, int(answer.argument or USUAL)))
-        elif answer.opens == "find":
+        elif answer.show == "find":
             self.table = plain(finding(here.recording, here.seq, answer.argument))
-        elif answer.opens in PAGES:
-            self.table = plain(PAGES[answer.opens].view(here))
-        elif answer.opens == "report":
+        elif answer.show in PAGES:
+            self.table = plain(PAGES[answer.show].view(here))
+        elif answer.show == "report":
             self.written = write_here(here, answer.argument)
-        elif answer.opens == "save":
+        elif answer.show == "save":
             self.written = save_notes(self._driver, answer.argument)
-        elif answer.opens == "load":
+        elif answer.show == "load":
             self.written = load_notes(self._driver, answer.argument)
-        elif answer.opens == "explain":
+        elif answer.show == "explain":
             self._explain(here, answer.argument or job_at(here))
 
     def _explain(self, here: DebuggerState, job: str) -> None:
@@ -75,7 +75,7 @@ class Shown:
             self.waits = bool(survey_of(here.recording).unscheduled)
 
 
-def blocks(shown: Shown) -> Iterator[Block]:
+def blocks(shown: AnswerReport) -> Iterator[Block]:
     """For people: the command, then what it came to."""
     answer = shown.answer
     yield paragraph(f":{answer.command.removeprefix(':')}", "title")
@@ -99,7 +99,7 @@ def _place(answer: Answer) -> str:
     return f"event {here.seq}  {where}  {what.what}  {what.outcome.text}".rstrip() + f"  ({here.reason})"
 
 
-def document(shown: Shown) -> dict[str, object]:
+def document(shown: AnswerReport) -> dict[str, object]:
     """For programs; the keys are a contract."""
     answer, here = shown.answer, shown.answer.here
     body: dict[str, object] = {
@@ -113,8 +113,8 @@ def document(shown: Shown) -> dict[str, object]:
         "log": [{"seq": said.seq, "breakpoint": said.number, "text": said.text} for said in answer.log],
     }
     if here.recordings is not None:
-        body["shown"] = _shown(here.recordings)
-    if answer.opens == "diff" and here.recordings is not None:
+        body["shown"] = _shown_recording(here.recordings)
+    if answer.show == "diff" and here.recordings is not None:
         body["comparison"] = _comparison(here.recordings)
     if shown.written:
         body["written"] = shown.written
@@ -125,7 +125,7 @@ def document(shown: Shown) -> dict[str, object]:
     return body
 
 
-def _shown(open_: Recordings) -> dict[str, object]:
+def _shown_recording(open_: Recordings) -> dict[str, object]:
     """Which of the recordings one looks at."""
     return {"side": open_.side, "cycle": open_.cycle, "cycles": open_.cycles, "edits": list(open_.texts)}
 

@@ -93,11 +93,11 @@ def document(found: Upgrade) -> dict[str, object]:
         "failed": found.failed,
         "finished": found.finished,
         "deciding": None if found.deciding is None else list(found.deciding),
-        "changes": [_change(name, found) for name in _shown(found)],
+        "changes": [_change(name, found) for name in _telling_changes(found)],
     }
 
 
-def _shown(found: Upgrade) -> Mixture:
+def _telling_changes(found: Upgrade) -> Mixture:
     ids = dict.fromkeys([*found.decided_by, *(one.id for one in found.alone)])
     return tuple(name for name in found.apart if name in ids)
 
@@ -156,7 +156,7 @@ class Upgrades:
         for one in self.upgrades.values():
             for name in one.decided_by:
                 decides[name] = decides.get(name, 0) + 1
-            for name in _shown(one):
+            for name in _telling_changes(one):
                 shows[name] = shows.get(name, 0) + 1
                 seen.setdefault(name, one)
         found = [(name, decides.get(name, 0), shows[name], seen[name]) for name in CHANGES if name in shows]

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.commands import (
-    bookmarks,
-    breaking,
-    captures,
-    cycles,
-    finding,
-    fitting,
-    movement,
-    pages,
-    watching,
-    what_if,
-)
+from vcdebug.debugger.commands import movement
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
+from vcdebug.framework.registry import resolve
 
 __all__ = ["VERBS", "CommandError", "Reply", "Verb", "execute", "find"]
 
-VERBS: tuple[Verb, ...] = (
-    *movement.VERBS,
-    *breaking.VERBS,
-    *watching.VERBS,
-    *bookmarks.VERBS,
-    *what_if.VERBS,
-    *cycles.VERBS,
-    *captures.VERBS,
-    *finding.VERBS,
-    *fitting.VERBS,
-    *pages.VERBS,
+GROUPS = (
+    "movement",
+    "breaking",
+    "watching",
+    "bookmarks",
+    "what_if",
+    "cycles",
+    "captures",
+    "finding",
+    "fitting",
+    "pages",
+)
+"""In the order in which the help shows them."""
+VERBS: tuple[Verb, ...] = tuple(
+    verb for group in GROUPS for verb in resolve(f"vcdebug.debugger.commands.{group}:VERBS")
 )
 
 

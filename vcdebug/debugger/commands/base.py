@@ -20,7 +20,7 @@ class Reply:
 
     moment: DebuggerState | None = None
     text: str = ""
-    opens: str = ""
+    show: str = ""
     """What the front end shows: help, explain, panel, log, filter, open, quit."""
     argument: str = ""
     """Of what is opened: a job, a panel's name, a level, a snapshot."""

@@ -27,7 +27,7 @@ def _note(driver: Driver, argument: str) -> Reply:
 def _bookmarks(driver: Driver, argument: str) -> Reply:
     """The list, or to one of them, in whichever cycle it lies."""
     if not argument:
-        return Reply(opens="panel", argument="bookmarks")
+        return Reply(show="panel", argument="bookmarks")
     mark = driver.notebook.bookmarks[number(argument, NUMBER)]
     side = BRANCH if mark.branch else ORIGINAL
     return Reply(driver.goto_in(driver.recordings.at(side, mark.cycle), mark.seq))
@@ -49,15 +49,15 @@ def _unbookmark(driver: Driver, argument: str) -> Reply:
 def _report(_: Driver, argument: str) -> Reply:
     if not argument:
         raise CommandError("say which file", "report FILE.md or FILE.html, with --force to write over it")
-    return Reply(opens="report", argument=argument)
+    return Reply(show="report", argument=argument)
 
 
 def _save(_: Driver, argument: str) -> Reply:
-    return Reply(opens="save", argument=argument)
+    return Reply(show="save", argument=argument)
 
 
 def _load(_: Driver, argument: str) -> Reply:
-    return Reply(opens="load", argument=argument)
+    return Reply(show="load", argument=argument)
 
 
 VERBS: Final = (

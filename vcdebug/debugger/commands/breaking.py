@@ -12,7 +12,7 @@ NUMBER: Final = "breakpoint's number"
 
 def _break(driver: Driver, argument: str) -> Reply:
     if not argument:
-        return Reply(opens="panel", argument="breakpoints")
+        return Reply(show="panel", argument="breakpoints")
     text = driver.add_breakpoint(argument)
     return Reply(driver.moment(), text)
 

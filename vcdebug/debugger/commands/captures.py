@@ -53,7 +53,7 @@ def earlier(driver: Driver) -> Reply | None:
 def _changes(driver: Driver, _: str) -> Reply:
     if driver.recordings.cycle == 1:
         raise CommandError("there is nothing before this capture or cycle", "recapture takes the next one")
-    return Reply(opens="changes")
+    return Reply(show="changes")
 
 
 VERBS: Final = (

@@ -69,7 +69,7 @@ def repeat_words(found: Repeat) -> str:
 def show(driver: Driver, argument: str) -> Reply:
     """Another cycle by number, or the list of them."""
     if not argument:
-        return Reply(opens="cycles")
+        return Reply(show="cycles")
     if not argument.isdigit():
         raise CommandError(f"{argument!r} is no cycle")
     open_ = driver.recordings

@@ -21,7 +21,7 @@ def _find(driver: Driver, argument: str) -> Reply:
     if not argument:
         raise CommandError("say what to find", hint=f"KIND [if CONDITION]; kinds are {', '.join(KINDS)}")
     parse_breakpoint(argument, 0)
-    return Reply(opens="find", argument=argument)
+    return Reply(show="find", argument=argument)
 
 
 VERBS: Final = (

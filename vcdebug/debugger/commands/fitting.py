@@ -10,10 +10,10 @@ from vcdebug.model.names import JobId
 from vcdebug.trace.recording import Recording
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.fit_probe import Alone, Copies
+    from vcdebug.debugger.fit_probe import Alone, FittingCopies
 
 MOST: Final = 16
-"""Copies that are tried where no number is given."""
+"""FittingCopies that are tried where no number is given."""
 
 
 def _fits(driver: Driver, argument: str) -> Reply:
@@ -41,7 +41,7 @@ def _words(recording: Recording, here: JobId, argument: str) -> tuple[JobId, int
     return found[0], max(most, 1)
 
 
-def words(job: JobId, one: Alone, more: Copies) -> str:
+def words(job: JobId, one: Alone, more: FittingCopies) -> str:
     """Both answers in a line."""
     if one.fits:
         first = f"{job} fits on the cluster if it were alone"

@@ -11,7 +11,7 @@ from vcdebug.debugger.driver import Driver
 
 def _opens(what: str) -> Callable[[Driver, str], Reply]:
     def run(_: Driver, argument: str) -> Reply:
-        return Reply(opens=what, argument=argument)
+        return Reply(show=what, argument=argument)
 
     return run
 
@@ -19,7 +19,7 @@ def _opens(what: str) -> Callable[[Driver, str], Reply]:
 def _log(_: Driver, argument: str) -> Reply:
     if argument not in ("", "3", "4", "5"):
         raise CommandError(f"{argument!r} is no level of the log", hint="3, 4 or 5")
-    return Reply(opens="log", argument=argument)
+    return Reply(show="log", argument=argument)
 
 
 VERBS: Final = (

@@ -14,7 +14,7 @@ NUMBER: Final = "watch's number"
 
 def _watch(driver: Driver, argument: str) -> Reply:
     if not argument:
-        return Reply(opens="panel", argument="watch")
+        return Reply(show="panel", argument="watch")
     debugger = driver.debugger
     watch = driver.notebook.watches.add(argument, debugger.recording)
     now = look(debugger.recording, debugger.seq, watch).now

@@ -116,7 +116,7 @@ def _edits(driver: Driver, argument: str) -> Reply:
     word, _, path = argument.partition(" ")
     path = path.strip()
     if not argument:
-        return Reply(opens="edits")
+        return Reply(show="edits")
     if word == "clear" and not path:
         return _cleared(driver)
     if word not in ("save", "load") or not path:
@@ -147,12 +147,12 @@ def _cleared(driver: Driver) -> Reply:
 
 def _side(side: Side) -> Callable[[Driver, str], Reply]:
     def run(driver: Driver, argument: str) -> Reply:
-        return _shown(driver, side, number(argument, "event number") if argument else None)
+        return _show_side(driver, side, number(argument, "event number") if argument else None)
 
     return run
 
 
-def _shown(driver: Driver, side: Side, seq: Seq | None) -> Reply:
+def _show_side(driver: Driver, side: Side, seq: Seq | None) -> Reply:
     """The other side at the same event, the first difference, or the event that was asked for."""
     before = driver.recordings
     after = before.at(side, before.cycle)
@@ -172,18 +172,18 @@ def _shown(driver: Driver, side: Side, seq: Seq | None) -> Reply:
 
 
 def _other(driver: Driver, _: str) -> Reply:
-    return _shown(driver, driver.recordings.other, None)
+    return _show_side(driver, driver.recordings.other, None)
 
 
 def _diff(driver: Driver, _: str) -> Reply:
     """Both sides of the shown cycle."""
     before = driver.recordings
     if before.found is not None:
-        return Reply(opens="diff")
+        return Reply(show="diff")
 
     def work() -> Reply:
         known = compared(before)
-        return Reply(then=lambda: Reply(driver.take(known, "what-if"), opens="diff"))
+        return Reply(then=lambda: Reply(driver.take(known, "what-if"), show="diff"))
 
     return Reply(text="comparing", work=work)
 

@@ -9,8 +9,8 @@ from typing import Final, Literal, NamedTuple
 
 from vcdebug.debugger.between import ONE_SECOND, Between, advance
 from vcdebug.debugger.foresight.happened import done_in, happened
-from vcdebug.debugger.foresight.moments import next_moment
-from vcdebug.debugger.standing import alike, stands
+from vcdebug.debugger.foresight.timed_changes import next_change_time
+from vcdebug.debugger.pod_states import state_counts, states_by_name
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.gates.validity import NOT_ENOUGH
 from vcdebug.explain.pending import PANIC, explain_subject
@@ -130,12 +130,12 @@ class Course:
         """The next cycle that may differ; None where no more will."""
         number = len(self.stages) + 1
         soon = advance(self.recording, replace(self._between, every=ONE_SECOND), number)
-        changed = stands(soon) != stands(self.recording.snapshot)
+        changed = states_by_name(soon) != states_by_name(self.recording.snapshot)
         self._note_repeat()
         self._quiet = 0 if changed else self._quiet + 1
         if self._quiet < QUIET and self.loop is None:
             return self._replayed(ONE_SECOND)
-        at = next_moment(self.recording, soon, self._between_outside_the_loop(), self._quiet_since)
+        at = next_change_time(self.recording, soon, self._between_outside_the_loop(), self._quiet_since)
         if at is None:
             return None
         self.loop = None
@@ -147,7 +147,7 @@ class Course:
 
     def _note_repeat(self) -> None:
         """A cycle that starts like an earlier one, with evictions in between."""
-        key = frozenset(alike(self.recording.snapshot).items())
+        key = frozenset(state_counts(self.recording.snapshot).items())
         if key not in self._ever:
             self._ever[key], self._quiet_since = None, self.recording.snapshot.now
         earlier = self._seen.get(key)

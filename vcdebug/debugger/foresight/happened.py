@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.debugger.foresight.moments import by_the_clock
+from vcdebug.debugger.foresight.timed_changes import by_the_clock
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod

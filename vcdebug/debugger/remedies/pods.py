@@ -76,7 +76,7 @@ def _smaller(situation: Situation) -> Iterator[Lever]:
 
 
 def _requests(pod: Pod, container: int, resource: str) -> Iterator[str]:
-    """A device's limit follows its request."""
+    """Smaller requests; a device's limit is lowered with its request."""
     stated = (pod.spec.get("containers") or ())[container].get("resources") or {}
     for part in ("requests", "limits"):
         if resource in (stated.get(part) or ()) and (

@@ -37,7 +37,7 @@ class Plan:
 
     @classmethod
     def of(cls, *levers: Lever) -> Plan:
-        """With the amounts that are surely enough."""
+        """A plan with each lever at an amount that is surely enough."""
         return cls(levers, tuple(None if one.amount is None else one.amount.works for one in levers))
 
     @property
@@ -53,7 +53,7 @@ class Plan:
 
     @property
     def harm(self) -> Harm:
-        """That of the worst lever."""
+        """The harm of the plan's most harmful lever."""
         return max(lever.harm for lever in self.levers)
 
     @property
@@ -226,7 +226,7 @@ class _Bisection:
         return self.remedy.plan.at(self._place, middle)
 
     def learn(self, plan: Plan, outcome: Outcome | None) -> None:
-        """Halve what is left."""
+        """Take in one trial's result and halve the range of amounts that is left."""
         amount = plan.amounts[self._place]
         assert amount is not None
         if outcome is not None and outcome.reached:

@@ -53,7 +53,7 @@ class Trials:
         self._cause = ""
 
     def __reduce__(self) -> tuple[type[Trials], tuple[Snapshot, str]]:
-        """A recording is made again by whoever needs it."""
+        """Pickled without its recording; a process that needs one replays the snapshot."""
         return Trials, (self._snapshot, self._word)
 
     def __call__(self, edits: Edits) -> Outcome | None:

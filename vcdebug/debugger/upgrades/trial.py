@@ -65,7 +65,7 @@ class Trials:
         self._target: _Run | None = None
 
     def __reduce__(self) -> tuple[type[Trials], tuple[Snapshot, Release]]:
-        """A recording is made again by whoever needs it."""
+        """Pickled without its recording; a process that needs one replays the snapshot."""
         return Trials, (self._snapshot, self._after)
 
     def __call__(self, mixture: Mixture) -> Trial:

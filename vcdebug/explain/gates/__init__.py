@@ -10,7 +10,7 @@ from typing import Any
 
 from vcdebug.framework.registry import resolve
 
-UNSEEN = "vcdebug.explain.gates.not_in_session:not_in_session"
+OUTSIDE = "vcdebug.explain.gates.not_in_session:not_in_session"
 """Of what the session never sees: `(recording, subject) -> Finding`."""
 GOT = ("vcdebug.explain.gates.phantom:pipelined_for_ever", "vcdebug.explain.gates.placed:placed")
 """Whether the job has what it needs, or something that looks like it."""
@@ -35,7 +35,7 @@ LAST = (
     "vcdebug.explain.gates.missing_action:missing_action",
 )
 """The first that has something to say speaks last: it gives what is said by all of them another order."""
-GATES = (UNSEEN, *GOT, *DOORS, *PLACING, *EVICTING, *LAST)
+GATES = (OUTSIDE, *GOT, *DOORS, *PLACING, *EVICTING, *LAST)
 
 
 def gates(references: tuple[str, ...]) -> Iterator[Callable[..., Any]]:  # Any: each kind of gate has its own form

@@ -83,7 +83,7 @@ class Capacity(Plugin):
         self.queues: Attrs = {}
         self.tree = False
         self.ready = True
-        """False where the tree of queues is spoilt: nothing is admitted, allocated or reclaimed then."""
+        """False where the tree of queues is broken: nothing is admitted, allocated or reclaimed then."""
         self.ancestor_level = 0
         self.endless = False
         """Whether a queue is its own ancestor: upstream's copy of the tree overflows the stack."""
@@ -111,13 +111,13 @@ class Capacity(Plugin):
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
         attrs: Attrs = {}
         bounded, demands = ssn.release.has(ROOT_INFINITE), self.limits.demands
-        spoilt = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, demands, form, bounded=bounded)
+        broken = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, demands, form, bounded=bounded)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         self.endless = has_cycle(self.queues)
         quirks.parents_mistaken(ssn, self.queues)
-        if spoilt is not None:
+        if broken is not None:
             self.ready = False
-            quirks.tree_spoilt(ssn, spoilt)
+            quirks.broken_tree(ssn, broken)
             ssn.withdraw(self, "queue_order")
             ssn.withdraw(self, "victim_queue_order")
 

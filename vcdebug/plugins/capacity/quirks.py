@@ -12,7 +12,7 @@ from vcdebug.plugins.capacity.attr import Attrs
 from vcdebug.plugins.capacity.tree import mistaken_parents
 
 
-def tree_spoilt(ssn: Session, reason: str) -> None:
+def broken_tree(ssn: Session, reason: str) -> None:
     """Everything is refused from here on."""
     ssn.note(QUEUE_TREE_SPOILT, f"{reason}: capacity refuses all jobs and tasks of this cycle")
 

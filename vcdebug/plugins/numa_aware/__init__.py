@@ -52,7 +52,7 @@ class NumaAware(Plugin):
         self._weight = arguments.get_int("weight", 1)
 
     def on_session_open(self, ssn: Session) -> None:
-        """Upstream: plugins/numaaware.OnSessionOpen."""
+        """Upstream: plugins/numaaware.OnSessionOpen, api/numa_info.GenerateNodeResNumaSets."""
         self._ssn = ssn
         manifests = ssn.snapshot.of("Numatopology") if ssn.flags.gate("ResourceTopology") else []
         self._info: dict[NodeName, NumaInfo] = {
@@ -137,7 +137,7 @@ class NumaAware(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        """Take what the last predicate call assigned; without one, nothing."""
+        """Take what the last predicate call assigned; without one, nothing. Upstream: api/numa_info.Allocate."""
         cpus, free = self._planned(event.task)
         if cpus is None:
             return
@@ -147,7 +147,7 @@ class NumaAware(Plugin):
             self._free[task.node_name] = free & ~cpus
 
     def deallocate_func(self, event: Event) -> None:
-        """Give it back."""
+        """Give the CPUs back. Upstream: api/numa_info.Release."""
         cpus, free = self._planned(event.task)
         if cpus is None:
             return

@@ -21,7 +21,7 @@ def reserve(info: Mapping[NodeName, NumaInfo], reserved: Reserved, *, by_pod: bo
     Without `by_pod` what the node shows of pods is not read, and they stay.
     """
     on_nodes = [one for one in reserved if one.node in info]
-    missing = dict.fromkeys(one.node for one in on_nodes if not (by_pod and _shown(info[one.node], one)))
+    missing = dict.fromkeys(one.node for one in on_nodes if not (by_pod and _is_reported(info[one.node], one)))
     kept = tuple(one for one in reserved if one.node in missing or one.node not in info)
     for one in kept:
         node = info.get(one.node)
@@ -30,7 +30,8 @@ def reserve(info: Mapping[NodeName, NumaInfo], reserved: Reserved, *, by_pod: bo
     return kept
 
 
-def _shown(node: NumaInfo, one: CpuReservation) -> bool:
+def _is_reported(node: NumaInfo, one: CpuReservation) -> bool:
+    """Whether the kubelet has reported the pod. Upstream: api/numa_info.CheckNumaPodAssigned."""
     return any(uid == one.uid or pod == one.pod for uid, pod in node.shown_pods)
 
 

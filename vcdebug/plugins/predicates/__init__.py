@@ -326,7 +326,7 @@ class Predicates(Plugin):
             return
         self._view.add_pod(row, task.pod)
         if self._affinity is not None and self._affinity.overlooks(task.pod, row):
-            quirks.anti_affinity_unseen(self._ssn, task)
+            quirks.anti_affinity_overlooked(self._ssn, task)
 
     def _charge_devices(self, event: Event) -> bool:
         """Whether a ledger that deviceshare keeps refuses the pod."""

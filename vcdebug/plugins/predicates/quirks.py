@@ -33,7 +33,7 @@ def stays_skipped(ssn: Session, task: TaskInfo, filter_name: str) -> None:
     ssn.note(FILTER_STAYS_SKIPPED, f"{filter_name} was skipped once for {task.key} and stays skipped in this session")
 
 
-def anti_affinity_unseen(ssn: Session, task: TaskInfo) -> None:
+def anti_affinity_overlooked(ssn: Session, task: TaskInfo) -> None:
     """Later pods do not see the anti-affinity of this placed pod."""
     ssn.note(
         ANTI_AFFINITY_UNSEEN,

@@ -57,7 +57,7 @@ class Usage(Plugin):
         interval = metrics_interval(ssn.conf.metrics)
         for node in ssn.nodes.values():
             for task in node.tasks_in_order():
-                if _unseen(task, now, interval):
+                if _not_yet_measured(task, now, interval):
                     self._count(task, node.row)
 
     # Hooks
@@ -126,7 +126,7 @@ class Usage(Plugin):
         return min(max(estimate, 0.0), highest)
 
 
-def _unseen(task: TaskInfo, now: int, interval: int) -> bool:
+def _not_yet_measured(task: TaskInfo, now: int, interval: int) -> bool:
     """On its node, but not long enough to be in the measurements."""
     if not task.node_name:
         return False

@@ -53,7 +53,7 @@ class Place(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is to be seen."""
+    """The size of the place, and which panels are asked for."""
 
     width: int
     height: int

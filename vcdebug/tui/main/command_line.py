@@ -113,8 +113,8 @@ class CommandLine:
         self._current.say(reply.text)
         if reply.work is not None:
             self._work.start(reply)
-        elif reply.opens:
-            self._open_what(reply.opens, reply.argument)
+        elif reply.show:
+            self._open_what(reply.show, reply.argument)
 
     def _filter(self, text: str) -> int:
         return self._table.set_filter(text) if self._table is not None else 0

@@ -61,7 +61,7 @@ class MainLayout(Widget):
         yield from self._panels.values()
 
     def on_mount(self) -> None:
-        """Only what has a place is seen."""
+        """Hide the panels that the arrangement gives no place."""
         self.rearrange()
 
     def on_resize(self) -> None:
@@ -140,7 +140,7 @@ class MainLayout(Widget):
         return arranged(Asked(self.size.width, self.size.height, self._chosen, self._focus), self)
 
     def _show(self, places: Places) -> bool:
-        """Whether anything came into sight."""
+        """Show or hide the panels as arranged; whether one of them was hidden before."""
         appeared = [panel for name, panel in self._panels.items() if name in places and not panel.display]
         for name, panel in self._panels.items():
             panel.display = name in places

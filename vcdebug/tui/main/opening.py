@@ -73,7 +73,7 @@ class Opening:
             self._pages.open(finding(moment.recording, moment.seq, words))
 
     def _report(self, words: str) -> None:
-        """Written away from the keys."""
+        """Write the report in a worker thread, so that keys are answered meanwhile."""
         from vcdebug.files.report import write_here
 
         moment, place = self._current.moment, self._place

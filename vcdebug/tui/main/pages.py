@@ -19,7 +19,7 @@ from vcdebug.views.pending import explanation, job_at
 
 
 class Pages:
-    """Opens a page, and does what it closes with."""
+    """Opens pages, and runs the command that a page is closed with."""
 
     def __init__(
         self,

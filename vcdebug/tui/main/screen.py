@@ -176,7 +176,7 @@ class MainScreen(Screen[Next]):
         self.store.keep_history({str(mode): lines for mode, lines in self._prompt.history.items()})
 
     def on_key(self) -> None:
-        """Whatever key takes the first hint away."""
+        """Any key removes the hint that is shown at the first start."""
         self._tabs.tabs = tuple(self._panels.tabs())
         self._tabs.all_key = key_names(keys_of(by_id()["panels"], self.settings.keys)[:1])
         self.query_one(FirstKeys).display = False
@@ -187,7 +187,7 @@ class MainScreen(Screen[Next]):
         """In a thread: load and replay."""
         self.keeper.identify()
         start = self.start
-        reading = worker.Reading(start.complete, start.release)
+        reading = worker.LoadOptions(start.complete, start.release)
         worker.run(start.source, self.post_message, start.ask_extender, reading, self._stop, start.limits, start.after)
 
     def _follow(self) -> None:
@@ -319,7 +319,7 @@ class MainScreen(Screen[Next]):
 
     @on(messages.Command)
     def command_asked(self, event: messages.Command) -> None:
-        """A panel asks."""
+        """Run the command that a panel asks for."""
         if not event.to_edit:
             self.run_command(event.text)
         elif self.current.ready() is not None:

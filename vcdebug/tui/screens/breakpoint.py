@@ -112,7 +112,7 @@ class BreakpointScreen(ModalScreen[str]):
         self.dismiss(words)
 
     def action_leave(self) -> None:
-        """None."""
+        """Close without a breakpoint."""
         self.dismiss("")
 
 

@@ -129,7 +129,7 @@ class ChooserScreen(Screen[str]):
 
     @on(Grid.Opened)
     def chosen(self, event: Grid.Opened) -> None:
-        """A second click."""
+        """A click on the row under the cursor opens its snapshot."""
         event.stop()
         self.dismiss(event.row.key)
 
@@ -142,7 +142,7 @@ class ChooserScreen(Screen[str]):
         self.query_one(Grid).action_page(by)
 
     def action_leave(self) -> None:
-        """What is typed goes first."""
+        """Clear what is typed; without any text, leave the screen."""
         field = self.query_one(Input)
         if field.value:
             field.value = ""

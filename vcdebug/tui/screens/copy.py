@@ -111,7 +111,7 @@ class CopyScreen(ModalScreen[Chosen | None]):
         self._say()
 
     def action_leave(self) -> None:
-        """Nothing."""
+        """Close without copying."""
         self.dismiss(None)
 
 

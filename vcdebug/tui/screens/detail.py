@@ -75,7 +75,7 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.query_one("#keys", Label).update(in_words(self.active_bindings, hints))
 
     def action_back(self) -> None:
-        """Filter and order first."""
+        """Remove the filter, then the order; without either, leave."""
         grid = self.query_one(Grid)
         if grid.filter_text:
             self._filter("")

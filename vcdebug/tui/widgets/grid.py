@@ -18,7 +18,7 @@ from textual.strip import Strip
 
 from vcdebug.debugger.figures import Figure
 from vcdebug.tui.widgets.ordering import Order, next_order
-from vcdebug.tui.widgets.rows import Shown
+from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.tui.widgets.table_layout import GUTTER, STANDS_IN, Layout, Placed, lay_out
 from vcdebug.tui.widgets.wrapping import pad
 from vcdebug.views.base import HERE, Row, Table
@@ -86,7 +86,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.table = Table("")
-        self.shown = Shown()
+        self.shown = ShownRows()
         self.cursor_without_focus = False
         """Whether the cursor is seen while somebody types elsewhere."""
         self._writing = False

@@ -25,7 +25,7 @@ OFFERED = 40
 
 
 def none(_: str) -> list[str]:
-    """Nothing completes a line."""
+    """No completions, for a line that has none."""
     return []
 
 

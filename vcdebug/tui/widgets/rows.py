@@ -117,7 +117,7 @@ class Picked(Sequence[Row]):
         return next((at for at, one in enumerate(self.indexes) if one == index), -1)
 
 
-class Shown:
+class ShownRows:
     """What of a table's rows is shown, and in which order; large tables are looked at bit by bit."""
 
     __slots__ = ("_hits", "_texts", "filter", "filter_text", "order", "rows")

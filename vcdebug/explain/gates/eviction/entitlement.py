@@ -78,7 +78,7 @@ def _start(view: JobView, action: str) -> tuple[Evidence, ...]:
 
 
 def never(view: JobView, visit: Visit, task: TaskInfo) -> Finding:
-    """preemptionPolicy: Never."""
+    """The gate of pods that may evict nobody, because their preemptionPolicy is Never."""
     name = task.pod.priority_class_name
     source = f" (priority class {name})" if name else ""
     candidates = plural(len([t for t in visit.tries if view.tasks[t.task].pod.preemption_policy == "Never"]), "pod")

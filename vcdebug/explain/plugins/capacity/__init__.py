@@ -14,8 +14,8 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, limit_columns, limit_terms, not_open
 from vcdebug.explain.plugin import Difference, PluginWords, Quota, Then, decided
 from vcdebug.explain.plugins.capacity.victims import (
+    BROKEN_TREE,
     NAME,
-    SPOILT,
     attr_of,
     attrs_of,
     kept,
@@ -63,7 +63,7 @@ def barred(recording: Recording, queue: QueueName) -> str:
     """What refuses before any arithmetic."""
     plugin = plugin_of(recording, Capacity)
     if not plugin.ready:
-        return SPOILT
+        return BROKEN_TREE
     return not_open(recording.session, queue) or (NO_LEAF if plugin.queues[queue].children else "")
 
 
@@ -107,7 +107,7 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Eq
     """As Allocatable, with the dry run's victims taken off the queue and its ancestors; its state does not matter."""
     title = f"capacity: might queue {event.queue} take {event.task}?"
     start, reason = dry_run_start(recording, seq, NAME, event.task), barred(recording, event.queue)
-    if start is None or reason in (SPOILT, NO_LEAF):
+    if start is None or reason in (BROKEN_TREE, NO_LEAF):
         return Equation(title, WITHIN, (), "dimension", (), False, None, NO_DRY_RUN if start is None else reason)
     since = start
 

@@ -42,7 +42,7 @@ from vcdebug.trace.timeline import ClusterState
 
 NAME, GANG_PREEMPT = "capacity", "gangpreempt"
 VICTIMS = "the queue keeps its guarantee, and holds more than it deserves in a dimension of the candidate"
-SPOILT = "the tree of queues is spoilt: capacity refuses everything"
+BROKEN_TREE = "the tree of queues is broken: capacity refuses everything"
 
 
 def attr_of(recording: Recording, state: ClusterState, queue: QueueName) -> QueueAttr:
@@ -65,7 +65,7 @@ def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     job, attrs = job_of(recording, event.task), attrs_of(recording, before(recording, seq))
     asking = attrs.get(job.queue) if job is not None else None
     if not plugin.ready or asking is None:
-        return Equation(title, VICTIMS, (), "task", (), (), None, SPOILT if asking is not None else NO_JOB)
+        return Equation(title, VICTIMS, (), "task", (), (), None, BROKEN_TREE if asking is not None else NO_JOB)
     reclaim = Reclaim(attrs, plugin.ancestor_level, Asker(task_of(recording, event.task), asking))
     ordered = _in_order_of_eviction(recording, seq, event.candidates, event.task)
     terms = [_judged(recording, reclaim, attrs, key) for key in ordered]
@@ -92,7 +92,7 @@ def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equat
         everybody = [Term(key, NONE, True) for key in event.candidates]
         return choice(title, VICTIMS, COLUMNS, everybody, "inside one queue every candidate may go")
     if not plugin_of(recording, Capacity).ready:
-        return Equation(title, VICTIMS, (), "task", (), (), None, SPOILT)
+        return Equation(title, VICTIMS, (), "task", (), (), None, BROKEN_TREE)
     attrs = attrs_of(recording, before(recording, seq))
     reclaim = Reclaim(attrs)
     return choice(title, VICTIMS, COLUMNS, [_judged(recording, reclaim, attrs, key) for key in event.candidates])

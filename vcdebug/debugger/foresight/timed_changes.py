@@ -1,4 +1,4 @@
-"""Moments at which something changes without anybody doing anything: windows, promises, deletions, ends."""
+"""Times at which something changes without anybody doing anything: windows, promises, deletions, ends."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _DAY: Final = timedelta(days=1)
 _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
-class Moment(NamedTuple):
-    """A time, and what is then, where no pod shows it."""
+class TimedChange(NamedTuple):
+    """A time, and words for what changes then where no pod shows it."""
 
     at: datetime
     words: str = ""
@@ -31,31 +31,31 @@ class Moment(NamedTuple):
     """Whether it comes again and again."""
 
 
-def next_moment(recording: Recording, after: Snapshot, between: Between, quiet_since: datetime) -> datetime | None:
-    """The first moment after a cycle at which anything may change; None where nothing will any more.
+def next_change_time(recording: Recording, after: Snapshot, between: Between, quiet_since: datetime) -> datetime | None:
+    """The first time after a cycle at which anything may change; None where nothing will any more.
 
     What comes again and again is waited for once.
     """
     now = recording.snapshot.now
     clock = [*by_the_clock(recording), *_periods(recording)]
     coming = [*_deletions(after, between), *_ends(recording, after, between)]
-    coming += [moment.at for moment in clock if not moment.again or moment.at <= quiet_since + _DAY]
+    coming += [change.at for change in clock if not change.again or change.at <= quiet_since + _DAY]
     return min((max(at, now + _ONE_SECOND) for at in coming if at > now), default=None)
 
 
-def by_the_clock(recording: Recording) -> Iterator[Moment]:
+def by_the_clock(recording: Recording) -> Iterator[TimedChange]:
     """What plugins wait for, from the last cycle on."""
     plugins, now = recording.session.plugins, recording.snapshot.now
     sla, tdm, cdp = plugins.get(Sla.name), plugins.get(Tdm.name), plugins.get(Cdp.name)
     if isinstance(sla, Sla):
         yield from _promises(recording, sla)
     if isinstance(tdm, Tdm):
-        yield from (moment for moment in _windows(tdm, now) if moment.at > now)
+        yield from (change for change in _windows(tdm, now) if change.at > now)
     if isinstance(cdp, Cdp):
         for pod in map(Pod, recording.snapshot.of("Pod")):
             cooldown = Cooldown.of(pod)
             if cooldown.left(cdp.now):
-                yield Moment(_moment(cdp.now + cooldown.left(cdp.now)), f"{pod.key} is protected no more (cdp)")
+                yield TimedChange(_time_of(cdp.now + cooldown.left(cdp.now)), f"{pod.key} is protected no more (cdp)")
 
 
 def _deletions(after: Snapshot, between: Between) -> Iterator[datetime]:
@@ -77,14 +77,14 @@ def _ends(recording: Recording, after: Snapshot, between: Between) -> Iterator[d
             yield end
 
 
-def _promises(recording: Recording, sla: Sla) -> Iterator[Moment]:
+def _promises(recording: Recording, sla: Sla) -> Iterator[TimedChange]:
     for job in recording.session.jobs.values():
         deadline = sla.deadline(job)
         if deadline is not None and deadline > sla.now and job.has_pending_tasks():
-            yield Moment(_moment(deadline), f"{job.uid} has waited as long as sla lets it")
+            yield TimedChange(_time_of(deadline), f"{job.uid} has waited as long as sla lets it")
 
 
-def _windows(tdm: Tdm, now: datetime) -> Iterator[Moment]:
+def _windows(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
     """Where windows open and shut, today and tomorrow."""
     for zone, window in tdm.windows.items():
         ends = window.strip().split("-")
@@ -93,21 +93,23 @@ def _windows(tdm: Tdm, now: datetime) -> Iterator[Moment]:
         except (ClockError, ValueError):
             continue
         for day in range(2):
-            yield Moment(clock_time(now, opens, days=day), f"the window of zone {zone} opens ({window})", again=True)
+            yield TimedChange(
+                clock_time(now, opens, days=day), f"the window of zone {zone} opens ({window})", again=True
+            )
             shut = clock_time(now, shuts, days=day) + _ONE_SECOND
-            yield Moment(shut, f"the window of zone {zone} shuts ({window})", again=True)
+            yield TimedChange(shut, f"the window of zone {zone} shuts ({window})", again=True)
     if tdm.windows:
-        yield Moment(clock_time(now, 0, days=1), "a new day begins", again=True)
+        yield TimedChange(clock_time(now, 0, days=1), "a new day begins", again=True)
 
 
-def _periods(recording: Recording) -> Iterator[Moment]:
+def _periods(recording: Recording) -> Iterator[TimedChange]:
     """When tdm, which looks for victims now and then, looks again."""
     tdm = recording.session.plugins.get(Tdm.name)
     if isinstance(tdm, Tdm) and any(tdm.zones.error(zone) and tdm.evictable_in(zone) for zone in tdm.windows):
         last = recording.session.process.last_eviction or recording.snapshot.now
-        yield Moment(last + timedelta(microseconds=tdm.evict_period // 1000), again=True)  # exact: ints
+        yield TimedChange(last + timedelta(microseconds=tdm.evict_period // 1000), again=True)  # exact: ints
 
 
-def _moment(nanoseconds: int) -> datetime:
+def _time_of(nanoseconds: int) -> datetime:
     """Not before it: a fraction of a microsecond counts as a whole one."""
     return _EPOCH + timedelta(microseconds=-(-nanoseconds // 1000))  # exact: ints

@@ -9,7 +9,7 @@ from vcdebug.cli.executors.base import Answer, Item, Result
 from vcdebug.cli.failure import attempt
 
 
-class Here:
+class InProcess:
     """This process, in order."""
 
     def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:

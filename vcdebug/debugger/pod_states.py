@@ -1,4 +1,4 @@
-"""How pods and PodGroups stand before a cycle, whatever the time and their names: two cycles that start alike."""
+"""States of pods and PodGroups before a cycle, by which cycles are compared: no times, and in counts no names."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Kind = tuple[str, ...]
 """What pods of one template have in common."""
 
 
-class Stand(NamedTuple):
-    """One pod: where it is and how it fares."""
+class PodState(NamedTuple):
+    """What is compared of one pod: its node, phase, deletion and nominated node."""
 
     node: NodeName
     phase: str
@@ -24,17 +24,17 @@ class Stand(NamedTuple):
     promised: NodeName
 
 
-def stands(snapshot: Snapshot) -> dict[str, Stand | str]:
+def states_by_name(snapshot: Snapshot) -> dict[str, PodState | str]:
     """Every pod by name and UID, and the phase of every PodGroup."""
-    found: dict[str, Stand | str] = {f"{pod.key} {pod.uid}": _stand(pod) for pod in map(Pod, snapshot.of("Pod"))}
+    found: dict[str, PodState | str] = {f"{pod.key} {pod.uid}": _state(pod) for pod in map(Pod, snapshot.of("Pod"))}
     for group in map(PodGroup, snapshot.of("PodGroup")):
         found[f"PodGroup {group.namespace}/{group.name}"] = group.phase
     return found
 
 
-def alike(snapshot: Snapshot) -> Counter[tuple[Kind, Stand]]:
-    """How many pods of each kind stand how: the same for clusters that differ in names and times only."""
-    return Counter((kind(pod), _stand(pod)) for pod in map(Pod, snapshot.of("Pod")))
+def state_counts(snapshot: Snapshot) -> Counter[tuple[Kind, PodState]]:
+    """Number of pods by kind and state: the same for clusters that differ in names and times only."""
+    return Counter((kind(pod), _state(pod)) for pod in map(Pod, snapshot.of("Pod")))
 
 
 def kinds(snapshot: Snapshot) -> Mapping[TaskKey, Kind]:
@@ -53,5 +53,5 @@ def _owner(pod: Pod) -> str:
     return next((f"{pod.namespace}/{owner.get('kind')}/{owner.get('name')}" for owner in owners), "")
 
 
-def _stand(pod: Pod) -> Stand:
-    return Stand(pod.node_name, pod.phase, pod.deleting, pod.nominated_node_name)
+def _state(pod: Pod) -> PodState:
+    return PodState(pod.node_name, pod.phase, pod.deleting, pod.nominated_node_name)

@@ -37,3 +37,8 @@ def test_a_node_whose_pods_hold_more_than_it_has_is_remarked() -> None:
         problem.line().partition(";")[0] for problem in input_problems(recording)
     ]
     assert "idle below 0: cpu" == nodes(recording, 1).rows[0].cells[-1].text
+
+
+def test_the_nodes_are_looked_through_once() -> None:
+    recording = replay(cluster(unready("n1"), conf=conf_of("predicates")))
+    assert input_problems(recording) is input_problems(recording)

@@ -10,9 +10,11 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.problem import Problem
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 
+@per_recording()
 def input_problems(recording: Recording) -> tuple[Problem, ...]:
     """Of the manifests and nodes, of the configuration and its plugins."""
     return (*recording.problems, *uncovered(recording.conf), *_unread(recording), *unwell(recording))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
+from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import ActionEvent, PopEvent
 
 EVERY: Final = 1_000
@@ -17,8 +17,8 @@ class Paced(Bound):
 
     __slots__ = ("_action", "_jobs", "_left", "_seen", "_tell")
 
-    def __init__(self, tell: Callable[[str], object], events: int = MAX_EVENTS, megabytes: int = MAX_MEGABYTES) -> None:
-        super().__init__(events, megabytes)
+    def __init__(self, tell: Callable[[str], object], *limits: int) -> None:
+        super().__init__(*limits)
         self._tell = tell
         self._action = ""
         self._jobs = self._left = self._seen = 0

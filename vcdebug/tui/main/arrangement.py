@@ -127,7 +127,7 @@ def _column(names: Sequence[str], place: Place, focus: str, wishes: Wishes, *, f
 
 def _heights(wanted: Sequence[int], room: int, favoured: int) -> list[int]:
     """What everybody wants, as far as there is room: the largest give way first, the favoured one down to its share."""
-    heights = list(wanted)
+    heights = [min(height, room) for height in wanted]
     share = FAVOURED_WHEN_SHORT if room < SHORT else FAVOURED
     excess = sum(heights) - room  # exact: ints
     while excess > 0:

@@ -48,7 +48,7 @@ class Alone(NamedTuple):
 
 
 class FittingCopies(NamedTuple):
-    """FittingCopies of the job beside everything that is there."""
+    """How many copies of the job fit on the cluster as it stands, of how many that were tried."""
 
     fitting: int
     tried: int

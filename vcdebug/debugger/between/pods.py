@@ -56,7 +56,7 @@ class PodChanges:
         taken = recording.snapshot.bound
         self._own = {effect.task: effect.node for effect in done.bound if effect.task not in taken}
         self.bound: Mapping[TaskKey, NodeName] = {**self._own, **taken}
-        """Where somebody else was quicker, the pod is there."""
+        """The node of every pod that is bound; where another scheduler was quicker, the node that it chose."""
         self.evicted = dict.fromkeys(effect.task for effect in done.evicted)
         self.statuses = {status.pod: status for job in jobs for status in pod_statuses(job)}
         self.patches = {patch.pod: patch for patch in annotation_patches(recording.session)}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vcdebug.debugger.fit_probe import Alone, FittingCopies
 
 MOST: Final = 16
-"""FittingCopies that are tried where no number is given."""
+"""Copies that are tried where no number is given."""
 
 
 def _fits(driver: Driver, argument: str) -> Reply:

@@ -49,7 +49,7 @@ def when(
 def foresee(
     recording: Recording, subject: Subject, assumed: Assumptions, tell: Callable[[Stage], None] = lambda _: None
 ) -> Foreseen:
-    """First nobody ends by himself; where that does not do and somebody could, all do."""
+    """First as if no pod ended by itself; where the job is not placed that way and pods could end, as if all did."""
     between = _between(recording.snapshot, assumed)
     course = _run(Course(recording, subject, between), assumed, tell)
     ending = RunTimes(recording.snapshot.now, assumed.each, assumed.stated)

@@ -66,7 +66,7 @@ class TaskTopology(Plugin):
         bucket = None if buckets is None else buckets.bucket(task)
         if buckets is None or bucket is None:
             return NodeScores(nodes.zeros())
-        room = FutureIdle(nodes)
+        room = IdleAndReleasing(nodes)
         small = room.too_small(task.resreq)
         left_out = self._left_out(task, bucket, room, small)
         score = self._present(task, buckets, bucket, nodes) + len(bucket.tasks) - left_out
@@ -88,7 +88,7 @@ class TaskTopology(Plugin):
         present: IntArray = counts[nodes.rows]
         return present
 
-    def _left_out(self, task: TaskInfo, bucket: Bucket, room: FutureIdle, ignored: BoolArray) -> IntArray:
+    def _left_out(self, task: TaskInfo, bucket: Bucket, room: IdleAndReleasing, ignored: BoolArray) -> IntArray:
         """How many other tasks of the bucket must be left out, one by one, until the rest fits the node."""
         fits = room.holds(bucket.request) | ignored
         left_out: IntArray = np.zeros(len(fits), dtype=np.int64)
@@ -110,7 +110,7 @@ class TaskTopology(Plugin):
             buckets.bind(event.task)
 
 
-class FutureIdle:
+class IdleAndReleasing:
     """What each node has idle or is about to release."""
 
     def __init__(self, nodes: NodeRows) -> None:

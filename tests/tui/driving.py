@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from time import process_time
+from unittest.mock import patch
 
 from textual.pilot import Pilot
 
+from tests.tui.settling import SLICE, settled
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.snapshot.bundled import find
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.config import Settings
 from vcdebug.tui.main.screen import MainScreen
+from vcdebug.tui.messages import Command
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import Store
@@ -71,19 +76,22 @@ class Desk:
         return self.main.query_one(Status).message
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
+        await self.app._press_keys(keys)
+        await self.pause()
+
+    async def pause(self) -> None:
+        """Let the application come to rest."""
+        await settled(self.app)
 
     async def type(self, text: str) -> None:
         """Type a line and enter it."""
-        await self.pilot.press(*(NAMES.get(letter, letter) for letter in text), "enter")
-        await self.pilot.pause()
+        await self.press(*(NAMES.get(letter, letter) for letter in text), "enter")
 
-    async def command(self, text: str) -> None:
-        """A command line, its text put in at once."""
-        await self.press("colon")
-        self.main.query_one(Prompt).start_with(text)
-        await self.press("enter")
+    async def command(self, *texts: str) -> None:
+        """Commands, one after the other, as a panel or a page asks for them; `type` enters one on the line."""
+        for text in texts:
+            self.main.post_message(Command(text))
+        await self.pause()
 
     async def until_failed(self) -> None:
         await self.until(lambda: bool(self.failure()), "the chooser is there with a failure")
@@ -97,21 +105,22 @@ class Desk:
         """Back to the bare main screen."""
         while not isinstance(self.app.screen, MainScreen):
             self.app.pop_screen()
-            await self.pilot.pause()
+            await self.pause()
         prompt = self.main.query_one(Prompt)
         if prompt.is_open:
             prompt.action_cancel()
         self.main.minimize()
         self.main.say("")
         self.panel("flow").focus()
-        await self.pilot.pause()
+        await self.pause()
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
         """Let the application work until the condition holds."""
         deadline = process_time() + PATIENCE
         while not condition():
             assert process_time() < deadline, f"waited in vain until {what}"
-            await self.pilot.pause()
+            await asyncio.sleep(SLICE)
+            await self.pause()
 
     async def until_at_rest(self) -> None:
         """No long work runs any more."""
@@ -121,12 +130,12 @@ class Desk:
         """A command that runs cycles, and what it comes to."""
         await self.command(text)
         await self.until_at_rest()
-        await self.pilot.pause()
+        await self.pause()
 
     async def until_ready(self) -> None:
         await self.until(lambda: bool(self.failure()) or self.main.moment is not None, "the recording is there")
         assert "" == self.failure()
-        await self.pilot.pause()
+        await self.pause()
 
 
 NAMES = {
@@ -165,8 +174,10 @@ async def opened(
         folder = find(name)
         begin = Start(str(folder or name), name, **start)  # type: ignore[arg-type]
     app = VcdebugApp(begin, settings, store)
-    async with app.run_test(size=size) as pilot:
-        desk = Desk(pilot)
-        if begin is not None and wait:
-            await desk.until_ready()
-        yield desk
+    at_rest = partial(settled, app)
+    with patch("textual.app.wait_for_idle", at_rest), patch("textual.pilot.wait_for_idle", at_rest):
+        async with app.run_test(size=size) as pilot:
+            desk = Desk(pilot)
+            if begin is not None and wait:
+                await desk.until_ready()
+            yield desk

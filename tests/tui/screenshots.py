@@ -68,7 +68,7 @@ async def draw(shot: Shot) -> str:
     async with opened(shot.snapshot, shot.size) as desk:
         for step in shot.steps:
             await (desk.command(step[1:]) if step.startswith(":") else desk.press(step))
-        await desk.pilot.pause()
+        await desk.pause()
         return stable(desk.app.export_screenshot(title="vcdebug"))
 
 

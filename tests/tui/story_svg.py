@@ -39,7 +39,7 @@ async def frames() -> list[str]:
         drawn = []
         for frame in FRAMES:
             await desk.press(*frame.keys)
-            await desk.pilot.pause()
+            await desk.pause()
             drawn.append(stable(desk.app.export_screenshot(title="vcdebug")))
         return drawn
 

@@ -40,7 +40,7 @@ async def test_a_key_proves_what_lets_the_job_in_and_enter_makes_the_change() ->
         assert screen.table.rows[0].cells[2].text.startswith("✓ places 2 pods")
         await desk.press("enter")
         await desk.until_at_rest()
-        await desk.pilot.pause()
+        await desk.pause()
         open_ = desk.moment.recordings
         assert open_ is not None
         assert open_.edits
@@ -52,5 +52,5 @@ async def test_esc_stops_the_search_and_nothing_has_changed() -> None:
         await desk.press("escape")
         assert "stopped: trying what lets research/llm-finetune in" in desk.status()
         assert not desk.main.work.about
-        await desk.pilot.pause()
+        await desk.pause()
         assert not isinstance(desk.app.screen, PageScreen)

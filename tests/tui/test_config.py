@@ -129,7 +129,7 @@ async def test_a_theme_that_there_is_not_is_one_line() -> None:
 async def test_words_are_readable_on_the_ground_of_each_theme(name: str) -> None:
     async with opened("preempt-works", NARROW) as desk:
         desk.app.theme = name
-        await desk.pilot.pause()
+        await desk.pause()
         grid = desk.panel("moment")
         for style in ("good", "bad", "warn", "accent", "here"):
             colour = grid.get_component_styles(f"grid--{style}").color

@@ -67,7 +67,7 @@ async def test_the_palette_finds_panels_commands_and_jobs_by_some_of_their_lette
         await desk.press("ctrl+p")
         palette = desk.app.screen
         assert isinstance(palette, CommandPalette)
-        await desk.pilot.press(*"pnlqueu")
+        await desk.press(*"pnlqueu")
         await desk.until(lambda: bool(palette._list_visible) and palette._hit_count > 0, "something is found")
         await desk.press("enter")
         await desk.until(lambda: desk.main.focused is desk.panel("queues"), "the panel is there")
@@ -80,14 +80,14 @@ async def test_the_palette_shows_what_a_command_takes_brackets_and_all() -> None
         await desk.press("ctrl+p")
         palette = desk.app.screen
         assert isinstance(palette, CommandPalette)
-        await desk.pilot.press(*"breakkind")
+        await desk.press(*"breakkind")
         await desk.until(lambda: usage in desk.screen(), "the command is found")
 
 
 async def test_a_command_of_the_palette_that_needs_words_opens_the_line() -> None:
     async with opened("preempt-works") as desk:
         next(entry for entry in entries(desk.main) if entry.name.startswith("goto")).run()
-        await desk.pilot.pause()
+        await desk.pause()
         assert "goto " == line(desk)
         await desk.type("44")
         assert 44 == desk.seq

@@ -83,9 +83,7 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
 async def prepare(desk: Desk, action: str) -> None:
     """Stand where the key has something to do."""
     await desk.until_at_rest()
-    await desk.command("cycle 1")
-    await desk.command("goto 1")
-    await desk.command(f"goto {START}")
+    await desk.command("cycle 1", "goto 1", f"goto {START}")
     assert START == desk.seq
     if action == "run_to_cursor":
         await desk.press("end")
@@ -188,7 +186,7 @@ async def test_the_footer_shows_keys_of_the_focused_panel_and_only_such_as_work_
 async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vcdebug.tui.worker.run", lambda *_: None)
     async with opened("preempt-works", NARROW, wait=False) as desk:
-        await desk.pilot.pause()
+        await desk.pause()
         status = desk.main.query_one(Status)
         await desk.until(lambda: bool(status.keys), "the footer is there")
         words = [entry.does for entry in (*status.keys, *status.always)]
@@ -224,13 +222,12 @@ async def test_each_key_of_a_table_does_something() -> None:
 async def stand_on_something(desk: Desk, panel: Panel, event: int) -> None:
     """The panel has the focus, its cursor is on a row about another event than the present one, nothing is said."""
     await desk.close_everything()
-    for command in (f"goto {event}", "delete all", "break victim", "break tie", "watch seq > 10", "bookmark here"):
-        await desk.command(command)
+    await desk.command(f"goto {event}", "delete all", "break victim", "break tie", "watch seq > 10", "bookmark here")
     await desk.press(panel.key)
     rows = [row.seq for row in panel.shown_rows]
     panel.cursor = next((at for at, seq in enumerate(rows) if seq not in (0, event)), 0)
     desk.main.say("")
-    await desk.pilot.pause()
+    await desk.pause()
 
 
 async def test_each_key_of_a_panel_does_something() -> None:
@@ -329,8 +326,8 @@ async def test_a_filter_keeps_matching_rows_and_escape_brings_all_back() -> None
         await desk.press("6")
         everything = len(desk.panel("nodes").shown_rows)
         await desk.press("slash")
-        await desk.pilot.press("0", "1")
-        await desk.pilot.pause()
+        await desk.press("0", "1")
+        await desk.pause()
         assert 0 < len(desk.panel("nodes").shown_rows) < everything
         await desk.press("enter")
         assert 0 < len(desk.panel("nodes").shown_rows) < everything
@@ -349,8 +346,8 @@ async def test_an_exclamation_mark_turns_a_filter_round() -> None:
 
 async def test_the_command_line_remembers_what_was_typed() -> None:
     async with opened("preempt-works") as desk:
-        await desk.command("goto 10")
-        await desk.command("goto 20")
+        await desk.type(":goto 10")
+        await desk.type(":goto 20")
         await desk.press("colon", "up", "up", "enter")
         assert 10 == desk.seq
 

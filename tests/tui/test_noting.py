@@ -24,7 +24,7 @@ async def on_cell(desk: Desk, panel: str, row: str, head: str) -> None:
     heads = [column.title for column in grid.table.columns]
     grid.cursor = [shown.key for shown in grid.shown_rows].index(row)
     grid.cursor_column = heads.index(head)
-    await desk.pilot.pause()
+    await desk.pause()
 
 
 def line(desk: Desk) -> str:

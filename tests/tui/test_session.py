@@ -140,8 +140,8 @@ async def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, snaps
 
 async def test_typed_lines_are_there_in_the_next_session(store: Store) -> None:
     async with opened("preempt-works", store=store) as desk:
-        await desk.command("goto 23")
-        await desk.command("goto 24")
+        await desk.type(":goto 23")
+        await desk.type(":goto 24")
     async with opened("preempt-never", store=store) as desk:
         await desk.press("colon", "up", "up", "enter")
         assert 23 == desk.seq

@@ -200,7 +200,7 @@ async def test_keys_answer_while_work_is_done_and_escape_stops_waiting() -> None
         assert "stopped: something long; nothing has changed" == desk.status()
         release.set()
         await desk.app.workers.wait_for_complete()
-        await desk.pilot.pause()
+        await desk.pause()
         assert "too late" not in desk.status()
         await desk.work("set queue research weight=4")
         assert 1 == len(lying_open(desk).edits)

@@ -8,19 +8,29 @@ from tests.recorded import CASES, GOLDEN
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SLOW = (
+    "architecture/test_forbidden_forms.py",
+    "architecture/test_imports.py",
     "bench",
+    "capture/test_torn.py",
     "cli/test_cluster.py",
     "cli/test_damaged.py",
+    "cli/test_diff.py",
     "cli/test_explain.py",
     "cli/test_serve.py",
     "cli/test_transcripts.py",
-    "architecture/test_imports.py",
+    "debugger/test_remedies.py",
     "framework/test_forced.py",
+    "golden/test_upgrades.py",
     "properties",
     "snapshot/test_bundled.py",
     "snapshot/test_damage.py",
+    "snapshot/test_redact.py",
+    "snapshot/test_streaming.py",
     "tools",
     "tui",
+    "verify",
+    "views/test_closing.py",
+    "views/test_panel_texts.py",
 )
 """What `make quick` leaves out: whole processes, screens, and many runs of one kind."""
 PLACES: dict[Path | str, int] = {case: place for place, case in enumerate(CASES)}

@@ -30,6 +30,16 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 CREATED = "2026-10-31T12:00:00Z"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 ROLE_ANNOTATION = "volcano.sh/task-spec"
+WINDOWS = """actions: "allocate"
+tiers:
+- plugins:
+  - name: gang
+  - name: tdm
+    arguments:
+      tdm.revocable-zone.rz1: 18:00-20:00
+  - name: predicates
+"""
+"""A configuration in which tdm has a window in the evening."""
 
 
 def amounts(cpu: str | None = None, memory: str | None = None, **scalars: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.builders import WINDOWS, cluster, conf_of, node, pod_group, pods
 from tests.scenarios.questions import asked
 from vcdebug.debugger.between import Between
 from vcdebug.debugger.cycles import Cycles
@@ -21,15 +21,6 @@ from vcdebug.trace.replay import replay
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 CONF = conf_of("priority gang conformance", "predicates nodeorder", actions="enqueue, allocate, backfill")
-WINDOWS = """actions: "allocate"
-tiers:
-- plugins:
-  - name: gang
-  - name: tdm
-    arguments:
-      tdm.revocable-zone.rz1: 18:00-20:00
-  - name: predicates
-"""
 
 
 def ago(**time: int) -> str:

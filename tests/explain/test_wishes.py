@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
+from tests.builders import WINDOWS, cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending import explain
 from vcdebug.snapshot.snapshot import Manifest
@@ -22,15 +22,6 @@ HIERARCHY = conf_of(
     actions="enqueue, allocate",
     arguments={"capacity": {"enableHierarchy": "true"}},
 )
-WINDOWS = """actions: "allocate"
-tiers:
-- plugins:
-  - name: gang
-  - name: tdm
-    arguments:
-      tdm.revocable-zone.rz1: 18:00-20:00
-  - name: predicates
-"""
 
 
 def asked(*objects: Manifest | list[Manifest], conf: str = CONF, **of_pods: Any) -> Explanation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vcdebug.model.pod import Pod
-from vcdebug.model.podrequest import ResourceList, largest, pod_level_supported, statuses
+from vcdebug.model.podrequest import ResourceList, amend, largest, pod_level_supported, statuses
 from vcdebug.model.resource import Resource
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.snapshot import Flags
@@ -29,7 +29,8 @@ def pod_limit(pod: Pod, flags: Flags) -> Resource:
     limit.add(sidecars)
     limit.set_max_resource(highest)
     if flags.gate("PodLevelResources"):
-        _replace(limit, (pod.spec.get("resources") or {}).get("limits") or {})
+        stated: ResourceList = (pod.spec.get("resources") or {}).get("limits") or {}
+        amend(limit, {name: amount for name, amount in stated.items() if pod_level_supported(name)})
     for name, amount in Resource.from_list(pod.spec.get("overhead")).items():
         _grow(limit, name, amount)
     return limit
@@ -53,18 +54,6 @@ def _container_limit(container: JsonObject, resized: Resized) -> Resource:
     if actual is None:
         return Resource.from_list(stated)
     return Resource.from_list(dict(largest([stated, actual.get("limits") or {}])))
-
-
-def _replace(limit: Resource, pod_level: ResourceList) -> None:
-    supported = {name: amount for name, amount in pod_level.items() if pod_level_supported(name)}
-    stated = Resource.from_list(supported)
-    for name in supported:
-        if name == "cpu":
-            limit.milli_cpu = stated.milli_cpu
-        elif name == "memory":
-            limit.memory = stated.memory
-        else:
-            limit.set_scalar(name, stated.get(name))
 
 
 def _grow(limit: Resource, name: str, amount: float) -> None:

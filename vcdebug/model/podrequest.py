@@ -58,7 +58,7 @@ def pod_request(pod: Pod, flags: Flags) -> Resource:
     regular.add(sidecars)
     regular.set_max_resource(init)
     regular.add_scalar(PODS, 1.0)
-    _amend(regular, pod_level_requests(pod, flags))
+    amend(regular, pod_level_requests(pod, flags))
     return regular.add(overhead) if late else regular
 
 
@@ -106,16 +106,18 @@ def pod_level_requests(pod: Pod, flags: Flags) -> ResourceList:
     return {name: amount for name, amount in stated.items() if pod_level_supported(name)}
 
 
-def _amend(request: Resource, pod_level: ResourceList) -> None:
-    """Upstream: api/pod_info.amendResourceAccordingToPodFeatures."""
+def amend(amounts: Resource, pod_level: ResourceList) -> None:
+    """What the pod itself states replaces the sum over its containers, of requests as of limits.
+    Upstream: api/pod_info.amendResourceAccordingToPodFeatures.
+    """
     replacement = Resource.from_list(pod_level)
     for name in pod_level:
         if name == "cpu":
-            request.milli_cpu = replacement.milli_cpu
+            amounts.milli_cpu = replacement.milli_cpu
         elif name == "memory":
-            request.memory = replacement.memory
+            amounts.memory = replacement.memory
         else:
-            request.set_scalar(name, replacement.get(name))
+            amounts.set_scalar(name, replacement.get(name))
 
 
 def pod_level_supported(name: str) -> bool:

@@ -75,11 +75,6 @@ class Lever:
         edits = tuple(edit.replace(BLANK, text) for edit in self.edits)
         return Lever(self.words.replace(BLANK, text), edits, self.harm, self.causes, family=self.family)
 
-    @property
-    def strongest(self) -> Lever:
-        """The lever with the amount that is surely enough; itself without an amount."""
-        return self if self.amount is None else self.at(self.amount.works)
-
     def is_for(self, cause: str) -> bool:
         """Whether it was made for this cause."""
         return any(cause == code or (code.endswith("*") and cause.startswith(code[:-1])) for code in self.causes)

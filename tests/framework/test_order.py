@@ -3,7 +3,7 @@
 from tests.builders import cluster, node, open_session, pod_group, pods, priority_class, queue, task
 from vcdebug.framework.order import PriorityQueue, victims_queue
 from vcdebug.framework.record import PopEvent, Record
-from vcdebug.framework.session import pod_index
+from vcdebug.framework.ties import pod_index
 
 
 def drained(queue_of: PriorityQueue[int]) -> list[int]:

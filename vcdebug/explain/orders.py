@@ -9,17 +9,15 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from vcdebug.explain.plugin import Comparator, Difference, Then, smaller_first
+from vcdebug.explain.plugin import Difference, Then, decided, smaller_first
 from vcdebug.explain.plugins import words
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.record import Level, PopEvent, Span
-from vcdebug.framework.session import pod_index
-from vcdebug.model.job import JobInfo
+from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, Tie, pod_indexes, tie_key
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.memo import per_recording
@@ -35,41 +33,24 @@ POINTS = {
     "sub_job_order": "SubJobOrder",
     "victim_queue_order": "VictimQueueOrder",
 }
-CREATED, UID = "created", "uid"
+INDEX = "index in the name"
 
 
-def job_ties(_: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
-    """The older PodGroup, then the smaller id."""
-    yield smaller_first(CREATED, left.creation_timestamp, right.creation_timestamp)
-    yield smaller_first(UID, left.uid, right.uid)
+def ties(kind: Kind, left: object, right: object) -> Iterator[Difference]:
+    """What decides where no plugin does."""
+    if isinstance(left, TaskInfo) and isinstance(right, TaskInfo) and (indexes := pod_indexes(left, right)):
+        yield smaller_first(INDEX, *indexes)
+    key = tie_key(TIES[kind])
+    mine, other = key(left), key(right)
+    looked = zip((tie.words for tie in TIES[kind]), mine, other, strict=True)
+    yield from decided((mine > other) - (mine < other), looked)
 
 
-def queue_ties(_: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
-    """The older queue, then the smaller name."""
-    yield smaller_first(CREATED, left.creation_timestamp, right.creation_timestamp)
-    yield smaller_first("name", left.uid, right.uid)
-
-
-def task_ties(_: Then, left: TaskInfo, right: TaskInfo) -> Iterator[Difference]:
-    """The index in the pods' names, then the older pod, then the smaller UID."""
-    mine, other = pod_index(left.name), pod_index(right.name)
-    if mine is not None and other is not None:
-        yield smaller_first("index in the name", mine, other)
-    yield smaller_first(CREATED, left.pod.creation_timestamp, right.pod.creation_timestamp)
-    yield smaller_first(UID, left.uid, right.uid)
-
-
-def sub_job_ties(_: Then, left: SubJobInfo, right: SubJobInfo) -> Iterator[Difference]:
-    """The match index, then the smaller id."""
-    yield smaller_first("match index", left.match_index, right.match_index)
-    yield smaller_first(UID, left.uid, right.uid)
-
-
-TIES: Final[Mapping[Kind, Comparator[Any]]] = {  # Any: what the kind names
-    "queue": queue_ties,
-    "job": job_ties,
-    "task": task_ties,
-    "subjob": sub_job_ties,
+TIES: Final[Mapping[str, tuple[Tie, ...]]] = {
+    "queue": QUEUE_TIES,
+    "job": JOB_TIES,
+    "task": TASK_TIES,
+    "subjob": SUB_JOB_TIES,
 }
 EVICTING = ("preempt", "reclaim")
 
@@ -241,7 +222,7 @@ def _element(recording: Recording, kind: Kind, name: str) -> object:
 def _asked(then: Then, kind: Kind, left: object, right: object) -> Iterator[Compared]:
     """Plugins tier by tier, then what decides without them."""
     yield from _plugins(then, HOOKS[kind], left, right)
-    yield from map(Compared, TIES[kind](then, left, right))
+    yield from map(Compared, ties(kind, left, right))
 
 
 def _plugins(then: Then, hook: str, left: object, right: object) -> Iterator[Compared]:

@@ -5,7 +5,6 @@ Upstream: framework/session.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -18,6 +17,7 @@ from vcdebug.framework.hooks import Hook
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Scope
 from vcdebug.framework.recorded_calls import Functions
+from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
 from vcdebug.framework.trace_form import statuses
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.kube.cycle_state import CycleState
@@ -45,7 +45,8 @@ Handler = Callable[[Event], None]
 
 SESSION_UID = "replay"
 """Of a process's first session; each further one carries its number."""
-_ATOI = re.compile(r"[+-]?[0-9]+")
+_JOB_TIES, _QUEUE_TIES = tie_key(JOB_TIES), tie_key(QUEUE_TIES)
+_TASK_TIES, _SUB_JOB_TIES = tie_key(TASK_TIES), tie_key(SUB_JOB_TIES)
 
 
 class Session:
@@ -142,14 +143,14 @@ class Session:
         compared = self.ask(hooks.JOB_ORDER, left, right)
         if compared != 0:
             return compared < 0
-        return (left.creation_timestamp, left.uid) < (right.creation_timestamp, right.uid)
+        return _JOB_TIES(left) < _JOB_TIES(right)
 
     def queue_order_less(self, left: QueueInfo, right: QueueInfo) -> bool:
         """Plugins, then the older queue, then the smaller name. Upstream: framework/session_plugins.QueueOrderFn."""
         compared = self.ask(hooks.QUEUE_ORDER, left, right)
         if compared != 0:
             return compared < 0
-        return (left.creation_timestamp, left.uid) < (right.creation_timestamp, right.uid)
+        return _QUEUE_TIES(left) < _QUEUE_TIES(right)
 
     def victim_queue_order_less(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> bool:
         """Plugins, else the queue that orders later. Upstream: framework/session_plugins.VictimQueueOrderFn."""
@@ -163,17 +164,17 @@ class Session:
         compared = self.ask(hooks.TASK_ORDER, left, right)
         if compared != 0:
             return compared < 0
-        left_index, right_index = pod_index(left.name), pod_index(right.name)
-        if left_index is not None and right_index is not None and left_index != right_index:
-            return left_index < right_index
-        return (left.pod.creation_timestamp, left.uid) < (right.pod.creation_timestamp, right.uid)
+        indexes = pod_indexes(left, right)
+        if indexes is not None and indexes[0] != indexes[1]:
+            return indexes[0] < indexes[1]
+        return _TASK_TIES(left) < _TASK_TIES(right)
 
     def sub_job_order_less(self, left: SubJobInfo, right: SubJobInfo) -> bool:
         """Plugins, then the match index, then the smaller id. Upstream: framework/session_plugins.SubJobOrderFn."""
         compared = self.ask(hooks.SUB_JOB_ORDER, left, right)
         if compared != 0:
             return compared < 0
-        return (left.match_index, left.uid) < (right.match_index, right.uid)
+        return _SUB_JOB_TIES(left) < _SUB_JOB_TIES(right)
 
     # Gates that look at the sub job or the job
 
@@ -311,11 +312,3 @@ class Session:
             known = None if real is None else self.cluster.ordering.keys(node for node in real if node in self.nodes)
             self._hyper_node_rows[name] = None if known is None else self.node_table.rows_named(known)
         return self._hyper_node_rows[name]
-
-
-def pod_index(name: str) -> int | None:
-    """The integer after the last `-` of a pod name of at least three parts."""
-    parts = name.split("-")
-    if len(parts) < 3 or not _ATOI.fullmatch(parts[-1]):
-        return None
-    return int(parts[-1])

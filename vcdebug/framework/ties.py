@@ -1,0 +1,49 @@
+"""What decides an order where no plugin does.
+
+Upstream: framework/session_plugins (JobOrderFn, QueueOrderFn, TaskOrderFn, SubJobOrderFn).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from vcdebug.model.task import TaskInfo
+
+_ATOI: Final = re.compile(r"[+-]?[0-9]+")
+
+
+class Tie(NamedTuple):
+    """One field of two elements that are equal so far: the smaller goes first."""
+
+    words: str
+    field: str
+
+
+OLDER: Final = Tie("created", "creation_timestamp")
+QUEUE_TIES: Final = (OLDER, Tie("name", "uid"))
+JOB_TIES: Final = (OLDER, Tie("uid", "uid"))
+SUB_JOB_TIES: Final = (Tie("match index", "match_index"), Tie("uid", "uid"))
+TASK_TIES: Final = (Tie("created", "pod.creation_timestamp"), Tie("uid", "uid"))
+"""Asked where the indexes of the pods do not decide."""
+
+
+def tie_key(ties: tuple[Tie, ...]) -> Callable[[Any], tuple[str | int, ...]]:  # Any: what the ties are of
+    """All fields of an element, to be compared at once."""
+    return attrgetter(*(tie.field for tie in ties))
+
+
+def pod_indexes(left: TaskInfo, right: TaskInfo) -> tuple[int, int] | None:
+    """The indexes in two pods' names; None unless both have one."""
+    mine, other = pod_index(left.name), pod_index(right.name)
+    return None if mine is None or other is None else (mine, other)
+
+
+def pod_index(name: str) -> int | None:
+    """The integer after the last `-` of a pod name of at least three parts."""
+    parts = name.split("-")
+    if len(parts) < 3 or not _ATOI.fullmatch(parts[-1]):
+        return None
+    return int(parts[-1])

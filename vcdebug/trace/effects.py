@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
 
@@ -79,16 +79,16 @@ class Effects:
 def effects(recording: Recording) -> Effects:
     """Everything the cycle would write to the API server, summed up."""
     final = _final_states(recording)
-    evicted = tuple(e for _, e in _moves(recording, (EVICT,)))
+    lost = tuple(effect for effect, _ in evicted(recording))
     last = recording.event(len(recording)) if len(recording) else None
     bound, pipelined, held = (final[s] for s in (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED))
-    counts = [Counter(effect.job for effect in moved) for moved in (bound, pipelined, evicted)]
+    counts = [Counter(effect.job for effect in moved) for moved in (bound, pipelined, lost)]
     return Effects(
         bound,
         pipelined,
         held,
-        evicted,
-        tuple(_actions(recording, bound, pipelined, evicted)),
+        lost,
+        tuple(_actions(recording, bound, pipelined, lost)),
         tuple(_job_summary(job, counts) for job in recording.session.jobs.values()),
         last.message if isinstance(last, PanicEvent) else None,
     )
@@ -101,19 +101,22 @@ def deciding(recording: Recording) -> Iterator[tuple[Seq, Event]]:
         yield seq, recording.event(seq)
 
 
-def _moves(recording: Recording, kinds: tuple[str, ...]) -> Iterator[tuple[str, Effect]]:
-    """Operations that were committed, or done outside any statement."""
+def evicted(recording: Recording) -> Iterator[tuple[Effect, str]]:
+    """(effect, reason) of every eviction that was committed, or done outside any statement."""
     action = ""
+    reasons: dict[TaskKey, str] = {}
     jobs = {task.key: uid for uid, job in recording.session.jobs.items() for task in job.tasks.values()}
     for seq, event in deciding(recording):
+        moved: Iterable[tuple[TaskKey, NodeName]] = ()
         if isinstance(event, ActionEvent):
             action = event.action
         elif isinstance(event, StatementEvent) and event.what == COMMIT:
-            for kind, task, node in event.ops:
-                if kind in kinds:
-                    yield kind, Effect(seq, action, jobs.get(task, ""), task, node)
-        elif isinstance(event, OpEvent) and event.via is not None and event.op in kinds:
-            yield event.op, Effect(seq, action, jobs.get(event.task, ""), event.task, event.node)
+            moved = [(task, node) for kind, task, node in event.ops if kind == EVICT]
+        elif isinstance(event, OpEvent) and event.op == EVICT:
+            reasons[event.task] = event.reason or ""
+            moved = [(event.task, event.node)] if event.via is not None else ()
+        for task, node in moved:
+            yield Effect(seq, action, jobs.get(task, ""), task, node), reasons.get(task, "")
 
 
 def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:

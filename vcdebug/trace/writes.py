@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from vcdebug.framework.persistence import annotation_patches
-from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
+from vcdebug.framework.record import CloseEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.podgroup import Condition, PodGroup
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.trace.effects import deciding, effects
+from vcdebug.trace.effects import effects, evicted
 from vcdebug.trace.recording import Recording
 
 WAITING = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
@@ -62,20 +62,9 @@ def _binds(recording: Recording) -> Iterator[Write]:
 
 
 def _evictions(recording: Recording) -> Iterator[Write]:
-    reasons: dict[str, str] = {}
-    for seq, event in deciding(recording):
-        if isinstance(event, OpEvent) and event.op == "evict":
-            reasons[event.task] = event.reason or ""
-            if event.via is not None:
-                yield _eviction(seq, event.task, reasons[event.task])
-        elif isinstance(event, StatementEvent) and event.what == "commit":
-            for kind, task, _ in event.ops:
-                if kind == "evict":
-                    yield _eviction(seq, task, reasons.get(task, ""))
-
-
-def _eviction(seq: Seq, task: str, reason: str) -> Write:
-    return Write(seq, "Pod", task, "evict", f"deleted, because of {reason}; DisruptionTarget, Ready=False")
+    for effect, reason in evicted(recording):
+        text = f"deleted, because of {reason}; DisruptionTarget, Ready=False"
+        yield Write(effect.seq, "Pod", effect.task, "evict", text)
 
 
 def _admission_events(recording: Recording) -> Iterator[Write]:

@@ -7,13 +7,14 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.recorded import GOLDEN, bundled, each_case, golden, recorded
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import equation
-from vcdebug.explain.equations_nodes import room_on, short_of
+from vcdebug.explain.equations_nodes import room_on
 from vcdebug.explain.plugins import PLUGINS, words
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import NodeName
+from vcdebug.model.resource import at_most
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
-from vcdebug.trace.state_before import task_of
+from vcdebug.trace.state_before import before, task_of
 
 
 def due(event: HookEvent | OpEvent) -> object:
@@ -81,6 +82,12 @@ def visited(recording: Recording) -> Iterator[tuple[int, PredicateEvent, NodeNam
             known[key] = code
         for row in event.feasible.tolist():
             yield seq, event, recording.node_names[row], None, False
+
+
+def short_of(recording: Recording, seq: int, task: str, node: NodeName) -> str | None:
+    """The first dimension that the node's future idle lacks for a task before an event."""
+    future, request = before(recording, seq).nodes[node].future_idle(), task_of(recording, task).init_resreq
+    return next((name for name, amount in request.items() if not at_most(amount, future.get(name))), None)
 
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if not name.startswith("wildcore")])

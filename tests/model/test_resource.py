@@ -11,7 +11,6 @@ from vcdebug.model.resource import (
     exceeded_part,
     is_scalar_resource_name,
     resource_max,
-    resource_min,
 )
 from vcdebug.model.totals import share
 
@@ -89,9 +88,8 @@ def test_minimum_in_place_never_adds_dimensions() -> None:
     assert {"a": 1.0, "b": 5.0} == left.clone().min_dimension_resource(of(9.0, 9.0, a=1.0, c=1.0), INFINITY).scalars
 
 
-def test_maximum_drops_negative_scalars_and_minimum_needs_both_maps() -> None:
+def test_maximum_drops_negative_scalars() -> None:
     assert {"b": 2.0} == resource_max(of(a=-1.0, b=2.0), of(b=1.0)).scalars
-    assert resource_min(of(a=1.0), of()).scalars is None
 
 
 def test_dimension_aware_comparison_is_strict_and_skips_pods() -> None:

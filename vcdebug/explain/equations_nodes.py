@@ -93,13 +93,6 @@ def _spread(name: str, amount: float, names: list[NodeName], futures: list[Resou
     return Term(name, (amount, most, where, len(holding)), bool(holding))
 
 
-def short_of(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> str | None:
-    """The first dimension that the node's future idle lacks for a task before an event."""
-    future = before(recording, seq).nodes[node].future_idle()
-    request = task_of(recording, task).init_resreq
-    return next((name for name, amount in request.items() if not at_most(amount, future.get(name))), None)
-
-
 def operation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None:
     """What an operation changes on its node."""
     if event.after is None:

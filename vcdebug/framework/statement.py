@@ -43,10 +43,6 @@ class Statement:
     def __len__(self) -> int:
         return len(self.operations)
 
-    def has_evictions(self) -> bool:
-        """Whether some operation evicts. Upstream: framework/statement.HasEvictions."""
-        return any(operation.kind == "evict" for operation in self.operations)
-
     def requested(self) -> Resource:
         """What the tasks of all operations request together."""
         total = Resource()

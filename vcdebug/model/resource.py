@@ -466,15 +466,6 @@ def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
     return left.diff(right, ZERO)[0]
 
 
-def resource_min(left: Resource, right: Resource) -> Resource:
-    """Per-dimension minimum; without scalars if either side has a nil map. Upstream: api/helpers.Min."""
-    result = Resource(min(left.milli_cpu, right.milli_cpu), min(left.memory, right.memory))
-    if left.scalars is None or right.scalars is None:
-        return result
-    result.scalars = {name: min(amount, right.scalars.get(name, 0.0)) for name, amount in left.scalars.items()}
-    return result
-
-
 def resource_max(left: Resource, right: Resource) -> Resource:
     """Per-dimension maximum; negative scalars of either side are dropped. Upstream: api/helpers.Max."""
     result = Resource(max(left.milli_cpu, right.milli_cpu), max(left.memory, right.memory))

@@ -34,20 +34,20 @@ class Run(NamedTuple):
     last: Seq
 
 
+Shown = list[tuple[int, Span | Run]]
+"""(depth, part) of each row."""
+
+
 def flow(recording: Recording, opened: Collection[int], seq: Seq) -> Table:
     """The tree with the spans of `opened` open; `current` is the row at which one stands."""
     shown = list(_walk(recording, -1, opened, 0))
-    keys = [_key(part) for _, part in shown]
-    rows = OnDemand(keys, lambda i: _row(recording, *shown[i], opened))
-    return Table(
-        "Flow",
-        _columns(recording),
-        rows,
-        current=_here(recording, shown, seq),
-        one_line=True,
-        wraps=False,
-        depths=[depth for depth, _ in shown],
-    )
+    rows = OnDemand([_key(part) for _, part in shown], lambda i: _row(recording, *shown[i], opened))
+    return _table(recording, shown, rows, seq)
+
+
+def _table(recording: Recording, shown: Shown, rows: OnDemand, seq: Seq) -> Table:
+    current, depths = _here(recording, shown, seq), [depth for depth, _ in shown]
+    return Table("Flow", _columns(recording), rows, current=current, one_line=True, wraps=False, depths=depths)
 
 
 def _columns(recording: Recording) -> tuple[Column, ...]:
@@ -58,26 +58,17 @@ def _columns(recording: Recording) -> tuple[Column, ...]:
 def whole_flow(recording: Recording, seq: Seq) -> Table:
     """The tree with everything open: what a search looks through."""
     shown, rows = _whole(recording)
-    depths = [depth for depth, _ in shown]
-    return Table(
-        "Flow",
-        _columns(recording),
-        rows,
-        current=_here(recording, shown, seq),
-        one_line=True,
-        wraps=False,
-        depths=depths,
-    )
+    return _table(recording, shown, rows, seq)
 
 
 @per_recording()
-def _whole(recording: Recording) -> tuple[list[tuple[int, Span | Run]], OnDemand]:
+def _whole(recording: Recording) -> tuple[Shown, OnDemand]:
     opened = range(len(recording.spans))
     shown = list(_walk(recording, -1, opened, 0))
     return shown, OnDemand([_key(part) for _, part in shown], lambda i: _row(recording, *shown[i], opened))
 
 
-def _here(recording: Recording, shown: list[tuple[int, Span | Run]], seq: Seq) -> str:
+def _here(recording: Recording, shown: Shown, seq: Seq) -> str:
     """The span that begins here, where it is seen; else the deepest row that holds the event."""
     index = bisect_right(shown, seq, key=lambda entry: entry[1].first) - 1
     while index >= 0 and shown[index][1].last < seq:

@@ -99,7 +99,7 @@ def test_a_tree_of_queues_that_is_spoilt_is_the_answer() -> None:
     tree = [queue("org", parent="nowhere"), queue("team", parent="org")]
     snapshot = cluster(node("n1"), *tree, pod_group("train", queue="team"), pods("train", 1), conf=HIERARCHY)
     found = explain(replay(snapshot), "default/train")
-    assert "queue-tree-spoilt" == found.cause
+    assert "queue-tree-broken" == found.cause
 
 
 def test_a_full_ancestor_says_which_queue_below_it_holds_it() -> None:

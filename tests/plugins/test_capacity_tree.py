@@ -166,7 +166,7 @@ def test_victims_come_from_the_preemptors_own_branch_first() -> None:
 # What spoils the tree
 
 
-def spoilt(case: str) -> Session:
+def broken(case: str) -> Session:
     objects: list[Manifest] = [node("n1"), *family(), *pending("a1", 1), new_job(None, "a1")]
     if case == "a job in a queue with children":
         objects.append(pod_group("done", queue="a", phase="Completed"))
@@ -178,8 +178,8 @@ def spoilt(case: str) -> Session:
 
 
 @pytest.mark.parametrize("case", ["a job in a queue with children", "a job in the root", "a missing parent", "no root"])
-def test_a_spoilt_tree_refuses_everything(case: str) -> None:
-    ssn = spoilt(case)
+def test_a_broken_tree_refuses_everything(case: str) -> None:
+    ssn = broken(case)
     wanted = task(ssn, "a1-0")
     ssn.ask(PRE_PREDICATE, wanted)
     assert not ssn.ask(ALLOCATABLE, ssn.queues["a1"], wanted)
@@ -191,7 +191,7 @@ def test_a_spoilt_tree_refuses_everything(case: str) -> None:
 
 
 def test_queues_visited_after_a_missing_parent_have_no_figures() -> None:
-    assert ["a", "a1", "a2", "default", "root", "z"] == list(plugin(spoilt("a missing parent")).queues)
+    assert ["a", "a1", "a2", "default", "root", "z"] == list(plugin(broken("a missing parent")).queues)
     ssn = tree(node("n1"), queue("m", parent="gone"), queue("n"))
     assert ["default", "m", "root"] == list(plugin(ssn).queues)
 
@@ -260,7 +260,7 @@ def test_without_the_switch_there_is_no_tree() -> None:
     assert 0 == ssn.ask(VICTIM_QUEUE_ORDER, *(ssn.queues[name] for name in ("a", "a1", "a2")))
 
 
-def test_an_eviction_under_a_spoilt_tree_panics_where_jobs_were_not_counted() -> None:
+def test_an_eviction_under_a_broken_tree_panics_where_jobs_were_not_counted() -> None:
     ssn = tree(node("n1"), queue("a"), running("a", 1), queue("z", parent="gone"))
     with pytest.raises(AssertPanic, match=r"<cpu 0\.00, memory 0\.00> sub <cpu 1000\.00"):
         ssn.deallocated(task(ssn, "a-0"))
@@ -270,15 +270,15 @@ def notes(ssn: Session) -> list[tuple[str, str]]:
     return [(note.code, note.text) for note in ssn.record.notes]
 
 
-def test_a_spoilt_tree_says_why() -> None:
+def test_a_broken_tree_says_why() -> None:
     because = {
         "a job in a queue with children": "job default/done is in queue a, which has children",
         "a missing parent": "queue z, or an ancestor of it, names a parent that does not exist",
         "no root": "queue a, or an ancestor of it, names a parent that does not exist",
     }
     for case, reason in because.items():
-        assert [("queue-tree-spoilt", f"{reason}: capacity refuses all jobs and tasks of this cycle")] == notes(
-            spoilt(case)
+        assert [("queue-tree-broken", f"{reason}: capacity refuses all jobs and tasks of this cycle")] == notes(
+            broken(case)
         )
 
 

@@ -79,7 +79,7 @@ def test_a_burstable_pod_is_accepted_everywhere_without_cpus() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "reason"),
+    ("broken", "reason"),
     [
         (numa("n1", "restricted", manager="none"), "cpu manager policy isn't static"),
         (numa("n1", "best-effort"), "task topology policy[restricted] is different with node[best-effort]"),
@@ -87,8 +87,8 @@ def test_a_burstable_pod_is_accepted_everywhere_without_cpus() -> None:
         (numa("n1", "restricted", free="3-1"), "cpu allocatable map is empty"),
     ],
 )
-def test_a_stated_policy_needs_a_node_with_the_same_one(spoilt: Manifest, reason: str) -> None:
-    assert [reason] == refusal(opened(spoilt, guaranteed("2", policy="restricted")))
+def test_a_stated_policy_needs_a_node_with_the_same_one(broken: Manifest, reason: str) -> None:
+    assert [reason] == refusal(opened(broken, guaranteed("2", policy="restricted")))
 
 
 def test_a_stated_policy_needs_numa_information() -> None:

@@ -332,11 +332,11 @@ def test_oddities_leave_a_note() -> None:
     prepare(ssn, "j-1")
     assert [] == note_codes(ssn)
     place(ssn, "j-1", "n2")
-    assert ["anti-affinity-unseen"] == note_codes(ssn)
+    assert ["anti-affinity-missed"] == note_codes(ssn)
     ssn.deallocated(task(ssn, "j-1"))
     place(ssn, "j-1", "n1")
     prepare(ssn)
-    assert ["anti-affinity-unseen", "filter-stays-skipped"] == note_codes(ssn)
+    assert ["anti-affinity-missed", "filter-stays-skipped"] == note_codes(ssn)
     ssn.deallocated(task(ssn, "r-0"))
     ssn.allocated(task(ssn, "r-0"))
     assert "view-lost-pod" == note_codes(ssn)[-1]

@@ -222,7 +222,7 @@ QUESTIONS = (
     ),
     Question(
         4819,
-        "queue-tree-spoilt",
+        "queue-tree-broken",
         ("queue lost, or an ancestor of it, names a parent that does not exist", "refuses all jobs and tasks"),
         advice="give the queue an existing parent",
     ),

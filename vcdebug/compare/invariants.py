@@ -30,7 +30,7 @@ RULES: Final[Mapping[str, str]] = {
 }
 QUIRKS: Final[Mapping[str, tuple[str, ...]]] = {
     NODE: (quirks.DEVICE_STAYS_CHARGED,),
-    QUEUE: (quirks.BOOKS_CLAMPED, quirks.PLUGIN_TWICE, quirks.QUEUE_TREE_SPOILT, quirks.ANCESTORS_OVERWRITTEN),
+    QUEUE: (quirks.BOOKS_CLAMPED, quirks.PLUGIN_TWICE, quirks.QUEUE_TREE_BROKEN, quirks.ANCESTORS_OVERWRITTEN),
     JOB: (quirks.BOOKS_CLAMPED, quirks.PLUGIN_TWICE),
     STATEMENT: (quirks.STATEMENT_LEFT_OPEN,),
 }

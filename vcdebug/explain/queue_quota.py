@@ -11,7 +11,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck
 from vcdebug.explain.plugin import Kept, Quota
 from vcdebug.explain.plugins import words
-from vcdebug.framework.quirks import QUEUE_TREE_SPOILT
+from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
@@ -81,7 +81,7 @@ def quota_of(plugin: str) -> Quota:
 
 def fault_of_tree(view: JobView) -> str:
     """What is wrong with capacity's tree of queues; empty where it is in force."""
-    return next((note.text for note in view.recording.notes if note.code == QUEUE_TREE_SPOILT), "")
+    return next((note.text for note in view.recording.notes if note.code == QUEUE_TREE_BROKEN), "")
 
 
 def broken_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
@@ -91,7 +91,7 @@ def broken_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
         return None
     sentence = f"{view.job.uid} is refused like every other: {fault}."
     evidence = (Evidence(seq, f"{plugin} refuses without looking at amounts"),)
-    return Finding(QUEUE_TREE_SPOILT, sentence, {}, evidence, BROKEN_TREE_ADVICE)
+    return Finding(QUEUE_TREE_BROKEN, sentence, {}, evidence, BROKEN_TREE_ADVICE)
 
 
 def open_it(view: JobView) -> tuple[str, ...]:

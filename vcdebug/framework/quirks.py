@@ -33,7 +33,7 @@ class Quirk(NamedTuple):
 
 VIEW_LOST_POD = "view-lost-pod"
 FILTER_STAYS_SKIPPED = "filter-stays-skipped"
-ANTI_AFFINITY_UNSEEN = "anti-affinity-unseen"
+ANTI_AFFINITY_MISSED = "anti-affinity-missed"
 CLAIMS_UNDECIDED = "claims-undecided"
 TIER_VETO_UNDONE = "tier-veto-undone"
 INTERSECTION_RESTARTED = "intersection-restarted"
@@ -46,7 +46,7 @@ OVERUSED_KEPT_FALSE = "overused-kept-false"
 STATEMENT_LEFT_OPEN = "statement-left-open"
 BOUND_BECOMES_RUNNING = "bound-becomes-running"
 PLUGIN_TWICE = "plugin-twice"
-QUEUE_TREE_SPOILT = "queue-tree-spoilt"
+QUEUE_TREE_BROKEN = "queue-tree-broken"
 QUEUE_CYCLE = "queue-cycle"
 ANCESTORS_OVERWRITTEN = "ancestors-overwritten"
 UNLABELLED_SPARED = "unlabelled-spared"
@@ -69,7 +69,7 @@ _TABLE = (
         "whether a node that no longer fits is refused",
     ),
     Quirk(
-        ANTI_AFFINITY_UNSEEN,
+        ANTI_AFFINITY_MISSED,
         "Required anti-affinity of a pod placed in this session is not seen on nodes that held no such pod when it "
         "opened.",
         "where later pods may go",
@@ -165,7 +165,7 @@ _TABLE = (
         "the share of that job or queue",
     ),
     Quirk(
-        QUEUE_TREE_SPOILT,
+        QUEUE_TREE_BROKEN,
         "One job in a queue with children, or a queue whose parent does not exist, and capacity gives up on the whole "
         "tree.",
         "everything: nothing is admitted or placed, and an eviction may end the process",

@@ -5,7 +5,7 @@ Upstream: plugins/capacity.
 
 from __future__ import annotations
 
-from vcdebug.framework.quirks import ANCESTORS_OVERWRITTEN, QUEUE_CYCLE, QUEUE_TREE_SPOILT
+from vcdebug.framework.quirks import ANCESTORS_OVERWRITTEN, QUEUE_CYCLE, QUEUE_TREE_BROKEN
 from vcdebug.framework.session import Session
 from vcdebug.model.names import QueueName
 from vcdebug.plugins.capacity.attr import Attrs
@@ -14,7 +14,7 @@ from vcdebug.plugins.capacity.tree import mistaken_parents
 
 def broken_tree(ssn: Session, reason: str) -> None:
     """Everything is refused from here on."""
-    ssn.note(QUEUE_TREE_SPOILT, f"{reason}: capacity refuses all jobs and tasks of this cycle")
+    ssn.note(QUEUE_TREE_BROKEN, f"{reason}: capacity refuses all jobs and tasks of this cycle")
 
 
 def endless_copy(ssn: Session) -> None:

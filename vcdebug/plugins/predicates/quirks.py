@@ -6,7 +6,7 @@ Upstream: plugins/predicates.
 from __future__ import annotations
 
 from vcdebug.framework.quirks import (
-    ANTI_AFFINITY_UNSEEN,
+    ANTI_AFFINITY_MISSED,
     CLAIMS_UNDECIDED,
     DEVICE_STAYS_CHARGED,
     FILTER_STAYS_SKIPPED,
@@ -36,7 +36,7 @@ def stays_skipped(ssn: Session, task: TaskInfo, filter_name: str) -> None:
 def anti_affinity_overlooked(ssn: Session, task: TaskInfo) -> None:
     """Later pods do not see the anti-affinity of this placed pod."""
     ssn.note(
-        ANTI_AFFINITY_UNSEEN,
+        ANTI_AFFINITY_MISSED,
         f"required anti-affinity of {task.key} is not seen by later pods: {task.node_name} held no such pod when the "
         "session opened",
     )

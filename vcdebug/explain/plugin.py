@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from vcdebug.explain.answer import Finding, Number
+from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck
@@ -104,6 +105,13 @@ class Quota:
     """How what a queue deserves came about in one dimension."""
 
 
+Derivation = Callable[[Asked, str], Equation | None]
+"""Of one node's score in one part, by the part's name: the equation comes to the score; None where there is no more to
+say than the score itself."""
+Refusals = Callable[[Asked], Iterator[Equation]]
+"""Each check of a node in the order in which they are asked, up to the one that ends it."""
+
+
 @dataclass(frozen=True, slots=True)
 class PluginWords:
     """Everything that is said about one plugin."""
@@ -121,3 +129,7 @@ class PluginWords:
     rejected: Judge | None = None
     """Why it does not admit a PodGroup."""
     quota: Quota | None = None
+    scores: Derivation | None = None
+    """What a node's score is made of, asked of the plugin once more in the session of that moment."""
+    refusals: Refusals | None = None
+    """What its predicate compares on one node, asked once more too."""

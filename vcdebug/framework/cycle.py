@@ -61,13 +61,20 @@ def run_cycle(
     """
     ssn = Session(snapshot, conf, record)
     ssn.ask_extender = ask_extender
+    run_session(ssn, plugins=plugins, actions=actions, tick=tick)
+    return ssn
+
+
+def run_session(ssn: Session, *, plugins: Registry, actions: Registry, tick: Tick = lambda _stage: None) -> None:
+    """The cycle of a session that nobody has opened yet."""
+    record = ssn.record
     record.node_names = ssn.node_table.names
-    forced = ForcedAnswers(snapshot.answers, record)
+    forced = ForcedAnswers(ssn.snapshot.answers, record)
     with record.scope(Level.CYCLE, "cycle"):
         try:
             _open(ssn, plugins, forced)
             tick("open")
-            for name in conf.actions:
+            for name in ssn.conf.actions:
                 if name in actions:
                     _run_action(ssn, name, actions)
                     tick(name)
@@ -79,11 +86,10 @@ def run_cycle(
         except RecordFullError as full:
             record.silent = 0
             record.append(CutEvent(str(full)))
-            return ssn
+            return
         finally:
             record.lines.close()
     forced.check()
-    return ssn
 
 
 def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:

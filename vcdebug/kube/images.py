@@ -5,7 +5,7 @@ Upstream: k8s plugin imagelocality, scheduler cache image states.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from vcdebug.gomath import div, trunc
@@ -48,6 +48,16 @@ def _reported(manifest: JsonObject) -> Iterable[tuple[str, int]]:
             yield name, image.get("sizeBytes") or 0
 
 
+class HeldImage(NamedTuple):
+    """An image of the pod that a node holds."""
+
+    name: str
+    size: int
+    num_nodes: int
+    counts: int
+    """Its size times the part of the nodes that hold it."""
+
+
 class PodImages(NamedTuple):
     """Normalised image names of a pod, and how many containers it has."""
 
@@ -73,12 +83,18 @@ def normalized(name: str) -> str:
 def image_score(images: PodImages, states: ImageStates, total_nodes: int) -> int:
     """0 to 100: how much of the pod's images a node holds, wide-spread images counting more."""
     total = 0
+    for held in held_images(images, states, total_nodes):
+        total += held.counts
+    return _priority(total, images.containers)
+
+
+def held_images(images: PodImages, states: ImageStates, total_nodes: int) -> Iterator[HeldImage]:
+    """The pod's images that a node holds, one after the other."""
     for name in images.names:
         state = states.get(name)
         if state is not None:
             spread = float(state.num_nodes) / float(total_nodes)
-            total += trunc(float(state.size) * spread)
-    return _priority(total, images.containers)
+            yield HeldImage(name, state.size, state.num_nodes, trunc(float(state.size) * spread))
 
 
 def _priority(total: int, containers: int) -> int:

@@ -5,15 +5,44 @@ Upstream: k8s plugin interpodaffinity (scoring).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
 from vcdebug.gomath import FloatArray, trunc_rows
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup
 from vcdebug.kube.nodeview import NodeView
-from vcdebug.kube.pod_affinity import Incoming, IncomingTermsTable, PairCounts
+from vcdebug.kube.pod_affinity import IncomingTermsTable, PairCounts
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.selector import Labels
-from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.model.names import BoolArray, IntArray, Row
+
+
+class Wish(NamedTuple):
+    """A term that weighs nodes, of the pod itself or of pods that are placed."""
+
+    term: AffinityTerm
+    per_row: IntArray
+    """Pods that it is about on each node; of a placed pod's term, those that have the term."""
+    weight: int
+    own: bool
+
+
+class Drawn(NamedTuple):
+    """What a term adds to one node."""
+
+    term: AffinityTerm
+    own: bool
+    domain: str | None
+    """The node's value of the topology key; None without one."""
+    pods: int
+    weight: int
+
+    @property
+    def adds(self) -> int:
+        """Pods in the domain times the weight."""
+        return self.pods * self.weight
 
 
 class PreferredPodAffinity:
@@ -30,10 +59,9 @@ class PreferredPodAffinity:
 
     def raw(self, shape: PodShape, rows: IntArray) -> IntArray | None:
         """Summed weights per row; None when no term of anybody met a pod (Skip)."""
-        incoming = self._table.incoming(shape.affinity)
         weights: PairCounts = {}
-        self._own_terms(weights, incoming)
-        self._terms_of_others(weights, shape, everywhere=bool(incoming.preferred))
+        for wish in self._wishes(shape):
+            self._weigh(weights, wish.term.topology_key, wish.per_row, wish.weight)
         if not weights:
             return None
         total: IntArray = np.zeros(len(rows), dtype=np.int64)
@@ -41,16 +69,24 @@ class PreferredPodAffinity:
             total += per_value[self._view.labels.column(key).ids[rows]]
         return total
 
-    def _own_terms(self, weights: PairCounts, incoming: Incoming) -> None:
-        for term, weight in incoming.preferred:
-            self._weigh(weights, term.topology_key, self._view.counts.per_row(term), weight)
+    def drawn(self, shape: PodShape, row: Row) -> Iterator[Drawn]:
+        """What each term adds to one node; they sum up to its raw score."""
+        for wish in self._wishes(shape):
+            column = self._view.labels.column(wish.term.topology_key)
+            value = int(column.ids[row])
+            pods = int(column.counts(wish.per_row)[value])
+            domain = column.values[value] if value >= 0 else None
+            yield Drawn(wish.term, wish.own, domain, pods, wish.weight)
 
-    def _terms_of_others(self, weights: PairCounts, shape: PodShape, *, everywhere: bool) -> None:
+    def _wishes(self, shape: PodShape) -> Iterator[Wish]:
+        incoming = self._table.incoming(shape.affinity)
+        for own, weight in incoming.preferred:
+            yield Wish(own.term, self._view.counts.per_row(own), weight, True)
         namespace_labels = self._table.namespace_labels(shape.group.namespace)
         for term, owners, sign in self._view.counts.preferred_terms():
             if self._is_about(term, shape.group, namespace_labels):
-                per_row = owners if everywhere else owners * self._affinity_rows
-                self._weigh(weights, term.topology_key, per_row, sign * term.weight)
+                per_row = owners if incoming.preferred else owners * self._affinity_rows
+                yield Wish(term, per_row, sign * term.weight, False)
 
     def _is_about(self, term: AffinityTerm, group: LabelGroup, namespace_labels: Labels | None) -> bool:
         known = self._about.get((term, group))

@@ -7,18 +7,63 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.gomath import FloatArray, div, div_rows, ordered_sum, trunc_rows
 from vcdebug.kube.nodeview import Columns, NodeView
-from vcdebug.kube.requests import Scored
+from vcdebug.kube.requests import CPU, GPU, MEMORY, Scored
 from vcdebug.model.names import BoolArray, IntArray, Row
 from vcdebug.model.rowcache import RowCache
 
 MAX_SCORE = 100
 _Share = Callable[[IntArray, IntArray], IntArray]
 _NOTHING = Scored(0, 0, 0)
+Looked = tuple[str, int, int, int]
+"""A resource of one node: its name, what can be had, what pods request, what the pod to be placed adds."""
+
+
+class Portion(NamedTuple):
+    """One resource of an average."""
+
+    name: str
+    allocatable: int
+    requested: int
+    added: int
+    score: int
+
+
+class Averaged(NamedTuple):
+    """Least or most allocated on one node."""
+
+    portions: tuple[Portion, ...]
+    """Of the resources that the node has."""
+    score: int
+
+
+class Filled(NamedTuple):
+    """One resource of a balance."""
+
+    name: str
+    allocatable: int
+    requested: int
+    added: int
+    before: float
+    after: float
+    """Parts of what can be had, 1 at most."""
+
+
+class Balanced(NamedTuple):
+    """Balanced allocation on one node."""
+
+    filled: tuple[Filled, ...]
+    before: int
+    after: int
+    """The balance in hundredths, without the pod and with it."""
+    absolute: bool
+    """Whether the score is what the node ends with."""
+    score: int
 
 
 class ResourceScores:
@@ -61,8 +106,18 @@ class ResourceScores:
         if self._absolute:
             return balance_of_one(self._view, pod, row, gpu=gpu)
         before = balance_of_one(self._view, _NOTHING, row, gpu=gpu)
-        half = MAX_SCORE // 2  # exact: ints
-        return half + div(half + balance_of_one(self._view, pod, row, gpu=gpu) - before, 2)
+        return improvement(before, balance_of_one(self._view, pod, row, gpu=gpu))
+
+    def balanced(self, pod: Scored, row: Row) -> Balanced | None:
+        """The parts of one node's balanced score; None when the pod requests none of the resources."""
+        if not any(pod):
+            return None
+        view, gpu = self._view, pod.gpu != 0
+        looked = [one for one in _reserved(view, pod, row, gpu=gpu) if one[1]]
+        filled = tuple([Filled(*one, _share(one[1], one[2]), _share(one[1], one[2] + one[3])) for one in looked])
+        before, after = (balance_of_one(view, added, row, gpu=gpu) for added in (_NOTHING, pod))
+        score = after if self._absolute else improvement(before, after)
+        return Balanced(filled, before, after, self._absolute, score)
 
     def _balanced(self, pod: Scored, rows: IntArray) -> IntArray:
         """What the nodes are without the pod is the same for all pods, except that only some look at GPUs."""
@@ -76,6 +131,12 @@ class ResourceScores:
         )
         half = MAX_SCORE // 2  # exact: ints
         return half + div_rows(half + _balance(self._view, pod, rows, gpu=gpu) - before[rows], 2)
+
+
+def improvement(before: int, after: int) -> int:
+    """50 where the pod changes nothing, more where it makes the node more even."""
+    half = MAX_SCORE // 2  # exact: ints
+    return half + div(half + after - before, 2)
 
 
 def least_allocated(view: NodeView, pod: Scored, rows: IntArray) -> IntArray:
@@ -124,16 +185,40 @@ def _average(view: NodeView, pod: Scored, rows: IntArray, score: _Share) -> IntA
 
 def average_of_one(view: NodeView, pod: Scored, row: Row, score: Callable[[int, int], int]) -> int:
     """As _average, for one node."""
-    allocatable, requested = view.allocatable, view.non_zero_requested
     total = number = 0
-    for available, used, wanted in (
-        (int(allocatable.milli_cpu[row]), int(requested.milli_cpu[row]), pod.milli_cpu),
-        (int(allocatable.memory[row]), int(requested.memory[row]), pod.memory),
-    ):
+    for _, available, used, wanted in _defaulted(view, pod, row):
         if available:
             total += score(available, used + wanted)
             number += 1
     return div(total, number) if number else 0
+
+
+def averaged(view: NodeView, pod: Scored, row: Row, *, least: bool) -> Averaged:
+    """The parts of least or most allocated on one node."""
+    score = _least_of_one if least else _most_of_one
+    portions = tuple([Portion(*one, score(one[1], one[2] + one[3])) for one in _defaulted(view, pod, row) if one[1]])
+    return Averaged(portions, average_of_one(view, pod, row, score))
+
+
+def _defaulted(view: NodeView, pod: Scored, row: Row) -> tuple[Looked, Looked]:
+    """Cpu and memory, where a container without a request counts as asking for a little."""
+    allocatable, requested = view.allocatable, view.non_zero_requested
+    return (
+        (CPU, int(allocatable.milli_cpu[row]), int(requested.milli_cpu[row]), pod.milli_cpu),
+        (MEMORY, int(allocatable.memory[row]), int(requested.memory[row]), pod.memory),
+    )
+
+
+def _reserved(view: NodeView, pod: Scored, row: Row, *, gpu: bool) -> list[Looked]:
+    """Cpu and memory as they are requested, GPUs where the pod asks for some."""
+    available, requested = view.allocatable, view.requested
+    found = [
+        (CPU, int(available.milli_cpu[row]), int(requested.milli_cpu[row]), pod.milli_cpu),
+        (MEMORY, int(available.memory[row]), int(requested.memory[row]), pod.memory),
+    ]
+    if gpu:
+        found.append((GPU, int(available.gpu[row]), int(requested.gpu[row]), pod.gpu))
+    return found
 
 
 def _least_of_one(allocatable: int, wanted: int) -> int:
@@ -146,15 +231,13 @@ def _most_of_one(allocatable: int, wanted: int) -> int:
 
 def balance_of_one(view: NodeView, added: Scored, row: Row, *, gpu: bool) -> int:
     """As _balance, for one node."""
-    available, requested = view.allocatable, view.requested
-    parts = [
-        (available.milli_cpu[row], int(requested.milli_cpu[row]) + added.milli_cpu),
-        (available.memory[row], int(requested.memory[row]) + added.memory),
-    ]
-    if gpu:
-        parts.append((available.gpu[row], int(requested.gpu[row]) + added.gpu))
-    shares = [float(wanted) / float(has) for has, wanted in parts if has]
-    return int((1.0 - _deviation_of_one([min(share, 1.0) for share in shares])) * float(MAX_SCORE))
+    looked = _reserved(view, added, row, gpu=gpu)
+    shares = [_share(has, used + wanted) for _, has, used, wanted in looked if has]
+    return int((1.0 - _deviation_of_one(shares)) * float(MAX_SCORE))
+
+
+def _share(has: int, wanted: int) -> float:
+    return min(float(wanted) / float(has), 1.0)
 
 
 def _deviation_of_one(shares: list[float]) -> float:

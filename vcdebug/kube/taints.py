@@ -5,7 +5,7 @@ Upstream: k8s component-helpers corev1 (tolerations), plugins nodeunschedulable 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vcdebug.snapshot.json_values import JsonObject
@@ -84,5 +84,12 @@ def first_untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> Tain
 
 def intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerations) -> int:
     """How many PreferNoSchedule taints the pod does not tolerate."""
+    return len([taint for taint, accepted in soft_taints(taints, tolerations) if not accepted])
+
+
+def soft_taints(taints: Sequence[Taint], tolerations: Tolerations) -> Iterator[tuple[Taint, bool]]:
+    """Each PreferNoSchedule taint, and whether the pod tolerates it."""
     relevant = tuple(t for t in tolerations if t.effect in ("", PREFER_NO_SCHEDULE))
-    return len([taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, relevant)])
+    for taint in taints:
+        if taint.effect == PREFER_NO_SCHEDULE:
+            yield taint, tolerated(taint, relevant)

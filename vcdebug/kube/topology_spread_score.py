@@ -6,6 +6,7 @@ Upstream: k8s plugin podtopologyspread (scoring).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,29 @@ def default_constraints(selector: Selector) -> Constraints:
     return (SpreadConstraint(HOSTNAME, 3, selector), SpreadConstraint(ZONE, 5, selector))
 
 
+class SpreadPart(NamedTuple):
+    """One constraint over the candidate rows."""
+
+    constraint: SpreadConstraint
+    counts: IntArray
+    """Matching pods in each candidate's domain."""
+    domains: int
+    weight: float
+    """The logarithm of the number of domains and 2."""
+    raw: FloatArray
+    """counts × weight + maxSkew - 1; 0 where the node lacks the label."""
+
+
+class Spread(NamedTuple):
+    """The score of every candidate, and what it was made of."""
+
+    parts: tuple[SpreadPart, ...]
+    ignored: BoolArray
+    raw: IntArray
+    """The sum of the parts, rounded."""
+    scores: IntArray
+
+
 class SpreadScore:
     """Scores of one pod's constraints over the candidate rows."""
 
@@ -56,15 +80,21 @@ class SpreadScore:
 
     def scores(self, rows: IntArray, *, require_all: bool) -> IntArray:
         """0 to 100 per candidate row, ignored rows 0."""
+        return self.spread(rows, require_all=require_all).scores
+
+    def spread(self, rows: IntArray, *, require_all: bool) -> Spread:
+        """Every constraint over the candidates, their sum, and the scores."""
         labelled = rows_with_all_keys(self._view, self._constraints)
         counted = labelled if require_all else self._view.labels.all_rows()
         ignored = ~counted[rows]
         raw: FloatArray = np.zeros(len(rows), dtype=np.float64)
-        for constraint in self._constraints:
-            raw = raw + self._part(constraint, rows, ignored, counted)
-        return _normalized(np.where(ignored, 0, round_half_away_rows(raw)), ignored)
+        parts = tuple([self._part(constraint, rows, ignored, counted) for constraint in self._constraints])
+        for part in parts:
+            raw = raw + part.raw
+        whole = np.where(ignored, 0, round_half_away_rows(raw))
+        return Spread(parts, ignored, whole, normalized_spread(whole, ignored))
 
-    def _part(self, constraint: SpreadConstraint, rows: IntArray, ignored: BoolArray, counted: BoolArray) -> FloatArray:
+    def _part(self, constraint: SpreadConstraint, rows: IntArray, ignored: BoolArray, counted: BoolArray) -> SpreadPart:
         column = self._view.labels.column(constraint.topology_key)
         per_row = self._view.counts.per_row(SpreadQuestion(self._group.namespace, constraint.selector))
         if constraint.topology_key == HOSTNAME:
@@ -74,7 +104,8 @@ class SpreadScore:
             counts, size = self._domain_counts(constraint, column, rows[~ignored], counted, per_row, rows)
         weight = math.log(float(size + 2))
         part = counts.astype(np.float64) * weight + float(constraint.max_skew - 1)
-        return np.where(column.present[rows], part, 0.0)
+        raw: FloatArray = np.where(column.present[rows], part, 0.0)
+        return SpreadPart(constraint, counts, size, weight, raw)
 
     def _domain_counts(
         self,
@@ -98,7 +129,8 @@ class SpreadScore:
         return per_value[ids[rows]], int(domains.sum())  # exact: ints
 
 
-def _normalized(raw: IntArray, ignored: BoolArray) -> IntArray:
+def normalized_spread(raw: IntArray, ignored: BoolArray) -> IntArray:
+    """0 to 100 where the fewest pods are; 0 for rows that are ignored."""
     kept = raw[~ignored]
     highest = max(0, int(kept.max())) if len(kept) else 0
     if highest == 0:

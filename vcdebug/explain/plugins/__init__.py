@@ -9,6 +9,7 @@ PLUGINS: dict[str, str] = {
     "conformance": "vcdebug.explain.plugins.conformance:WORDS",
     "drf": "vcdebug.explain.plugins.drf:WORDS",
     "gang": "vcdebug.explain.plugins.gang:WORDS",
+    "nodeorder": "vcdebug.explain.plugins.nodeorder:WORDS",
     "overcommit": "vcdebug.explain.plugins.overcommit:WORDS",
     "pdb": "vcdebug.explain.plugins.pdb:WORDS",
     "priority": "vcdebug.explain.plugins.priority:WORDS",

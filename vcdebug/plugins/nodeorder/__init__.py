@@ -23,7 +23,7 @@ from vcdebug.kube.preference_scores import PreferenceScores
 from vcdebug.kube.resource_scores import ResourceScores
 from vcdebug.kube.selector import SelectorError
 from vcdebug.kube.topology_spread import SOFT, Constraints, constraints_of
-from vcdebug.kube.topology_spread_score import SpreadScore, default_constraints
+from vcdebug.kube.topology_spread_score import Spread, SpreadScore, default_constraints
 from vcdebug.model.names import FloatArray, IntArray
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
@@ -82,9 +82,9 @@ class Scorers:
         self.preferences = PreferenceScores(self.view)
         self._hosts_seem_empty = hosts_seem_empty
         self._listers = Listers(ssn.snapshot)
-        self._resources = ResourceScores(self.view, absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE))
+        self.resources = ResourceScores(self.view, absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE))
         self._counts_image_volumes = not ssn.release.has(IMAGE_VOLUME_SCORE)
-        self._pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
+        self.pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
         scorers: tuple[tuple[str, Scorer], ...] = (
             (LEAST, self._least_allocated),
@@ -119,8 +119,12 @@ class Scorers:
         weight = self.weights[IMAGE_LOCALITY]
         return self._images(task.pod)[nodes.rows] * float(weight) if weight else None
 
+    def images_of(self, pod: Pod) -> PodImages:
+        """The images that count for a pod."""
+        return pod_images(pod.spec, with_volumes=self._counts_image_volumes)
+
     def _images(self, pod: Pod) -> FloatArray:
-        images = pod_images(pod.spec, with_volumes=self._counts_image_volumes)
+        images = self.images_of(pod)
         known = self._image_scores.get(images)
         if known is None:
             states = self.view.images
@@ -129,13 +133,13 @@ class Scorers:
         return known
 
     def _least_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
-        return self._resources.least_allocated(self.view.shapes.shape(pod).requests.incoming_non_zero, rows)
+        return self.resources.least_allocated(self.view.shapes.shape(pod).requests.incoming_non_zero, rows)
 
     def _most_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
-        return self._resources.most_allocated(self.view.shapes.shape(pod).requests.incoming_non_zero, rows)
+        return self.resources.most_allocated(self.view.shapes.shape(pod).requests.incoming_non_zero, rows)
 
     def _balanced_allocation(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        return self._resources.balanced_allocation(self.view.shapes.shape(pod).requests.incoming, rows)
+        return self.resources.balanced_allocation(self.view.shapes.shape(pod).requests.incoming, rows)
 
     def _node_affinity(self, pod: Pod, rows: IntArray) -> IntArray | None:
         placement = self.view.shapes.placement(pod)
@@ -150,17 +154,22 @@ class Scorers:
         shape = self.view.shapes.shape(pod)
         if shape.affinity.error:
             raise ScoreError(f"parsing pod: {shape.affinity.error}")
-        raw = self._pod_affinity.raw(shape, rows)
+        raw = self.pod_affinity.raw(shape, rows)
         return None if raw is None else normalized_affinity(raw)
 
     def _pod_topology_spread(self, pod: Pod, rows: IntArray) -> IntArray | None:
+        spread = self.spread(pod, rows)
+        return None if spread is None else spread.scores
+
+    def spread(self, pod: Pod, rows: IntArray) -> Spread | None:
+        """The spread scorer over these nodes, with its parts; None where it skips."""
         own = bool(pod.spec.get("topologySpreadConstraints"))
         constraints = self._constraints(pod, own=own) if len(self.view) else ()
         if not constraints:
             return None
         shapes = self.view.shapes
         spread = SpreadScore(self.view, constraints, shapes.group(pod), shapes.placement(pod), self._hosts_seem_empty)
-        return spread.scores(rows, require_all=own)
+        return spread.spread(rows, require_all=own)
 
     def _constraints(self, pod: Pod, *, own: bool) -> Constraints:
         """The pod's soft constraints if it has any constraints, else the system's."""

@@ -1,0 +1,46 @@
+"""The inside of every score: what each plugin says a part was made of comes to the part that was recorded."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.recorded import COPIES, each_case, golden, recorded
+from vcdebug.explain.asked import asked_in, tasks_of
+from vcdebug.explain.score_parts import parts_in
+from vcdebug.framework.record import Event, ScoreEvent
+from vcdebug.framework.session import Session
+from vcdebug.model.names import Seq
+from vcdebug.trace.moment import look_on, session_at
+from vcdebug.trace.recording import Recording
+
+
+class Sums:
+    """Looks at every score of a run."""
+
+    def __init__(self) -> None:
+        self.derived: Counter[str] = Counter()
+        self.wrong: list[object] = []
+
+    def look(self, session: Session, seq: Seq, event: Event) -> None:
+        if not isinstance(event, ScoreEvent):
+            return
+        task = tasks_of(session)[event.task]
+        for place, row in enumerate(event.rows.tolist()):
+            for part in parts_in(asked_in(session, task, event, row), event, place):
+                if part.inside is None:
+                    continue
+                self.derived[part.name] += 1
+                if not part.agrees:
+                    self.wrong.append((seq, session.node_table.names[row], part.name, part.recorded, part.inside))
+
+
+def sums(recording: Recording) -> Sums:
+    found = Sums()
+    look_on(recording, found.look)
+    return found
+
+
+@each_case
+def test_what_each_part_is_made_of_comes_to_the_recorded_part(case: Path) -> None:
+    assert [] == sums(recorded(case)).wrong[:1]

@@ -3,15 +3,13 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
-from tests.recorded import COPIES, each_case, golden, recorded
-from vcdebug.explain.asked import asked_in, tasks_of
+from tests.recorded import each_case, recorded
+from vcdebug.explain.asked import asked_in
 from vcdebug.explain.score_parts import parts_in
 from vcdebug.framework.record import Event, ScoreEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq
-from vcdebug.trace.moment import look_on, session_at
+from vcdebug.trace.moment import look_on
 from vcdebug.trace.recording import Recording
 
 
@@ -25,9 +23,10 @@ class Sums:
     def look(self, session: Session, seq: Seq, event: Event) -> None:
         if not isinstance(event, ScoreEvent):
             return
-        task = tasks_of(session)[event.task]
         for place, row in enumerate(event.rows.tolist()):
-            for part in parts_in(asked_in(session, task, event, row), event, place):
+            asked = asked_in(session, event, row)
+            assert asked is not None
+            for part in parts_in(asked, event, place):
                 if part.inside is None:
                     continue
                 self.derived[part.name] += 1

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.names import NodeName, Row, Seq, TaskKey
+from vcdebug.model.names import NodeName, Row, Seq
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.trace.memo import per_recording
 from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording
 
@@ -38,7 +36,8 @@ class Asked(NamedTuple):
     @property
     def place(self) -> int:
         """Where it stands among those asked about."""
-        return self.nodes.rows.tolist().index(self.row)
+        places: list[Row] = self.nodes.rows.tolist()
+        return places.index(self.row)
 
     @property
     def pod(self) -> Pod:
@@ -58,25 +57,14 @@ def asked_at(recording: Recording, seq: Seq, node: NodeName) -> Asked | None:
     if row is None or not isinstance(event, ScoreEvent | PredicateEvent):
         return None
     session = session_at(recording, seq)
-    task = None if session is None else _tasks(recording, seq).get(event.task)
-    if session is None or task is None:
+    return None if session is None else asked_in(session, event, row)
+
+
+def asked_in(session: Session, event: ScoreEvent | PredicateEvent, row: Row) -> Asked | None:
+    """As asked_at, in a session that one has; None where it does not stand at that event."""
+    task = session.seeking
+    if task is None or task.key != event.task:
         return None
-    return asked_in(session, task, event, row)
-
-
-def asked_in(session: Session, task: TaskInfo, event: ScoreEvent | PredicateEvent, row: Row) -> Asked:
-    """As asked_at, in a session that one has."""
-    scored = isinstance(event, ScoreEvent)
-    nodes = NodeRows(session.node_table, event.rows) if scored else session.node_table.single(row)
+    alone = session.node_table.single(row)
+    nodes = NodeRows(session.node_table, event.rows) if isinstance(event, ScoreEvent) else alone
     return Asked(session, task, nodes, row)
-
-
-@per_recording(most=3)
-def _tasks(recording: Recording, seq: Seq) -> Mapping[TaskKey, TaskInfo]:
-    session = session_at(recording, seq)
-    return {} if session is None else tasks_of(session)
-
-
-def tasks_of(session: Session) -> Mapping[TaskKey, TaskInfo]:
-    """Every task of a session's jobs by its name."""
-    return {task.key: task for job in session.jobs.values() for task in job.tasks.values()}

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from math import isnan
 from typing import Final, NamedTuple
 
-from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.equation import Equation, Term
+from vcdebug.explain.plugins.binpack import packed
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.plugins.binpack import MAX_SCORE, Binpack
+from vcdebug.plugins.binpack import Binpack
 from vcdebug.plugins.nodeorder import NodeOrder
 from vcdebug.plugins.nodeorder.two_kinds import TwoKinds
 from vcdebug.trace.recording import Recording
@@ -135,6 +136,19 @@ def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | No
     return None
 
 
+def _second(scores: ScoreEvent, index: int) -> int | None:
+    """The best of the others."""
+    others = [(value, -i) for i, value in enumerate(scores.total.tolist()) if i != index and not isnan(value)]
+    return -max(others)[1] if others else None
+
+
+def runner_up(recording: Recording, scores: ScoreEvent, node: NodeName) -> NodeName | None:
+    """The best node beside one."""
+    index = row_of(recording, scores, node)
+    other = _second(scores, index) if index is not None else None
+    return None if other is None else recording.node_names[int(scores.rows[other])]
+
+
 def choice(recording: Recording, seq: Seq, event: BestEvent) -> Equation | None:
     """Why one node is best: part by part against the best of the others."""
     found = scores_before(recording, seq)
@@ -142,10 +156,9 @@ def choice(recording: Recording, seq: Seq, event: BestEvent) -> Equation | None:
     if found is None or index is None:
         return None
     scores = found[1]
-    others = [(value, -i) for i, value in enumerate(scores.total.tolist()) if i != index and not isnan(value)]
-    if not others:
+    other = _second(scores, index)
+    if other is None:
         return node_score(recording, found[0], scores, event.name)
-    other = -max(others)[1]
     name = recording.node_names[int(scores.rows[other])]
     mine, against = parts_of(scores, index), parts_of(scores, other)
     terms = tuple(
@@ -171,17 +184,4 @@ def binpack(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Eq
     if not isinstance(plugin, Binpack):
         return None
     used, info = before(recording, seq).nodes[node].used, recording.session.nodes[node]
-    request, most = task_of(recording, task).resreq, MAX_SCORE * plugin.weight
-    packed = plugin.packed(request, used, info.allocatable)
-    terms = tuple(
-        Term(
-            part.name,
-            (used.get(part.name), request.get(part.name), part.wanted, part.capacity, part.weight, Ratio(part.share)),
-            part.fits,
-        )
-        for part in packed.parts
-    )
-    formula = f"score = sum of parts / {packed.weights} × {most}; 0 where it does not fit"
-    columns = ("used", "request", "sum", "allocatable", "weight", "part")
-    note = f"comes to {packed.score:g}"
-    return Equation(f"binpack of {task} on {node}", formula, columns, "dimension", terms, packed.score, None, note)
+    return packed(plugin, task_of(recording, task), info, used)

@@ -123,6 +123,7 @@ class PredicateHelper:
         Upstream: util/predicate_helper.PredicateNodes.
         """
         ssn = self._ssn
+        ssn.seeking = task
         errors = FitErrors(ssn.reasons)
         if not len(nodes):
             return nodes, errors

@@ -41,6 +41,7 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | 
     """
     parts: Parts = []
     everywhere: list[str] = []
+    ssn.seeking = task
     ssn.record.silent += 1
     try:
         total = nodes.zeros() + _order(ssn, task, nodes, parts)

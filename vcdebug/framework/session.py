@@ -98,6 +98,8 @@ class Session:
         self.functions: Functions = {}
         self.plugin_calls: dict[str, Tiers] = {}
         self.withdrawn: dict[str, None] = {}
+        self.seeking: TaskInfo | None = None
+        """The task whose nodes were judged or scored last."""
         self.persistence = cluster.persistence
         self.restored = dict(cluster.restored)
         """Tasks that an earlier cycle pipelined and that this one has neither bound nor released, and where."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -98,6 +98,19 @@ class QueueGroups:
         return any(_exceeds(used.get(name), amounts.get(name)) for name in limit)
 
 
+class Standing(NamedTuple):
+    """A node's group beside what a queue says about groups."""
+
+    queue_name: QueueName
+    group: Group | None
+    """None for a node without a label."""
+    queue: QueueGroups | None
+    strict: bool
+    ordered: bool
+    refusal: str
+    """Empty where the queue may use the node."""
+
+
 class NodeGroup(Plugin):
     """Rejects and scores nodes by the group that their label names."""
 
@@ -176,6 +189,13 @@ class NodeGroup(Plugin):
         if not affinity.accepts(group):
             return UNSATISFIED
         return LIMIT_EXCEEDED if queue.over_limit(group, request) else ""
+
+    def standing(self, task: TaskInfo, node: NodeName) -> Standing:
+        """What is compared for one node."""
+        job, group = self._jobs.get(task.job), self._group_of.get(node)
+        queue = None if job is None else self._queues.get(job.queue)
+        reason = NO_JOB.format(job=task.job) if job is None else self._refusal(queue, group, task.resreq)
+        return Standing("" if job is None else job.queue, group, queue, self._strict, self._ordered, reason)
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/nodegroup.nodeOrderFn."""

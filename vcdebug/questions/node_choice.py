@@ -6,8 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vcdebug.explain.amounts import amount
 from vcdebug.explain.answer import Evidence
+from vcdebug.explain.equation import Equation, Figure, Ratio
+from vcdebug.explain.equation_document import equation_document
 from vcdebug.explain.equations_scores import scores_before
+from vcdebug.explain.score_parts import ScorePart, score_parts
 from vcdebug.framework.record import BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.questions.evicted import find_pod
@@ -106,7 +110,68 @@ def _with_scores(recording: Recording, pod: TaskKey, node: NodeName, seq: Seq, s
         Evidence(best, f"best is {chosen.name}"),
         Evidence(seq, f"{pod} goes to {node}"),
     )
-    return Reply(_sentence(pod, mine, other, chance), (), (_sheet(ranked, mine, other),), evidence, data)
+    insides = _insides(recording, scores, mine, other)
+    data["parts"] = [each.document() for each in insides]
+    sheets = (_sheet(ranked, mine, other), *(each.sheet(mine, other) for each in insides if each.telling))
+    return Reply(_sentence(pod, mine, other, chance), (), sheets, evidence, data)
+
+
+class Inside(NamedTuple):
+    """What a part was made of, on the node and on the runner-up."""
+
+    mine: ScorePart
+    against: ScorePart | None
+
+    @property
+    def telling(self) -> bool:
+        """Whether the two differ in it."""
+        one, other = self.mine.inside, self.against.inside if self.against is not None else None
+        return one is not None and other is not None and one.verdict != other.verdict
+
+    def sheet(self, mine: Scored, other: Scored | None) -> Sheet:
+        """A line per term, each with both nodes' figures."""
+        found = [each.inside for each in self if each is not None and each.inside is not None]
+        names = dict.fromkeys(term.name for each in found for term in each.terms)
+        heads = ("", mine.node, other.node if other is not None else "")
+        rows = tuple((name, *(_figures(each, name) for each in found)) for name in names)
+        return Sheet(f"{self.mine.name}: {found[0].formula}", heads, (*rows, ("=", *(each.note for each in found))))
+
+    def document(self) -> dict[str, object]:
+        """For programs."""
+        return {
+            "name": self.mine.name,
+            "score": self.mine.recorded,
+            "inside": _document(self.mine),
+            "runnerUpScore": None if self.against is None else self.against.recorded,
+            "runnerUpInside": None if self.against is None else _document(self.against),
+        }
+
+
+def _document(part: ScorePart) -> dict[str, object] | None:
+    return None if part.inside is None else equation_document(part.inside)
+
+
+def _figures(found: Equation, name: str) -> str:
+    """`used 4, request 2, allocatable 8`."""
+    term = next((term for term in found.terms if term.name == name), None)
+    if term is None:
+        return "–"
+    dimension = name.split(" ")[-1] if found.kind == "dimension" else ""
+    told = zip(found.columns, term.figures, strict=True)
+    return ", ".join(f"{head} {_figure(dimension, figure)}".strip() for head, figure in told if figure is not None)
+
+
+def _figure(dimension: str, figure: Figure) -> str:
+    if isinstance(figure, float) and dimension and not isinstance(figure, Ratio):
+        return amount(dimension, figure)
+    return f"{figure:.4g}" if isinstance(figure, float) else str(figure)
+
+
+def _insides(recording: Recording, scores: Seq, mine: Scored, other: Scored | None) -> list[Inside]:
+    """Part by part; none where a webhook had a say in the cycle."""
+    parts = score_parts(recording, scores, mine.node)
+    against = {part.name: part for part in score_parts(recording, scores, other.node)} if other is not None else {}
+    return [Inside(part, against.get(part.name)) for part in parts]
 
 
 def _sentence(pod: TaskKey, mine: Scored, other: Scored | None, tied: int) -> str:

@@ -17,7 +17,7 @@ from vcdebug.views.amounts import amount, dimensions, number, resource_text, sho
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.cell_figures import equation_figure, room_figure
 from vcdebug.views.names import bare, task_list
-from vcdebug.views.scores import short_part
+from vcdebug.views.score_names import short_part
 
 TITLE = "Equation"
 DECIDES = "◀"
@@ -76,7 +76,7 @@ def _row(found: Equation, term: Term) -> Row:
     style: Style = "strong" if decides else "muted" if judged and term.holds is None else ""
     cells = (
         mark,
-        Piece(f"{_name(found, term)} {DECIDES if decides else ''}".rstrip(), style),
+        Piece(f"{row_name(found, term)} {DECIDES if decides else ''}".rstrip(), style),
         *(Piece(text, style) for text in _figure_texts(found, term)),
         muted("" if decides else term.note),
     )
@@ -84,7 +84,8 @@ def _row(found: Equation, term: Term) -> Row:
     return Row(term.name, cells, subject=(kind, term.name if kind else ""))
 
 
-def _name(found: Equation, term: Term) -> str:
+def row_name(found: Equation, term: Term) -> str:
+    """A term's name as it is shown."""
     if found.kind == "dimension":
         *words, dimension = term.name.split(" ")
         return " ".join([*words, short_name(dimension)])
@@ -123,7 +124,7 @@ def _foot(found: Equation) -> Iterator[Line]:
     decided = found.deciding_term
     if decided is not None:
         said = f": {short_names(decided.note)}" if decided.note else ""
-        yield line(Piece(f"{DECIDES} {_name(found, decided)} decides{said}", "accent"))
+        yield line(Piece(f"{DECIDES} {row_name(found, decided)} decides{said}", "accent"))
     if found.note:
         yield line(muted(found.note))
 

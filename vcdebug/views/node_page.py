@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain.equations import equation
-from vcdebug.explain.equations_scores import binpack, scores_before
+from vcdebug.explain.equations_scores import scores_before
 from vcdebug.explain.refusals import Refusal, refusals
 from vcdebug.explain.searches import why_refused
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
@@ -15,6 +15,7 @@ from vcdebug.views.amounts import amount, short_name
 from vcdebug.views.bars import LEGEND, node_bar
 from vcdebug.views.base import NO, SKIPPED, YES, Line, Piece, Row, Table, count, line, muted
 from vcdebug.views.equation import equation_table
+from vcdebug.views.inside import inside
 from vcdebug.views.names import bare
 from vcdebug.views.nodes import future_idle, node_detail, node_dimensions, remarks
 from vcdebug.views.parts import part
@@ -64,8 +65,7 @@ def _event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Lin
         yield from _equation_part(recording, seq, name)
     elif isinstance(event, ScoreEvent):
         yield from _equation_part(recording, seq, name)
-        packed = binpack(recording, seq, event.task, name)
-        yield from part(equation_table(packed)) if packed is not None else ()
+        yield from part(inside(recording, seq, name))
 
 
 def _equation_part(recording: Recording, seq: Seq, name: NodeName) -> list[Line]:

@@ -18,6 +18,7 @@ from vcdebug.views.evictions import evictions_table
 from vcdebug.views.flow import around, flow
 from vcdebug.views.funnel import funnel
 from vcdebug.views.hypernodes import hypernodes
+from vcdebug.views.inside import inside
 from vcdebug.views.jobs import jobs
 from vcdebug.views.log import log
 from vcdebug.views.nodes import nodes
@@ -105,6 +106,13 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "3",
         "the arithmetic of the present answer, per dimension, the deciding one marked",
         lambda here: equation(here.recording, here.seq),
+    ),
+    PanelView(
+        "cycle",
+        "Inside",
+        "i",
+        "what each part of a score was made of, for the best node beside the runner-up",
+        lambda here: inside(here.recording, here.seq, here.node),
     ),
     PanelView(
         "cycle",

@@ -32,4 +32,5 @@ def _aligned(cells: Sequence[Piece], columns: Sequence[Column], widths: Sequence
     for cell, column, width in zip(cells, columns, widths, strict=True):
         text = cell.text.rjust(width) if column.right else cell.text.ljust(width)
         pieces += [Piece(text, cell.style), Piece(GAP)]
-    return tuple(pieces[:-1])
+    last = pieces[-2]
+    return (*pieces[:-2], last._replace(text=last.text.rstrip()))

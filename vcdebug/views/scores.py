@@ -10,18 +10,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import number
 from vcdebug.views.base import BEST, Column, OnDemand, Piece, Row, Table, count, line, muted
 from vcdebug.views.names import bare
-
-_SHORT = {
-    "NodeResourcesFit_LeastAllocated": "least",
-    "NodeResourcesFit_MostAllocated": "most",
-    "NodeResourcesBalancedAllocation": "balanced",
-    "NodeAffinity": "affinity",
-    "InterPodAffinity": "podaffinity",
-    "TaintToleration": "taints",
-    "PodTopologySpread": "spread",
-    "ImageLocality": "image",
-    "DynamicResources": "dra",
-}
+from vcdebug.views.score_names import short_part
 
 
 def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
@@ -67,12 +56,6 @@ def _row(recording: Recording, event: ScoreEvent, index: int, top: float, parts:
 
 def _score(value: float) -> str:
     return "–" if np.isnan(value) else number(value)
-
-
-def short_part(name: str) -> str:
-    """`nodeorder/batch/NodeAffinity` → `affinity`; a plugin's own sum keeps its name."""
-    tail = name.rsplit("/", 1)[-1]
-    return _SHORT.get(tail, name.replace("/batch", " batch"))
 
 
 def best_of(recording: Recording, seq: Seq, event: BestEvent) -> Table:

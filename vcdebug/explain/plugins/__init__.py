@@ -4,19 +4,27 @@ from vcdebug.explain.plugin import PluginWords
 from vcdebug.framework.registry import resolve
 
 PLUGINS: dict[str, str] = {
+    "binpack": "vcdebug.explain.plugins.binpack:WORDS",
     "capacity": "vcdebug.explain.plugins.capacity:WORDS",
     "cdp": "vcdebug.explain.plugins.cdp:WORDS",
     "conformance": "vcdebug.explain.plugins.conformance:WORDS",
+    "deviceshare": "vcdebug.explain.plugins.deviceshare:WORDS",
     "drf": "vcdebug.explain.plugins.drf:WORDS",
     "gang": "vcdebug.explain.plugins.gang:WORDS",
+    "network-topology-aware": "vcdebug.explain.plugins.network_topology_aware:WORDS",
+    "nodegroup": "vcdebug.explain.plugins.nodegroup:WORDS",
     "nodeorder": "vcdebug.explain.plugins.nodeorder:WORDS",
+    "numa-aware": "vcdebug.explain.plugins.numa_aware:WORDS",
     "overcommit": "vcdebug.explain.plugins.overcommit:WORDS",
     "pdb": "vcdebug.explain.plugins.pdb:WORDS",
     "priority": "vcdebug.explain.plugins.priority:WORDS",
     "proportion": "vcdebug.explain.plugins.proportion:WORDS",
+    "resource-strategy-fit": "vcdebug.explain.plugins.resource_strategy_fit:WORDS",
     "resourcequota": "vcdebug.explain.plugins.resourcequota:WORDS",
     "sla": "vcdebug.explain.plugins.sla:WORDS",
+    "task-topology": "vcdebug.explain.plugins.task_topology:WORDS",
     "tdm": "vcdebug.explain.plugins.tdm:WORDS",
+    "usage": "vcdebug.explain.plugins.usage:WORDS",
 }
 """Names in a configuration → words, imported on first use."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import NO_JOB, Equation, Term, first_failing
 from vcdebug.explain.plugin import Difference, PluginWords, Then, decided
 from vcdebug.framework.plugin import PERMIT, REJECT
@@ -19,6 +20,7 @@ from vcdebug.plugins.tdm import (
     MAX_UNAVAILABLE_KEY,
     MIN_AVAILABLE_KEY,
     NO_NODE,
+    NOT_ALLOWED,
     NOT_PREEMPTABLE,
     NOT_RUNNING,
     REVOCABLE,
@@ -28,6 +30,8 @@ from vcdebug.plugins.tdm import (
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import job_before, plugin_of, task_of, tasks_before
 
+SCORE_FORMULA = "100 on a revocable node whose window is open, for a task that may use revocable nodes"
+ZONE_FORMULA = "a revocable node takes tasks of revocable zones while its window is open; any other node takes all"
 ADVICE = "only preemptable pods outside revocable zones go, as many as their job's budget lets go"
 
 
@@ -110,7 +114,48 @@ def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]
     return decided(sign, [("preemptable", left.preemptable, right.preemptable)])
 
 
+def inside(asked: Asked, part: str) -> Equation | None:
+    """Revocable nodes come first for tasks that may use them."""
+    plugin = asked.plugin(Tdm)
+    if plugin is None:
+        return None
+    zone = asked.node.revocable_zone
+    terms = (
+        Term("the node is revocable", (zone or "no",), None),
+        Term("its window", (_window(plugin, zone),), None),
+        Term("the task may use revocable nodes", (asked.task.revocable_zone or "no",), None),
+    )
+    score = float(plugin.node_order(asked.task, asked.session.node_table.single(asked.row)).total[0])
+    title = f"tdm: zone of {asked.node.name}"
+    return Equation(title, SCORE_FORMULA, ("",), "check", terms, score, None, f"score {score:g}")
+
+
+def _window(plugin: Tdm, zone: str) -> str:
+    error = plugin.zones.error(zone) if zone else None
+    return "" if not zone else plugin.windows.get(zone, "") + ("" if error is None else f" ({error})")
+
+
+def refusals(asked: Asked) -> Iterator[Equation]:
+    """The zone's window against the clock, and the task's permission."""
+    plugin = asked.plugin(Tdm)
+    if plugin is None:
+        return
+    zone = asked.node.revocable_zone
+    error = plugin.zones.error(zone) if zone else None
+    allowed = not zone or bool(asked.task.revocable_zone)
+    terms = [Term("window", (zone or "no zone", plugin.windows.get(zone) or ""), error is None, error or "")]
+    if error is None:
+        terms.append(
+            Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else NOT_ALLOWED)
+        )
+    verdict, failing = error is None and allowed, first_failing(tuple(terms))
+    title = f"tdm: may {asked.task.key} use {asked.node.name}?"
+    yield Equation(title, ZONE_FORMULA, ("zone", "window"), "check", tuple(terms), verdict, failing)
+
+
 WORDS = PluginWords(
+    scores=inside,
+    refusals=refusals,
     equations={"Preemptable": preemptable, "JobPipelined": job_pipelined, "JobStarving": job_starving},
     comparators={"job_order": job_order},
     keeps_advice=ADVICE,

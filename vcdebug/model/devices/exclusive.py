@@ -132,6 +132,15 @@ class ExclusiveLedger:
         self._restore(saved)
         return refusal
 
+    def capped(self, pod: Pod) -> VgpuLedger:
+        """The ledger as the pod sees it: a copy with its rules' cards full."""
+        saved = self._capped(pod)
+        copy = self._inner.clone()
+        for index, card in self._inner.cards.items():
+            copy.cards[index].number = card.number
+        self._restore(saved)
+        return copy
+
     def score(self, pod: Pod, policy: str) -> float:
         """Upstream: plugins/deviceshare/gpuexclusive.ScoreNode."""
         return self._inner.score(pod, policy)

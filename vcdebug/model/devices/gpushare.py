@@ -183,6 +183,20 @@ class GpuShareLedger:
         """Names of the pods on a card."""
         return [pod.key for pod in self._cards[index].values()]
 
+    @property
+    def indexes(self) -> list[int]:
+        """The cards."""
+        return list(self._cards)
+
+    @property
+    def card_memory(self) -> int:
+        """Memory of each card."""
+        return self._memory
+
+    def asked(self, pod: Pod) -> tuple[int, int]:
+        """(memory, number of whole cards) that the ledger looks at for a pod, 0 where it does not."""
+        return (_memory_of(pod) if self._sharing_on else 0), (_number_of(pod) if self._number_on else 0)
+
     def _with_memory(self, pod: Pod) -> int | None:
         wanted = _memory_of(pod)
         return next((index for index in self._cards if self.free_memory(index) >= wanted), None)

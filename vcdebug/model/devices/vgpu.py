@@ -313,13 +313,22 @@ def _serve(
 
 
 def _fits(card: Card, request: ContainerRequest, memory: int, group: str) -> bool:
-    if card.number <= card.used_number or card.memory - card.used_memory < memory:
-        return False
+    return not misfit(card, request, memory, group)
+
+
+def misfit(card: Card, request: ContainerRequest, memory: int, group: str) -> str:
+    """Why a card cannot serve a container; empty where it can."""
+    if card.number <= card.used_number:
+        return "it has no user left"
+    if card.memory - card.used_memory < memory:
+        return "its memory is short"
     if group and any(u.group == group and (u.memory > 0 or u.core > 0) for u in card.pods.values()):
-        return False
-    if card.used_core + request.cores > 100 or (request.cores == 100 and card.used_number > 0):
-        return False
-    return not (card.used_core == 100 and request.cores == 0)
+        return "a pod of the same group is on it"
+    if card.used_core + request.cores > 100:
+        return "its cores are short"
+    if request.cores == 100 and card.used_number > 0:
+        return "all of its cores are asked for, and somebody uses it"
+    return "all of its cores are taken" if card.used_core == 100 and request.cores == 0 else ""
 
 
 def _visiting_order(cards: Cards, policy: str) -> list[int]:

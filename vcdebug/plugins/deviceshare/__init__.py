@@ -131,12 +131,25 @@ class Deviceshare(Plugin):
         scores = [self._score(task.pod, node) for node in nodes.nodes]
         return NodeScores(np.array(scores, dtype=np.float64))
 
+    @property
+    def settings(self) -> Settings:
+        """What the arguments say."""
+        return self._settings
+
+    def ledger_scores(self, pod: Pod, node: NodeInfo) -> list[tuple[str, float]]:
+        """Each device that the pod asks for, and what its ledger scores."""
+        policy = self._settings.policy
+        return [(name, ledger.score(pod, policy)) for name, ledger in node.devices.items() if ledger.has_request(pod)]
+
     def _score(self, pod: Pod, node: NodeInfo) -> float:
         """Upstream: plugins/deviceshare.getDeviceScore."""
         total = 0.0
-        for ledger in node.devices.values():
-            if ledger.has_request(pod):
-                total = total + ledger.score(pod, self._settings.policy)
+        for _, score in self.ledger_scores(pod, node):
+            total = total + score
+        return self.weighted(total)
+
+    def weighted(self, total: float) -> float:
+        """The sum of the ledgers' scores, rounded, with the plugin's weight."""
         rounded = total if math.isnan(total) or math.isinf(total) else float(math.floor(total + 0.5))
         return float(trunc(rounded)) * float(self._settings.weight)
 

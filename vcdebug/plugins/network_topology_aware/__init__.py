@@ -5,7 +5,7 @@ Upstream: plugins/network-topology-aware.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,10 +22,44 @@ from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.network_topology_aware.domains import Domains
 from vcdebug.plugins.network_topology_aware.gradient import Wanted, gradient, widest_first
-from vcdebug.plugins.network_topology_aware.weights import Weights
+from vcdebug.plugins.network_topology_aware.weights import Fill, Weights
 from vcdebug.releases.nodes import SUBJOB_GRADIENT_SHORTCUT
 
 FULL_SCORE = 1.0
+
+
+class TierFill(NamedTuple):
+    """One tier of a node's score for a pod without topology."""
+
+    tier: int
+    weight: float
+    hyper_node: str
+    """That holds the node; empty where none does, which counts as full."""
+    fills: tuple[Fill, ...]
+    score: float
+
+
+class Near(NamedTuple):
+    """How close a node is to the rest of its job."""
+
+    hyper_node: str
+    """The node's of the lowest tier."""
+    allocated: str
+    """The job's."""
+    common: str
+    """The lowest that holds both."""
+    closeness: float
+    share: float
+    """The part of the tasks that the HyperNode holds: counts among the closest alone."""
+    tied: bool
+
+
+class NodeNearness(NamedTuple):
+    """What a node's score was made of: one of the two."""
+
+    tiers: tuple[TierFill, ...]
+    near: Near | None
+    scale: float
 
 
 class NetworkTopologyAware(Plugin):
@@ -136,6 +170,42 @@ class NetworkTopologyAware(Plugin):
             shares = [domains.share_of_tasks(name, sub_job.tasks) for name in names]
             scores = np.where(tied, scores + self._by_row(nodes, domains.lowest, shares, 0.0), scores)
         return scores
+
+    def nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
+        """What the score of one of these nodes is made of; None where the plugin gives none."""
+        job = self._jobs.get(task.job)
+        sub_job = None if job is None else job.sub_jobs.get(job.task_to_sub_job.get(task.uid, ""))
+        if job is None:
+            return None
+        if sub_job is not None and sub_job.with_network_topology():
+            near = self._near(task, sub_job, nodes, row)
+            return NodeNearness((), near, self._weights.scale)
+        requests = self._weights.weighed(task.resreq)
+        tiers = tuple([self._tier(tier, weight, requests, row) for tier, weight in self._tiers.items()])
+        return NodeNearness(tiers, None, 1.0 if sub_job is None else self._weights.scale)
+
+    def _holder(self, tier: int, row: int) -> str:
+        """The HyperNode of a tier that holds a node; empty where none does."""
+        position = int(self._domains.positions(tier)[row])
+        return self._domains.in_tier(tier)[position] if position >= 0 else ""
+
+    def _tier(self, tier: int, weight: float, requests: dict[str, float], row: int) -> TierFill:
+        name = self._holder(tier, row)
+        if not name:
+            return TierFill(tier, weight, "", (), FULL_SCORE)
+        amounts = self._domains.amounts[name]
+        fills = tuple(self._weights.fills(requests, amounts.used, amounts.allocatable))
+        return TierFill(tier, weight, name, fills, self._fill(name, requests))
+
+    def _near(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows, row: int) -> Near:
+        domains, allocated = self._domains, task.job_allocated_hyper_node
+        name = self._holder(domains.lowest, row)
+        values = [domains.closeness(one, allocated) for one in domains.in_tier(domains.lowest)]
+        scores = self._by_row(nodes, domains.lowest, values, 0.0)
+        closeness = domains.closeness(name, allocated) if name else 0.0
+        tied = closeness == float(scores.max()) and np.count_nonzero(scores == scores.max()) > 1
+        share = domains.share_of_tasks(name, sub_job.tasks) if name else 0.0
+        return Near(name, allocated, domains.tree.lca(name, allocated) if name else "", closeness, share, bool(tied))
 
     def _by_row(self, nodes: NodeRows, tier: int, of_tier: list[float], elsewhere: float) -> FloatArray:
         """For each node the value of its HyperNode in the tier, or `elsewhere` when it has none there."""

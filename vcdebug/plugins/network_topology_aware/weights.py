@@ -5,12 +5,25 @@ Upstream: plugins/network-topology-aware (getPriorityWeight, getNormalPodConfig)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from vcdebug.framework.arguments import Arguments
 from vcdebug.gomath import power
 from vcdebug.model.resource import CPU, MEMORY, Resource
 
 RESOURCES = "hypernode.binpack.resources"
 MAX_SCORE = 100.0
+
+
+class Fill(NamedTuple):
+    """One resource of how full a HyperNode would be."""
+
+    name: str
+    weight: int
+    wanted: float
+    """Used and requested."""
+    capacity: float
 
 
 class Weights:
@@ -39,14 +52,17 @@ class Weights:
     def fill(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> float:
         """Weighted mean of (used + request) / allocatable; 0 where one resource does not fit."""
         score, weights = 0.0, 0
-        for name, request in requests.items():
-            weight = self.resources[name]
-            wanted, capacity = used.get(name) + request, allocatable.get(name)
+        for _, weight, wanted, capacity in self.fills(requests, used, allocatable):
             if wanted > capacity:
                 return 0.0
             score = score + float(weight) * (wanted / capacity)
             weights += weight
         return score / float(weights) if weights > 0 else 0.0
+
+    def fills(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> Iterator[Fill]:
+        """What is added up, resource by resource."""
+        for name, request in requests.items():
+            yield Fill(name, self.resources[name], used.get(name) + request, allocatable.get(name))
 
     def weighed(self, request: Resource) -> dict[str, float]:
         """The request's dimensions that have a weight."""

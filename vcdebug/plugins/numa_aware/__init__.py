@@ -5,8 +5,9 @@ Upstream: plugins/numaaware.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,16 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, cpu_list, read_numa
 from vcdebug.model.resource import NIL_POINTER, AssertPanic
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.numa_aware.assignment import NONE, Assignment, assign, cpu_request, normalized
+from vcdebug.plugins.numa_aware.assignment import (
+    NONE,
+    Assignment,
+    Given,
+    assign,
+    cpu_request,
+    given_cpus,
+    normalized,
+    reserved_cpus,
+)
 from vcdebug.plugins.numa_aware.reserved import reserve, with_reserved
 from vcdebug.releases.devices import NUMA_POD_LEVEL
 from vcdebug.snapshot.process import CpuReservation
@@ -39,6 +49,30 @@ Question = tuple[CpuTopology, str, int, BitSet | None, tuple[tuple[str, int], ..
 
 def _other_policy(task_policy: str, node_policy: str) -> str:
     return f"task topology policy[{task_policy}] is different with node[{node_policy}]"
+
+
+class NumaRoom(NamedTuple):
+    """What a node's NUMA nodes have for a pod."""
+
+    asked_policy: str
+    policy: str
+    cpu_manager: str
+    numa: Mapping[int, BitSet]
+    """CPUs by NUMA node."""
+    free: BitSet
+    reserved: BitSet
+    containers: tuple[Given, ...]
+    refusal: str
+    """Empty where the node is accepted."""
+
+
+class Spans(NamedTuple):
+    """How many NUMA nodes the assigned CPUs touch, on each of several nodes."""
+
+    cpus: tuple[BitSet, ...]
+    spans: tuple[int, ...]
+    weight: int
+    scores: tuple[float, ...]
 
 
 class NumaAware(Plugin):
@@ -113,15 +147,36 @@ class NumaAware(Plugin):
         if answer is None:
             answer = self._known[question] = assign(info, free, containers)
         if answer.refused is not None:
-            reason = f"container {answer.refused} cannot be assigned by numa"
+            reason = _not_assigned(answer.refused)
             return self._ssn.reasons.code((Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
         self._assigned.setdefault(task.uid, {})[info.name] = answer.cpus
         return 0
+
+    def room(self, task: TaskInfo, node: NodeName) -> NumaRoom | None:
+        """What is compared on a node; None where the plugin has no say about the pod there."""
+        policy, info = _task_policy(task), self._info.get(node)
+        guaranteed = pod_qos(task.pod, self._ssn.flags) == GUARANTEED
+        if not guaranteed or (info is None and not policy) or (info is not None and not (policy or _manages(info))):
+            return None
+        refusal = self._refusal(policy, info) if policy else None
+        if info is None:
+            return NumaRoom(policy, "", "", {}, 0, 0, (), refusal or "")
+        free, containers = self._free[node], task.pod.spec.get("containers") or ()
+        given = () if refusal else tuple(given_cpus(info, free, containers))
+        refused = next((_not_assigned(one.name) for one in given if one.cpus is None), "")
+        places, manager = info.topology.in_numa, info.cpu_manager_policy
+        reserved = reserved_cpus(info)
+        return NumaRoom(policy, info.topology_policy, manager, places, free or 0, reserved, given, refusal or refused)
 
     # Scoring
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/numaaware.batchNodeOrderFn."""
+        found = self.spans(task, nodes)
+        return None if found is None else NodeScores(np.array(found.scores, dtype=np.float64))
+
+    def spans(self, task: TaskInfo, nodes: NodeRows) -> Spans | None:
+        """What the scores are made of; None where the plugin gives none."""
         assigned = self._assigned.get(task.uid)
         if assigned is None or not _task_policy(task):
             return None
@@ -131,8 +186,8 @@ class NumaAware(Plugin):
             if info is None:
                 raise AssertPanic(NIL_POINTER)
             spans.append(info.topology.spanned_numa_nodes(assigned.get(name, 0)))
-        scores = [float(score * self._weight) for score in normalized(spans, MAX_SCORE)]
-        return NodeScores(np.array(scores, dtype=np.float64))
+        scores = tuple([float(score * self._weight) for score in normalized(spans, MAX_SCORE)])
+        return Spans(tuple([assigned.get(name, 0) for name in nodes.names]), tuple(spans), self._weight, scores)
 
     # Events
 
@@ -157,6 +212,10 @@ class NumaAware(Plugin):
 
     def _planned(self, task: TaskInfo) -> tuple[BitSet | None, BitSet | None]:
         return self._assigned.get(task.uid, {}).get(task.node_name), self._free.get(task.node_name)
+
+
+def _not_assigned(container: str) -> str:
+    return f"container {container} cannot be assigned by numa"
 
 
 def _task_policy(task: TaskInfo) -> str:

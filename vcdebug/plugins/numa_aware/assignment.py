@@ -29,6 +29,18 @@ class Hint(NamedTuple):
     preferred: bool
 
 
+class Given(NamedTuple):
+    """What one container takes."""
+
+    name: str
+    asked: int
+    """Whole CPUs."""
+    cpus: BitSet | None
+    """None where the node's policy does not admit it."""
+    hints: tuple[Hint, ...] | None
+    """NUMA nodes that could serve it; None where it asks for no CPUs of its own."""
+
+
 class Assignment(NamedTuple):
     """The CPUs that a pod's containers take, or the first container that is refused."""
 
@@ -51,19 +63,34 @@ def assign(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]
     """What the containers take from `free` one after the other; None means that the node names no CPUs.
     Upstream: plugins/numaaware/policy/factory.AccumulateProvidersHints, plugins/numaaware/policy/factory.Allocate.
     """
-    reserved = take(info.topology, info.topology.cpus, info.reserved_cpus) or 0
     taken = 0
+    for given in given_cpus(info, free, containers):
+        if given.cpus is None:
+            return Assignment(0, given.name)
+        taken |= given.cpus
+    return Assignment(taken, None)
+
+
+def reserved_cpus(info: NumaInfo) -> BitSet:
+    """CPUs of the node that no container gets."""
+    return take(info.topology, info.topology.cpus, info.reserved_cpus) or 0
+
+
+def given_cpus(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]) -> Iterator[Given]:
+    """Container by container, up to one that is refused."""
+    reserved = reserved_cpus(info)
     for container in containers:
-        need = cpu_request(container)
+        name, need = container.get("name") or "", cpu_request(container)
         hints = None if need == 0 or free is None else _hints(info.topology, free & ~reserved, need)
+        shown = None if hints is None else tuple(hints)
         best, admitted = _decide(info, hints)
         if not admitted:
-            return Assignment(0, container.get("name") or "")
+            yield Given(name, need, None, shown)
+            return
         free = free or 0
         chosen = _allocate(info.topology, free & ~reserved, best, need)
-        taken |= chosen
         free &= ~chosen
-    return Assignment(taken, None)
+        yield Given(name, need, chosen, shown)
 
 
 def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:

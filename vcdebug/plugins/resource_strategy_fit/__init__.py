@@ -5,7 +5,8 @@ Upstream: plugins/resource-strategy-fit.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,10 +18,44 @@ from vcdebug.model.names import BoolArray, Codes, FloatArray
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.resource_strategy_fit.settings import LEAST, MOST, PodStrategy, Rates, Settings, pod_strategy
+from vcdebug.plugins.resource_strategy_fit.settings import (
+    LEAST,
+    MOST,
+    PodStrategy,
+    Rates,
+    Settings,
+    Strategy,
+    pod_strategy,
+)
 
 MAX_SCORE = 100
 CHECK_FAILED = "proportional of resource {name} check failed"
+
+
+class FitPart(NamedTuple):
+    """One requested resource over several nodes."""
+
+    name: str
+    strategy: Strategy
+    capacity: FloatArray
+    wanted: FloatArray
+    """Used and requested."""
+    part: FloatArray
+    """The weighted fraction that is used, or left."""
+    full: BoolArray
+    """Where it does not fit."""
+
+
+class KeptFree(NamedTuple):
+    """What has to stay beside the idle amount of a scarce resource on one node."""
+
+    name: str
+    idle: float
+    rates: Rates
+    cpu: float
+    memory: float
+    """What the task would leave idle."""
+    crowded: bool
 
 
 class ResourceStrategyFit(Plugin):
@@ -68,28 +103,51 @@ class ResourceStrategyFit(Plugin):
         """Weighted mean over the requested resources; 0 where one of them does not fit.
         Upstream: plugins/resource-strategy-fit.Score.
         """
+        score, weights = nodes.zeros(), 0
+        full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
+        for part in self.fit_parts(task, nodes):
+            weights += part.strategy.weight
+            full |= part.full
+            score = score + part.part
+        if weights > 0:
+            score = score / float(weights)
+        return np.where(full, 0.0, score * (float(MAX_SCORE) * float(self._settings.weight)))
+
+    def fit_parts(self, task: TaskInfo, nodes: NodeRows) -> Iterator[FitPart]:
+        """Each requested resource that has a strategy; none where the pod's own weights cannot be read."""
         try:
             source: PodStrategy | Settings = pod_strategy(task.pod.annotations) or self._settings
         except ValueError:
-            return nodes.zeros()
-        score, weights = nodes.zeros(), 0
-        full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
+            return
         for name in task.resreq.resource_names():
             strategy = source.strategy(name)
             if strategy is None:
                 continue
-            weights += strategy.weight
             capacity = nodes.column("allocatable", name)
-            if strategy.weight == 0 or strategy.kind not in (MOST, LEAST):
-                continue
             wanted = task.resreq.get(name) + nodes.column("used", name)
             counts = capacity != 0
-            full |= counts & (wanted > capacity)
+            if strategy.weight == 0 or strategy.kind not in (MOST, LEAST):
+                yield FitPart(name, strategy, capacity, wanted, nodes.zeros(), np.zeros(len(nodes), dtype=np.bool_))
+                continue
             good = wanted if strategy.kind == MOST else capacity - wanted
-            score = score + np.where(counts, good * float(strategy.weight) / np.where(counts, capacity, 1.0), 0.0)
-        if weights > 0:
-            score = score / float(weights)
-        return np.where(full, 0.0, score * (float(MAX_SCORE) * float(self._settings.weight)))
+            part = np.where(counts, good * float(strategy.weight) / np.where(counts, capacity, 1.0), 0.0)
+            yield FitPart(name, strategy, capacity, wanted, part, counts & (wanted > capacity))
+
+    @property
+    def settings(self) -> Settings:
+        """What the arguments say."""
+        return self._settings
+
+    def kept_free(self, task: TaskInfo, nodes: NodeRows) -> Iterator[KeptFree]:
+        """What the check of proportions compares on one node; nothing where the task asks for a scarce resource."""
+        requested = task.resreq.scalars or {}
+        if any(requested.get(name, 0.0) > 0 for name in self._rates):
+            return
+        cpu = float(nodes.column("idle", CPU)[0]) - task.resreq.milli_cpu
+        memory = float(nodes.column("idle", MEMORY)[0]) - task.resreq.memory
+        for name, rates in self._rates.items():
+            idle = 0.0 if name in (CPU, MEMORY) else float(nodes.column("idle", name)[0])
+            yield KeptFree(name, idle, rates, cpu, memory, bool(_crowded(task, nodes, name, rates)[0]))
 
     def _sparing(self, task: TaskInfo, nodes: NodeRows) -> FloatArray:
         """Less where the node offers more of the scarce resources; 0 where it lacks a requested one.

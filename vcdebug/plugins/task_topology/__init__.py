@@ -5,7 +5,7 @@ Upstream: plugins/task-topology.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,22 @@ from vcdebug.plugins.task_topology.affinity import read_topology
 from vcdebug.plugins.task_topology.buckets import Bucket, JobBuckets, role_of
 
 MAX_SCORE = 100
+
+
+class Together(NamedTuple):
+    """How much of a task's bucket several nodes hold, or have room for."""
+
+    bucket: Bucket
+    present: IntArray
+    """Tasks of the bucket on the node, less what the role avoids."""
+    left_out: IntArray
+    """Tasks that must be left out until the rest fits."""
+    small: BoolArray
+    """Where the task itself has no room."""
+    weight: int
+    largest: int
+    """Tasks of the job's largest bucket."""
+    scores: FloatArray
 
 
 class TaskTopology(Plugin):
@@ -62,18 +78,25 @@ class TaskTopology(Plugin):
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/task-topology/topology.NodeOrderFn."""
+        together = self.together(task, nodes)
+        return NodeScores(nodes.zeros() if together is None else together.scores)
+
+    def together(self, task: TaskInfo, nodes: NodeRows) -> Together | None:
+        """What the scores are made of; None for a task without a bucket."""
         buckets = self._jobs.get(task.job)
         bucket = None if buckets is None else buckets.bucket(task)
         if buckets is None or bucket is None:
-            return NodeScores(nodes.zeros())
+            return None
         room = IdleAndReleasing(nodes)
         small = room.too_small(task.resreq)
         left_out = self._left_out(task, bucket, room, small)
-        score = self._present(task, buckets, bucket, nodes) + len(bucket.tasks) - left_out
+        present = self._present(task, buckets, bucket, nodes)
+        score = present + len(bucket.tasks) - left_out
         weighted = (score * self._weight).astype(np.float64)
         if buckets.largest != 0:
             weighted = weighted * float(MAX_SCORE) / float(buckets.largest)
-        return NodeScores(np.where(small, 0.0, weighted))
+        scores: FloatArray = np.where(small, 0.0, weighted)
+        return Together(bucket, present, left_out, small, self._weight, buckets.largest, scores)
 
     def _present(self, task: TaskInfo, buckets: JobBuckets, bucket: Bucket, nodes: NodeRows) -> IntArray:
         """Tasks of the bucket on each node, less what the role avoids among those bound in this session."""

@@ -6,7 +6,7 @@ Upstream: plugins/usage.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, 
 from vcdebug.model.names import Codes, NodeName, Row, TaskId
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.podlimit import pod_limit
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.usage.load import PERIOD, Estimate, Load, Measured
@@ -31,6 +31,31 @@ CPU_EXCEEDED = "the CPU load of the node exceeds the upper limit."
 MEMORY_EXCEEDED = "the memory load of the node exceeds the upper limit."
 USAGE_FILE = "usage.json"
 ON_THE_WAY = (TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND)
+
+
+class Busy(NamedTuple):
+    """One resource of a node's load."""
+
+    name: str
+    percent: float
+    """As it was measured."""
+    estimated: float
+    """Of pods that no measurement has seen, in milli-cores or bytes."""
+    load: float
+    """Both together, as a part of what the node has."""
+    weight: int
+    threshold: float
+    """The percentage beyond which the node is refused."""
+
+
+class NodeLoad(NamedTuple):
+    """A node as the plugin sees it."""
+
+    busy: tuple[Busy, ...]
+    fresh: bool
+    """Whether it was measured not long ago."""
+    weight: int
+    score: float
 
 
 class Usage(Plugin):
@@ -77,6 +102,17 @@ class Usage(Plugin):
         free = (1.0 - cpu) * float(settings.cpu_weight) + (1.0 - memory) * float(settings.memory_weight)
         score = free / float(weights) * float(MAX_SCORE) * float(settings.weight)
         return NodeScores(np.where(self._measured.fresh[nodes.rows], score, 0.0))
+
+    def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
+        """What the score and the verdict of one node are made of."""
+        settings, row = self._settings, int(nodes.rows[0])
+        measured, estimated, load = self._measured, self.load.estimated(row), self.load.of_row(row)
+        of_cpu = (settings.cpu_weight, settings.cpu_threshold)
+        of_memory = (settings.memory_weight, settings.memory_threshold)
+        cpu = Busy(CPU, float(measured.cpu[row]), estimated[0], load[0], *of_cpu)
+        memory = Busy(MEMORY, float(measured.memory[row]), estimated[1], load[1], *of_memory)
+        score = float(self.node_order(task, nodes).total[0])
+        return NodeLoad((cpu, memory), bool(measured.fresh[row]), settings.weight, score)
 
     # Estimates
 

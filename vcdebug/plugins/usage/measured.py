@@ -16,8 +16,9 @@ from vcdebug.framework.session import Session
 from vcdebug.gotime import nanoseconds
 from vcdebug.model.names import BoolArray, Codes
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.usage import MAX_SCORE, exceeded_codes, unmeasured
+from vcdebug.plugins.usage import MAX_SCORE, Busy, NodeLoad, exceeded_codes, unmeasured
 from vcdebug.plugins.usage.load import PERIOD, Measured
 
 DEFAULT_THRESHOLD = 80.0
@@ -57,6 +58,17 @@ class MeasuredUsage(Plugin):
         with np.errstate(divide="ignore", invalid="ignore"):
             score = free / np.float64(self._cpu_weight + self._memory_weight) * float(MAX_SCORE * self._weight)
         return NodeScores(np.where(self._scored[nodes.rows], score, 0.0))
+
+    def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
+        """What the score and the verdict of one node are made of."""
+        row = int(nodes.rows[0])
+        cpu, memory = float(self._measured.cpu[row]), float(self._measured.memory[row])
+        busy = (
+            Busy(CPU, cpu, 0.0, cpu / 100.0, self._cpu_weight, self._cpu_threshold),
+            Busy(MEMORY, memory, 0.0, memory / 100.0, self._memory_weight, self._memory_threshold),
+        )
+        score = float(self.node_order(task, nodes).total[0])
+        return NodeLoad(busy, bool(self._measured.fresh[row]), self._weight, score)
 
 
 def _threshold(arguments: Arguments, key: str) -> float:

@@ -10,8 +10,8 @@ from vcdebug.plugins.nodeorder import Scorers
 
 AVERAGE_COLUMNS = ("allocatable", "requested", "request", "score")
 BALANCE_COLUMNS = ("allocatable", "requested", "request", "before", "after")
-LEAST_FORMULA = "100 × (allocatable − requested − request) / allocatable, averaged; a pod without a request asks a little"
-MOST_FORMULA = "100 × (requested + request) / allocatable, averaged; a pod without a request asks for a little"
+LEAST_FORMULA = "100 × (allocatable − requested − request) / allocatable, averaged; no request counts as a little"
+MOST_FORMULA = "100 × (requested + request) / allocatable, averaged; no request counts as a little"
 CHANGE_FORMULA = "balance = 100 × (1 − deviation of the parts used); score = 50 + (50 + after − before) / 2"
 BALANCE_FORMULA = "balance = 100 × (1 − deviation of the parts used); the score is the balance with the pod"
 
@@ -32,7 +32,12 @@ def _average(asked: Asked, found: Averaged, weight: int, name: str, formula: str
     terms = tuple(
         Term(
             one.name,
-            (_amount(one.name, one.allocatable), _amount(one.name, one.requested), _amount(one.name, one.added), one.score),
+            (
+                _amount(one.name, one.allocatable),
+                _amount(one.name, one.requested),
+                _amount(one.name, one.added),
+                one.score,
+            ),
             None,
         )
         for one in found.portions
@@ -62,7 +67,9 @@ def balanced(scorers: Scorers, asked: Asked, weight: int) -> Equation | None:
         for one in found.filled
     )
     formula = BALANCE_FORMULA if found.absolute else CHANGE_FORMULA
-    note = f"balance {found.before} before, {found.after} after: {found.score}, × weight {weight} = {found.score * weight}"
+    note = (
+        f"balance {found.before} before, {found.after} after: {found.score}, × weight {weight} = {found.score * weight}"
+    )
     title = f"balanced allocation on {asked.node.name}"
     return Equation(title, formula, BALANCE_COLUMNS, "dimension", terms, float(found.score * weight), None, note)
 

@@ -1,0 +1,68 @@
+"""deviceshare: the node's cards, what pods hold of them, and what the pod asks for.
+
+Upstream: plugins/deviceshare, api/devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.asked import Asked
+from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.model.devices.drawn import CardState, Drawing, drawn
+from vcdebug.plugins.deviceshare import Deviceshare
+
+FORMULA = "sum of what the ledgers score for the cards that they would give, rounded, × weight"
+BAR = 12
+
+
+def inside(asked: Asked, part: str) -> Equation | None:
+    """One line per kind of device; nothing for the scores that only Ascend devices get."""
+    plugin = asked.plugin(Deviceshare)
+    if plugin is None or part.endswith("/batch"):
+        return None
+    found = plugin.ledger_scores(asked.pod, asked.node) if plugin.settings.weight > 0 else []
+    total = 0.0
+    for _, score in found:
+        total = total + score
+    verdict = plugin.weighted(total) if found else 0.0
+    terms = tuple(
+        Term(name, (Ratio(score),), None, "as the last pod that passed its filter left it") for name, score in found
+    )
+    note = f"weight {plugin.settings.weight}: {verdict:g}"
+    return Equation(f"deviceshare on {asked.node.name}", FORMULA, ("score",), "check", terms, verdict, None, note)
+
+
+def refusals(asked: Asked) -> Iterator[Equation]:
+    """The cards of each ledger that the pod asks."""
+    plugin = asked.plugin(Deviceshare)
+    if plugin is None:
+        return
+    for name, ledger in asked.node.devices.items():
+        if ledger.has_request(asked.pod):
+            refusal = ledger.clone().filter(asked.pod, plugin.settings.policy)
+            yield _cards(asked, name, drawn(ledger, asked.pod), refusal)
+            if refusal is not None:
+                return
+
+
+def _cards(asked: Asked, name: str, found: Drawing, refusal: str | None) -> Equation:
+    terms = tuple(Term(card.name, _figures(card), card.suits, _holders(card)) for card in found.cards)
+    title = f"{name} cards of {asked.node.name} for {asked.task.key}"
+    columns = ("memory", "used", "of", "cores", "users", "of ")
+    return Equation(title, f"asks for {found.asks}", columns, "check", terms, refusal is None, None, refusal or "")
+
+
+def _figures(card: CardState) -> tuple[str, int, int, int, int, int]:
+    filled = min(BAR, round(BAR * card.used_memory / card.memory)) if card.memory else 0
+    bar = "█" * filled + "░" * (BAR - filled)
+    return bar, card.used_memory, card.memory, card.used_cores, card.users, card.most_users
+
+
+def _holders(card: CardState) -> str:
+    held = f"held by {', '.join(card.pods)}" if card.pods else ""
+    return "; ".join(words for words in (card.why, held) if words)
+
+
+WORDS = PluginWords(scores=inside, refusals=refusals)

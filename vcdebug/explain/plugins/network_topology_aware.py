@@ -1,0 +1,62 @@
+"""network-topology-aware: how full a HyperNode would be, or how close a node is to the rest of its job.
+
+Upstream: plugins/network-topology-aware.
+"""
+
+from __future__ import annotations
+
+from vcdebug.explain.asked import Asked
+from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.plugins.network_topology_aware import Near, NetworkTopologyAware, NodeNearness
+
+FILL_FORMULA = "mean over tiers by weight of (used + request) / allocatable of the HyperNode; none counts as full"
+NEAR_FORMULA = "(highest tier − tier of the common one) / (highest − lowest tier); the closest add their share of tasks"
+
+
+def inside(asked: Asked, part: str) -> Equation | None:
+    """One of the two scores that the plugin gives."""
+    plugin = asked.plugin(NetworkTopologyAware)
+    found = None if plugin is None else plugin.nearness(asked.task, asked.nodes, asked.row)
+    if found is None:
+        return None
+    return _near(asked, found.near, found.scale) if found.near is not None else _tiers(asked, found)
+
+
+def _near(asked: Asked, near: Near, scale: float) -> Equation:
+    share = near.share if near.tied else 0.0
+    terms = (
+        Term("closeness", (near.hyper_node, near.allocated, near.common, Ratio(near.closeness)), None),
+        Term("share of the tasks", (near.hyper_node, None, None, Ratio(share)), None, _tie(near)),
+    )
+    score = scale * (near.closeness + near.share if near.tied else near.closeness)
+    title, columns = f"network topology: how close {asked.node.name} is", ("HyperNode", "the job's", "common", "part")
+    return Equation(title, NEAR_FORMULA, columns, "check", terms, score, None, f"sum × {scale:g} = {score:g}")
+
+
+def _tie(near: Near) -> str:
+    return "several nodes are the closest" if near.tied else "counts only where several nodes are the closest"
+
+
+def _tiers(asked: Asked, found: NodeNearness) -> Equation:
+    total, weights = 0.0, 0.0
+    terms: list[Term] = []
+    for one in found.tiers:
+        total, weights = total + one.weight * one.score, weights + one.weight
+        name = one.hyper_node or "no HyperNode"
+        terms.append(Term(f"tier {one.tier}", (name, None, None, Ratio(one.weight), Ratio(one.score)), None))
+        for fill in one.fills:
+            part = Ratio(fill.wanted / fill.capacity) if fill.capacity else None
+            terms.append(
+                Term(f"tier {one.tier} {fill.name}", (fill.wanted, fill.capacity, fill.weight, None, part), None)
+            )
+    score = found.scale * (total / weights)
+    title, columns = (
+        f"network topology: HyperNodes of {asked.node.name}",
+        ("used + request", "of", "", "weight", "part"),
+    )
+    note = f"mean {total / weights:g} × {found.scale:g} = {score:g}"
+    return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), score, None, note)
+
+
+WORDS = PluginWords(scores=inside)

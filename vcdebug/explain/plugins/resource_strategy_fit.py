@@ -1,0 +1,63 @@
+"""resource-strategy-fit: the weighted parts of each resource, scarce ones spared, and what has to stay beside them.
+
+Upstream: plugins/resource-strategy-fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.asked import Asked
+from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.plugins.resource_strategy_fit import FitPart, ResourceStrategyFit
+
+FORMULA = "100 × weight × mean of the parts by weight; 0 where a resource does not fit"
+COLUMNS = ("strategy", "used + request", "allocatable", "weight", "part")
+SCARCE_FORMULA = "; scarce resources: 100 × their weight × (1 − weights of those that the node offers / all weights)"
+RATE_FORMULA = "idle cpu and memory without the task ≥ idle amount of the scarce resource × its rate"
+
+
+def inside(asked: Asked, part: str) -> Equation | None:
+    """Each requested resource by its strategy, then the scarce ones."""
+    plugin = asked.plugin(ResourceStrategyFit)
+    if plugin is None:
+        return None
+    nodes, settings = asked.session.node_table.single(asked.row), plugin.settings
+    terms = [_fit(one) for one in (plugin.fit_parts(asked.task, nodes) if settings.weight > 0 else ())]
+    formula = FORMULA
+    if settings.scarce.weight > 0:
+        formula += SCARCE_FORMULA
+        for name, weight in settings.scarce.resources.items():
+            offered = asked.node.allocatable.get(name)
+            terms.append(
+                Term(f"scarce {name}", ("offered" if offered > 0 else "lacks", None, offered, weight, None), None)
+            )
+    score = float(plugin.node_order(asked.task, nodes).total[0])
+    note = f"weight {settings.weight}, of scarce resources {settings.scarce.weight}: {score:g}"
+    title = f"resource-strategy-fit on {asked.node.name}"
+    return Equation(title, formula, COLUMNS, "dimension", tuple(terms), score, None, note)
+
+
+def _fit(one: FitPart) -> Term:
+    strategy, full = one.strategy, bool(one.full[0])
+    figures = (strategy.kind, float(one.wanted[0]), float(one.capacity[0]), strategy.weight, Ratio(float(one.part[0])))
+    return Term(one.name, figures, None, "it does not fit" if full else "")
+
+
+def refusals(asked: Asked) -> Iterator[Equation]:
+    """What the task would leave beside each scarce resource."""
+    plugin = asked.plugin(ResourceStrategyFit)
+    if plugin is None:
+        return
+    terms: list[Term] = []
+    for one in plugin.kept_free(asked.task, asked.session.node_table.single(asked.row)):
+        rates = f"{one.rates.cpu:g} cpu, {one.rates.memory:g} GB"
+        left = f"{one.cpu / 1000:g} cpu, {one.memory / 1e9:g} GB"
+        terms.append(Term(one.name, (one.idle, rates, left), not one.crowded))
+    title, columns = f"resource-strategy-fit: proportions on {asked.node.name}", ("idle", "each keeps", "would be left")
+    found = tuple(terms)
+    yield Equation(title, RATE_FORMULA, columns, "dimension", found, all_hold(found), first_failing(found))
+
+
+WORDS = PluginWords(scores=inside, refusals=refusals)

@@ -1,0 +1,86 @@
+"""A node's cards as they stand, and which of them could serve a pod.
+
+Upstream: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vcdebug.model.devices.exclusive import ExclusiveLedger
+from vcdebug.model.devices.gpushare import GpuShareLedger
+from vcdebug.model.devices.ledger import DeviceLedger
+from vcdebug.model.devices.vgpu import Card, VgpuLedger, misfit
+from vcdebug.model.devices.vgpu_request import CardFilter, ContainerRequest, requests_of
+from vcdebug.model.pod import Pod
+
+NO_CARD = "the pod's annotations do not accept it"
+
+
+class CardState(NamedTuple):
+    """One card."""
+
+    name: str
+    memory: int
+    used_memory: int
+    used_cores: int
+    users: int
+    most_users: int
+    pods: tuple[str, ...]
+    """Names or UIDs of those that hold some of it."""
+    suits: bool
+    """Whether it could serve the pod's first container."""
+    why: str
+    """Why it could not."""
+
+
+class Drawing(NamedTuple):
+    """What a pod asks of a kind of cards, and the cards."""
+
+    asks: str
+    cards: tuple[CardState, ...]
+
+
+def drawn(ledger: DeviceLedger, pod: Pod) -> Drawing:
+    """The cards of one ledger beside a pod's request."""
+    if isinstance(ledger, GpuShareLedger):
+        return _shared(ledger, pod)
+    if isinstance(ledger, ExclusiveLedger):
+        return _virtual(ledger.capped(pod), pod)
+    return _virtual(ledger, pod) if isinstance(ledger, VgpuLedger) else Drawing("", ())
+
+
+def _shared(ledger: GpuShareLedger, pod: Pod) -> Drawing:
+    memory, number = ledger.asked(pod)
+    asks = [f"{memory} memory of one card"] if memory else []
+    asks += [f"{number} cards of its own"] if number else []
+    return Drawing(" and ".join(asks), tuple(_shared_cards(ledger, memory, number)))
+
+
+def _shared_cards(ledger: GpuShareLedger, memory: int, number: int) -> Iterator[CardState]:
+    for index in ledger.indexes:
+        free, pods = ledger.free_memory(index), tuple(ledger.pods_on(index))
+        why = "its memory is short" if free < memory else "somebody uses it" if number and pods else ""
+        used = max(ledger.card_memory - free, 0)
+        yield CardState(f"card {index}", ledger.card_memory, used, 0, len(pods), 0, pods, not why, why)
+
+
+def _virtual(ledger: VgpuLedger, pod: Pod) -> Drawing:
+    requests, wanted = requests_of(pod), CardFilter.of_pod(pod, ledger.rules)
+    asks = ", then ".join(_request(one) for one in requests)
+    first = requests[0] if requests else ContainerRequest(0, 0, 0)
+    return Drawing(asks, tuple(_card(card, first, wanted) for card in ledger.cards.values()))
+
+
+def _request(one: ContainerRequest) -> str:
+    memory = f"memory {one.memory}" if one.memory else "all of its memory"
+    return f"{one.number} of {memory} and cores {one.cores}"
+
+
+def _card(card: Card, request: ContainerRequest, wanted: CardFilter) -> CardState:
+    accepted = wanted.accepts(card.uuid, card.kind)
+    why = misfit(card, request, request.memory_on(card.memory), wanted.group) if accepted else NO_CARD
+    name = f"{card.uuid} {card.kind}".strip()
+    users = (card.used_number, card.number)
+    return CardState(name, card.memory, card.used_memory, card.used_core, *users, tuple(card.pods), not why, why)

@@ -1,0 +1,117 @@
+"""The inside of scores: what each plugin made a part of, for the best node beside the runner-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from math import isnan
+from typing import Final
+
+from vcdebug.explain.equation import Equation, Figure
+from vcdebug.explain.equations_scores import best_row, runner_up, scores_before
+from vcdebug.explain.score_parts import ScorePart, score_parts
+from vcdebug.framework.record import BestEvent, ScoreEvent
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.amounts import number
+from vcdebug.views.base import BEST, Column, Piece, Row, Table, line, muted
+from vcdebug.views.equation import figure_text, row_name
+from vcdebug.views.names import bare
+from vcdebug.views.score_names import short_part
+
+TITLE: Final = "Inside"
+NOTHING = "no scores here: go to scores, or to the node that is best by them"
+WEBHOOK = "a webhook had a say in this cycle: it cannot be run again up to here"
+SUM = "the sum of its parts"
+
+
+def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
+    """The scores that an event is, or that a choice was made from."""
+    event = recording.event(seq)
+    if isinstance(event, BestEvent):
+        return scores_before(recording, seq)
+    return (seq, event) if isinstance(event, ScoreEvent) else None
+
+
+def inside(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
+    """A node's parts, each with its own sum, beside those of the best of the others; the best node without a name."""
+    found = scored_at(recording, seq)
+    index = best_row(found[1]) if found is not None else None
+    if found is None or index is None:
+        return Table(TITLE, foot=(line(muted(NOTHING)),))
+    at, event = found
+    best = recording.node_names[int(event.rows[index])]
+    mine = node or best
+    other = runner_up(recording, event, mine)
+    parts = score_parts(recording, at, mine)
+    against = score_parts(recording, at, other) if other else ()
+    if not parts:
+        return Table(TITLE, foot=(line(muted(WEBHOOK)),))
+    heads = (mine, *((other,) if other else ()))
+    columns = (
+        Column(""),
+        *(Column(f"{BEST} {name}" if name == best else name, right=True) for name in heads),
+        Column("how", flexible=True, least=20),
+    )
+    rows = list(_rows(parts, against, heads))
+    title = f"{TITLE} of the scores for {bare(event.task)}"
+    head = (line(muted("each plugin asked again, in the session as it stood then")),)
+    return Table(title, columns, rows, head=head)
+
+
+def _rows(parts: Sequence[ScorePart], against: Sequence[ScorePart], heads: Sequence[NodeName]) -> Iterator[Row]:
+    for one, other in zip_longest(parts, against):
+        sides = (one, other) if len(heads) > 1 else (one,)
+        equations = [side.inside if side is not None else None for side in sides]
+        told = next((each for each in equations if each is not None), None)
+        cells = tuple(Piece(_score(side), "strong") for side in sides)
+        how = muted(told.formula if told is not None else SUM if _is_sum(parts, one) else "")
+        yield Row(one.name, (Piece(short_part(one.name), "strong"), *cells, how))
+        if told is not None:
+            yield from _terms(one.name, equations)
+            yield from _notes(one.name, equations, heads)
+
+
+def _is_sum(parts: Sequence[ScorePart], one: ScorePart | None) -> bool:
+    return one is not None and any(other.name.startswith(f"{one.name}/") for other in parts)
+
+
+def _score(side: ScorePart | None) -> str:
+    return "–" if side is None or isnan(side.recorded) else number(side.recorded)
+
+
+def _terms(key: str, equations: Sequence[Equation | None]) -> Iterator[Row]:
+    """A line per figure of each term: a term may be one of both nodes."""
+    names = dict.fromkeys(term.name for each in equations if each is not None for term in each.terms)
+    for name in names:
+        terms = [next((t for t in each.terms if t.name == name), None) if each else None for each in equations]
+        told, shown = next(
+            (each, t) for each, t in zip(equations, terms, strict=True) if each is not None and t is not None
+        )
+        note = next((term.note for term in terms if term is not None and term.note), "")
+        for column, head in enumerate(told.columns):
+            texts = [
+                figure_text(each, term, term.figures[column]) if each is not None and term is not None else "–"
+                for each, term in zip(equations, terms, strict=True)
+            ]
+            if all(_absent(term.figures[column] if term is not None else None) for term in terms):
+                continue
+            words = f"  {row_name(told, shown)} {head}".rstrip()
+            yield Row(f"{key} {name} {head}", (Piece(words), *map(Piece, texts), muted(note)))
+            note = ""
+
+
+def _absent(figure: Figure) -> bool:
+    return figure is None
+
+
+def _notes(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeName]) -> Iterator[Row]:
+    """What each comes to; once where both say the same."""
+    notes = [each.note if each is not None else "" for each in equations]
+    same = len(dict.fromkeys(notes)) == 1
+    for note, head in zip(notes, heads, strict=True):
+        if note:
+            name = "  =" if same else f"  = {head}"
+            yield Row(f"{key} = {head}", (muted(name), *(Piece("") for _ in heads), Piece(note)))
+        if same:
+            return

@@ -10,8 +10,9 @@ from tests.builders import cluster, node, pod, pod_group, pods, queue
 from tests.recorded import bundled
 from vcdebug.debugger.remedies.amounts import less_of
 from vcdebug.debugger.remedies.lever import Amount, Harm, Lever
+from vcdebug.debugger.remedies.plan import Remedy
 from vcdebug.debugger.remedies.prove import conclusion, result, search_for, trials_of
-from vcdebug.debugger.remedies.search import Remedy, Search, carried_out
+from vcdebug.debugger.remedies.search import Search, carried_out
 from vcdebug.debugger.remedies.trial import Edits, Outcome, Trials
 from vcdebug.debugger.what_if import edited
 from vcdebug.explain.pending import explain
@@ -95,18 +96,78 @@ CONF = (
 
 def test_two_changes_are_combined_where_no_single_one_does_and_it_is_said() -> None:
     snapshot = cluster(
-        node("n1", cpu="2", taints=[{"key": "team", "value": "a", "effect": "NoSchedule"}]),
-        queue("default"),
+        node("n1", cpu="4", taints=[{"key": "team", "value": "a", "effect": "NoSchedule"}]),
+        queue("default", capability={"cpu": "2"}),
         pod_group("j", min_member=2),
         *pods("j", 2, cpu="2"),
-        conf=CONF,
+        conf=CONF.replace("{name: gang}", "{name: gang}, {name: proportion}"),
     )
     search = searched(replay(snapshot), "default/j")
-    assert all(len(one.plan.levers) == 2 for one in search.remedies if one.proven)
-    both = "start with fewer pods: minMember 1 instead of 2, and tolerate taint team=a:NoSchedule of 1 node"
-    swapped = ", and ".join(reversed(both.split(", and ")))
-    assert {one.words for one in search.remedies} & {both, swapped}
-    assert conclusion(search).startswith("No single change that was tried places it")
+    assert {2} == {len(one.plan.levers) for one in search.remedies if one.proven}
+    first = search.remedies[0]
+    assert {"tolerate taint team=a:NoSchedule of 1 node"} < set(first.words.split(", and "))
+    assert conclusion(search).startswith("Nothing below 2 changes that was tried places it")
+
+
+def test_many_changes_at_once_are_reduced_to_those_that_matter() -> None:
+    snapshot = cluster(
+        node("n1", cpu="4", taints=[{"key": "team", "value": "a", "effect": "NoSchedule"}]),
+        queue("default", capability={"cpu": "1"}),
+        pod_group("j", min_member=2, phase="Pending", min_resources={"cpu": "900"}),
+        *pods("j", 2, cpu="4", nodeSelector={"zone": "moon"}),
+        conf=CONF.replace("{name: gang}", "{name: gang}, {name: proportion}"),
+    )
+    search = searched(replay(snapshot), "default/j")
+    first = search.remedies[0]
+    assert first.proven
+    for place in range(len(first.plan.levers)):
+        edits = map(parse_edit, first.plan.without([place]).edits)
+        assert not explain(replay(edited(snapshot, edits)), "default/j").scheduled
+
+
+def test_a_device_that_no_node_has_is_left_out_or_bought() -> None:
+    recording = replay(
+        cluster(node("n1"), queue("default"), pod_group("j"), pods("j", 1, requests={"example.com/fpga": "1"}))
+    )
+    found = {one.words for one in searched(recording, "default/j").remedies if one.proven}
+    assert {
+        "leave example.com/fpga, which no node offers, out of 1 pod",
+        "add 1 node like n1 but with 1 example.com/fpga",
+    } <= found
+
+
+def test_a_claim_that_does_not_exist_gives_way_to_room_on_the_node() -> None:
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "lost"}}
+    recording = replay(cluster(node("n1"), queue("default"), pod_group("j"), pods("j", 1, cpu="1", volumes=[volume])))
+    found = [one.words for one in searched(recording, "default/j").remedies if one.proven]
+    assert "mount an emptyDir in place of claim lost, which does not exist (1 pod)" in found
+
+
+def test_a_role_whose_pods_are_gone_is_taken_out_before_the_gang_is_made_smaller() -> None:
+    group = pod_group("j", min_member=2, min_task_member={"old": 1, "new": 1})
+    workers = pods("j", 2, cpu="1", role="new")
+    found = [
+        one.words
+        for one in searched(replay(cluster(node("n1"), queue("default"), group, workers)), "default/j").remedies
+    ]
+    assert found[0] == "take role old out of minTaskMember: none of its 1 pods is there"
+    assert any("roles are then not counted" in words for words in found)
+
+
+def test_only_as_many_pods_end_as_must() -> None:
+    recording = replay(
+        cluster(
+            node("n1", cpu="4"),
+            queue("default"),
+            pod_group("old", phase="Running"),
+            pods("old", 4, cpu="1", on="n1"),
+            pod_group("new"),
+            pods("new", 1, cpu="1"),
+            conf=CONF,
+        )
+    )
+    found = [one.words for one in searched(recording, "default/new").remedies]
+    assert "end 1 of 4 running pods of default/old" in found
 
 
 def test_nobody_is_told_to_tolerate_a_node_that_is_not_ready() -> None:

@@ -9,7 +9,8 @@ from vcdebug.debugger.remedies.prove import conclusion, result
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.remedies.search import Remedy, Search
+    from vcdebug.debugger.remedies.plan import Remedy
+    from vcdebug.debugger.remedies.search import Search
     from vcdebug.model.names import JobId
 
 WHO: Final = {

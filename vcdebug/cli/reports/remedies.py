@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from vcdebug.debugger.remedies.plan import Remedy
 from vcdebug.debugger.remedies.prove import conclusion, result
-from vcdebug.debugger.remedies.search import Remedy, Search
+from vcdebug.debugger.remedies.search import Search
 from vcdebug.explain.amounts import plural
 from vcdebug.views.document import Block, paragraph
 from vcdebug.views.remedies import WHO

@@ -6,21 +6,26 @@ from collections.abc import Iterator
 
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Harm, Lever, Situation, pod_edits
 from vcdebug.explain.amounts import plural
-from vcdebug.model.pod import GROUP_ANNOTATION
+from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
+from vcdebug.snapshot.json_values import JsonObject
 
 _MOST_PODS = 32
 """Pods that are added at most."""
 _GANG = ("gang-discard", "not-enough-pods", "scheduling-gate", "predicates-*", "larger-than-any-node", "no-hypernode")
 _ENQUEUE = ("enqueue-*", "queue-capability", "enqueue-resourcequota")
 _QUEUES = ("enqueue-queue-quota", "queue-*", "overused", "gang-discard", "victims-not-above-deserved", "preemptive")
+_OTHER_QUEUES = (*_QUEUES, "predicates-mixed")
+_MOST_QUEUES = 6
 _EVICTION = ("victims-not-preemptable", "priority", "drf", "action-not-configured", "gang", "not-starving")
 
 
 def of_job(situation: Situation) -> Iterator[Lever]:
     """Levers on the PodGroup."""
+    yield from _this_scheduler(situation)
     if situation.group is None:
         yield from _own_group(situation)
         return
+    yield from _roles(situation)
     yield from _minimum(situation)
     yield from _missing_pods(situation)
     yield from _admission(situation)
@@ -30,45 +35,91 @@ def of_job(situation: Situation) -> Iterator[Lever]:
     yield from _gates(situation)
 
 
+def _this_scheduler(situation: Situation) -> Iterator[Lever]:
+    names = situation.snapshot.flags.scheduler_names
+    others = tuple(pod for pod in situation.waiting if pod.scheduler_name not in names)
+    if others and names:
+        edits = pod_edits(others, f"spec.schedulerName={names[0]}")
+        words = f"let Volcano schedule {plural(len(others), 'pod')}: schedulerName {names[0]}"
+        yield Lever(words, edits, Harm.JOB, ("other-scheduler",), aspect="scheduler")
+
+
 def _own_group(situation: Situation) -> Iterator[Lever]:
     """The PodGroup that the pods name, or one for a pod that names none."""
+    phase = "Pending" if "enqueue" in situation.recording.conf.actions else "Inqueue"
     for pod in situation.waiting[:1]:
         job = situation.explanation.job
         name = job.partition("/")[2] if pod.job_id else f"podgroup-{pod.name}"
         spec = f"{{minMember: 1, queue: {situation.snapshot.flags.default_queue}}}"
-        manifest = f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {spec}, status: {{phase: Inqueue}}}}"
+        manifest = f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {spec}, status: {{phase: {phase}}}}}"
         edits = [f"PodGroup/{pod.namespace}/{name}:+={manifest}"]
         if not pod.job_id:
             edits.append(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}")
-        yield Lever(f"create PodGroup {pod.namespace}/{name}", tuple(edits), Harm.JOB, ("podgroup-missing",))
+        words = f"create PodGroup {pod.namespace}/{name}"
+        yield Lever(words, tuple(edits), Harm.JOB, ("podgroup-missing",), aspect="group")
 
 
 def _missing_pods(situation: Situation) -> Iterator[Lever]:
-    """The pods that the gang lacks, like those that wait."""
-    group, job = situation.group, situation.job
+    """The usable pods that the gang or one of its roles lacks, like those that there are."""
+    group, job, like = situation.group, situation.job, situation.likeness
     assert group is not None
-    missing = group.min_member - (len(job.tasks) if job is not None else 0)
-    if situation.waiting and 0 < missing <= _MOST_PODS:
-        like = situation.waiting[0]
-        names = [f"{like.key}-added-{number}" for number in range(1, missing + 1)]
-        edits = tuple(f"Pod/{name}:+={like.key}" for name in names)
-        words = f"let its controller create the {plural(missing, 'pod')} that the gang lacks, like {like.name}"
-        yield Lever(words, edits, Harm.JOB, ("not-enough-pods",))
+    if like is None or job is None:
+        return
+    short = {least.name: least.least - least.have for least in job.valid_roles() if not least.holds}
+    roles = [role for role, missing in short.items() for _ in range(missing)]
+    roles += [""] * (group.min_member - job.valid_task_num() - len(roles))
+    if 0 < len(roles) <= _MOST_PODS:
+        names = [(f"{like.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]
+        edits = tuple(edit for name, role in names for edit in _like(like, name, role))
+        who = f"role {' and '.join(short)}" if short else "the gang"
+        words = f"let its controller create the {plural(len(roles), 'pod')} that {who} lacks, like {like.name}"
+        yield Lever(words, edits, Harm.JOB, ("not-enough-pods",), aspect="pods")
+
+
+def _like(model: Pod, name: str, role: str) -> Iterator[str]:
+    """A pod like another one, as it is when it has just been made."""
+    yield f"Pod/{name}:+={model.key}"
+    if model.node_name:
+        yield f"Pod/{name}:spec.nodeName-"
+    if model.deleting:
+        yield f"Pod/{name}:metadata.deletionTimestamp-"
+    if model.phase != "Pending":
+        yield f"Pod/{name}:status.phase=Pending"
+    if role and role != model.task_role:
+        yield f"Pod/{name}:metadata.annotations[{TASK_SPEC_KEY}]={role}"
+
+
+def _roles(situation: Situation) -> Iterator[Lever]:
+    """Smaller minimums of roles, or none where nothing is left of the role."""
+    group = situation.group
+    assert group is not None
+    usable = situation.job.usable_by_role() if situation.job is not None else {}
+    for role, least in group.min_task_member.items():
+        path = f"{situation.group_path}:spec.minTaskMember[{role}]"
+        if least > 0 and not usable.get(role):
+            words = f"take role {role} out of minTaskMember: none of its {least} pods is there"
+            yield Lever(words, (f"{path}-",), Harm.JOB, _GANG, aspect=f"role {role}")
+        elif least > 0:
+            words = f"start with fewer pods of role {role}: minTaskMember {BLANK} instead of {least}"
+            yield Lever(words, (f"{path}={BLANK}",), Harm.JOB, _GANG, Amount(least, 0), aspect=f"role {role}")
 
 
 def _minimum(situation: Situation) -> Iterator[Lever]:
-    """A smaller gang: the largest that fits is wanted."""
+    """A smaller gang: the largest that fits is wanted; below the sum of its roles it is another thing."""
     group = situation.group
     assert group is not None
-    if group.min_member > 1:
+    edit = (f"{situation.group_path}:spec.minMember={BLANK}",)
+    roles = sum(group.min_task_member.values())  # exact: ints
+    least = max(1, roles)
+    if group.min_member > least:
         words = f"start with fewer pods: minMember {BLANK} instead of {group.min_member}"
-        edit = f"{situation.group_path}:spec.minMember={BLANK}"
-        yield Lever(words, (edit,), Harm.JOB, _GANG, Amount(group.min_member, 1))
-    for role, least in group.min_task_member.items():
-        if least > 0:
-            words = f"start with fewer pods of role {role}: minTaskMember {BLANK} instead of {least}"
-            edit = f"{situation.group_path}:spec.minTaskMember[{role}]={BLANK}"
-            yield Lever(words, (edit,), Harm.JOB, _GANG, Amount(least, 0))
+        yield Lever(words, edit, Harm.JOB, _GANG, Amount(group.min_member, least), aspect="minMember")
+    if group.min_member >= roles > 1:
+        words = (
+            f"lower minMember from {group.min_member} to {BLANK}, below the {roles} that minTaskMember adds up to: "
+            "roles are then not counted"
+        )
+        yield Lever(words, edit, Harm.JOB, _GANG, Amount(roles, 1))
 
 
 def _admission(situation: Situation) -> Iterator[Lever]:
@@ -77,7 +128,13 @@ def _admission(situation: Situation) -> Iterator[Lever]:
     assert group is not None
     if group.min_resource_list:
         edits = (f"{situation.group_path}:spec.minResources-",)
-        yield Lever("leave minResources out, so that admission does not count it", edits, Harm.JOB, _ENQUEUE)
+        yield Lever(
+            "leave minResources out, so that admission does not count it",
+            edits,
+            Harm.JOB,
+            _ENQUEUE,
+            aspect="minResources",
+        )
 
 
 def _topology(situation: Situation) -> Iterator[Lever]:
@@ -93,7 +150,7 @@ def _topology(situation: Situation) -> Iterator[Lever]:
         edit = f"{situation.group_path}:spec.networkTopology.highestTierAllowed={BLANK}"
         yield Lever(words, (edit,), Harm.JOB, causes, Amount(allowed, max(tiers)))
     edits = (f"{situation.group_path}:spec.networkTopology.mode=soft",)
-    yield Lever("make the network topology a wish: mode soft", edits, Harm.JOB, causes)
+    yield Lever("make the network topology a wish: mode soft", edits, Harm.JOB, causes, aspect="topology")
 
 
 def _priority(situation: Situation) -> Iterator[Lever]:
@@ -112,22 +169,31 @@ def _priority(situation: Situation) -> Iterator[Lever]:
             *pod_edits(situation.waiting, change),
             *pod_edits(situation.waiting, f"spec.priorityClassName={name}"),
         )
-        yield Lever(f"submit it with priority class {name} ({value})", edits, Harm.JOB, _EVICTION)
+        yield Lever(f"submit it with priority class {name} ({value})", edits, Harm.JOB, _EVICTION, aspect="priority")
     never = tuple(pod for pod in situation.waiting if pod.spec.get("preemptionPolicy") == "Never")
     if never:
         edits = pod_edits(never, "spec.preemptionPolicy=PreemptLowerPriority")
-        yield Lever("let it preempt: preemptionPolicy PreemptLowerPriority", edits, Harm.JOB, ("preemption-policy-*",))
+        yield Lever(
+            "let it preempt: preemptionPolicy PreemptLowerPriority",
+            edits,
+            Harm.JOB,
+            ("preemption-policy-*",),
+            aspect="policy",
+        )
 
 
 def _other_queue(situation: Situation) -> Iterator[Lever]:
     """Open queues without children."""
     parents = {(m.get("spec") or {}).get("parent") for m in situation.snapshot.of("Queue")}
-    for manifest in situation.snapshot.of("Queue"):
-        name = manifest["metadata"]["name"]
-        state = (manifest.get("status") or {}).get("state")
-        if name not in (situation.queue, "root") and name not in parents and state == "Open":
-            edits = (f"{situation.group_path}:spec.queue={name}",)
-            yield Lever(f"submit it to queue {name}", edits, Harm.JOB, _QUEUES)
+    open_ = [m["metadata"]["name"] for m in situation.snapshot.of("Queue") if _is_open(m)]
+    others = [name for name in open_ if name not in (situation.queue, "root") and name not in parents]
+    for name in others[:_MOST_QUEUES]:
+        edits = (f"{situation.group_path}:spec.queue={name}",)
+        yield Lever(f"submit it to queue {name}", edits, Harm.JOB, _OTHER_QUEUES)
+
+
+def _is_open(queue: JsonObject) -> bool:
+    return (queue.get("status") or {}).get("state") == "Open"
 
 
 def _gates(situation: Situation) -> Iterator[Lever]:
@@ -136,4 +202,4 @@ def _gates(situation: Situation) -> Iterator[Lever]:
         edits = pod_edits(gated, "spec.schedulingGates-")
         names = ", ".join(dict.fromkeys(gate["name"] for pod in gated for gate in pod.spec["schedulingGates"]))
         words = f"lift the scheduling gates ({names}) of {plural(len(gated), 'pod')}"
-        yield Lever(words, edits, Harm.JOB, ("scheduling-gate", "not-enough-pods"))
+        yield Lever(words, edits, Harm.JOB, ("scheduling-gate", "not-enough-pods"), aspect="gates")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vcdebug.explain.answer import Explanation
 from vcdebug.model.job import JobInfo
@@ -54,6 +54,14 @@ class Amount:
         return str(value)
 
 
+class Choice(NamedTuple):
+    """One size of a change whose edits are not a matter of filling in a number."""
+
+    text: str
+    """What stands for the amount in the words."""
+    edits: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Lever:
     """One change; with an amount, a family of changes of which the mildest that works is wanted."""
@@ -67,13 +75,24 @@ class Lever:
     amount: Amount | None = None
     family: str = ""
     """Levers of one family are the same remedy in several sizes, the mildest proposed first."""
+    choices: tuple[Choice, ...] = ()
+    """Sizes of the change, the mildest first; the amount then counts them from 1."""
+    aspect: str = ""
+    """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
 
     def at(self, value: int) -> Lever:
         """The lever with one amount."""
         assert self.amount is not None
-        text = self.amount.text(value)
-        edits = tuple(edit.replace(BLANK, text) for edit in self.edits)
-        return Lever(self.words.replace(BLANK, text), edits, self.harm, self.causes, family=self.family)
+        if self.choices:
+            text, edits = self.choices[value - 1]
+        else:
+            text = self.amount.text(value)
+            edits = tuple(edit.replace(BLANK, text) for edit in self.edits)
+        return replace(self, words=self.words.replace(BLANK, text), edits=edits, amount=None, choices=())
+
+    def of_size(self, *choices: Choice) -> Lever:
+        """The lever in several sizes, of which the mildest that works is wanted."""
+        return replace(self, choices=choices, amount=Amount(0, len(choices)))
 
     def is_for(self, cause: str) -> bool:
         """Whether it was made for this cause."""
@@ -112,6 +131,12 @@ class Situation:
         pods = (Pod(manifest) for manifest in self.snapshot.of("Pod"))
         own = [pod for pod in pods if self._is_own(pod) and not pod.node_name and not pod.deleting]
         return tuple(sorted(own, key=lambda pod: pod.key))
+
+    @cached_property
+    def likeness(self) -> Pod | None:
+        """A pod of the job that others could be made like, one that waits where there is one."""
+        own = [pod for pod in map(Pod, self.snapshot.of("Pod")) if self._is_own(pod)]
+        return next(iter((*self.waiting, *sorted(own, key=lambda pod: pod.key))), None)
 
     @cached_property
     def has_pods(self) -> bool:

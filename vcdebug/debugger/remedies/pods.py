@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from vcdebug.debugger.remedies.amounts import container_requests, field, less_of, resources_of
+from vcdebug.debugger.remedies.amounts import container_requests, field, less_of, request_of, resources_of
 from vcdebug.debugger.remedies.lever import BLANK, Harm, Lever, Situation, pod_edits
 from vcdebug.explain.amounts import plural
 from vcdebug.kube.ports import host_ports
@@ -33,11 +33,12 @@ def of_pods(situation: Situation) -> Iterator[Lever]:
     """Levers on the pods that wait."""
     if len(situation.waiting) <= _MANY:
         yield from _smaller(situation)
+        yield from _left_out(situation)
     yield from _tolerated(situation)
     for change, words, concerned in _CONDITIONS:
         pods = tuple(pod for pod in situation.waiting if _stated(pod.spec, concerned))
         if pods:
-            yield Lever(words, pod_edits(pods, change), Harm.JOB, _NODES)
+            yield Lever(words, pod_edits(pods, change), Harm.JOB, _NODES, aspect=change)
     yield from _ports(situation)
 
 
@@ -59,6 +60,8 @@ def _stated(spec: object, path: tuple[str, ...]) -> bool:
 def _smaller(situation: Situation) -> Iterator[Lever]:
     """Pods that ask alike shrink alike, in the container that asks for most."""
     for resource in resources_of(situation.waiting):
+        if is_nowhere(situation, resource):
+            continue
         alike: dict[tuple[int, int], list[Pod]] = {}
         for pod in situation.waiting:
             requests = container_requests(pod, resource)
@@ -72,7 +75,32 @@ def _smaller(situation: Situation) -> Iterator[Lever]:
             who = pods[0].name if len(pods) == 1 else plural(len(pods), "pod")
             words = f"ask for {BLANK} instead of {amount.text(present)} {resource} in {who}"
             edits = tuple(edit for pod in pods for edit in _requests(pod, container, resource))
-            yield Lever(words, edits, Harm.JOB, _SIZES, amount)
+            aspect = f"request of {present} {resource} in container {container}"
+            yield Lever(words, edits, Harm.JOB, _SIZES, amount, aspect=aspect)
+
+
+def is_nowhere(situation: Situation, resource: str) -> bool:
+    """Whether no node has any of a resource."""
+    return not any(node.allocatable.get(resource) > 0 for node in situation.recording.session.nodes.values())
+
+
+def _left_out(situation: Situation) -> Iterator[Lever]:
+    """What no node has cannot be asked for in a smaller amount."""
+    for resource in resources_of(situation.waiting):
+        if not is_nowhere(situation, resource):
+            continue
+        pods = [pod for pod in situation.waiting if request_of([pod], resource)]
+        edits = [
+            f"Pod/{pod.key}:spec.containers[{at}].resources.{part}{field(resource)}-"
+            for pod in pods
+            for at, container in enumerate(pod.spec.get("containers") or ())
+            for part in ("requests", "limits")
+            if resource in ((container.get("resources") or {}).get(part) or ())
+        ]
+        if situation.group is not None and resource in (situation.group.min_resource_list or ()):
+            edits.append(f"{situation.group_path}:spec.minResources{field(resource)}-")
+        words = f"leave {resource}, which no node offers, out of {plural(len(pods), 'pod')}"
+        yield Lever(words, tuple(edits), Harm.JOB, _SIZES, aspect=f"no {resource}")
 
 
 def _requests(pod: Pod, container: int, resource: str) -> Iterator[str]:
@@ -103,7 +131,7 @@ def _tolerated(situation: Situation) -> Iterator[Lever]:
         change = f"spec.tolerations[+]={{key: {key}, {match}, effect: {effect}}}"
         shown = f"{key}={value}:{effect}" if value else f"{key}:{effect}"
         words = f"tolerate taint {shown} of {plural(nodes, 'node')}"
-        yield Lever(words, pod_edits(situation.waiting, change), Harm.JOB, _NODES)
+        yield Lever(words, pod_edits(situation.waiting, change), Harm.JOB, _NODES, aspect=f"taint {shown}")
 
 
 def _ports(situation: Situation) -> Iterator[Lever]:
@@ -118,7 +146,7 @@ def _ports(situation: Situation) -> Iterator[Lever]:
             if number == port
             for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
         )
-        yield Lever(f"use another host port than {port}, say {other}", edits, Harm.JOB, _NODES)
+        yield Lever(f"use another host port than {port}, say {other}", edits, Harm.JOB, _NODES, aspect=f"port {port}")
 
 
 def _host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from vcdebug.debugger.remedies.cluster import of_cluster
+from vcdebug.debugger.remedies.configuration import of_configuration
 from vcdebug.debugger.remedies.job import of_job
 from vcdebug.debugger.remedies.lever import Lever, Situation
+from vcdebug.debugger.remedies.nodes import of_nodes
 from vcdebug.debugger.remedies.pods import of_pods
 from vcdebug.debugger.remedies.queues import of_queues
+from vcdebug.debugger.remedies.volumes import of_volumes
 
-LEVERS: Final[tuple[Callable[[Situation], Iterator[Lever]], ...]] = (of_job, of_pods, of_queues, of_cluster)
+LEVERS: Final[tuple[Callable[[Situation], Iterator[Lever]], ...]] = (
+    of_job,
+    of_pods,
+    of_volumes,
+    of_queues,
+    of_nodes,
+    of_configuration,
+)
 """Whoever proposes levers, one line each."""
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from vcdebug.debugger.remedies.lever import Situation
+from vcdebug.debugger.remedies.plan import Remedy
 from vcdebug.debugger.remedies.proposals import levers
-from vcdebug.debugger.remedies.search import MOST_CHANGES, Remedy, Search
+from vcdebug.debugger.remedies.search import Search
 from vcdebug.debugger.remedies.trial import Trials
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Explanation
@@ -34,9 +35,9 @@ def conclusion(search: Search) -> str:
     if not search.finished and not (best and best[0].proven):
         return f"Nothing found yet: stopped after {tried}."
     if not best or not best[0].proven:
-        return f"Nothing that was tried places it, not even {MOST_CHANGES} changes together ({tried})."
+        return f"Nothing that was tried places it, not even all changes together ({tried})."
     fewest = min(len(remedy.plan.levers) for remedy in search.remedies)
-    return f"No single change that was tried places it ({tried})." if fewest > 1 else ""
+    return f"Nothing below {fewest} changes that was tried places it ({tried})." if fewest > 1 else ""
 
 
 def result(remedy: Remedy) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.debugger.remedies.amounts import field, known, more_of, request_of, resources_of, unit_of, units
-from vcdebug.debugger.remedies.lever import BLANK, Amount, Harm, Lever, Situation
+from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Harm, Lever, Situation
 from vcdebug.explain.amounts import plural
+from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.trace.effects import effects
 
 _LIMITS = ("queue-*", "enqueue-queue-quota", "gang-discard", "overused")
 _SHARES = ("overused", "preemptive", "victims-not-above-deserved", "queue-*", "enqueue-queue-quota", "gang-discard")
@@ -37,10 +39,12 @@ def of_queues(situation: Situation) -> Iterator[Lever]:
         for one in _upwards(situation, queue):
             yield from _limits(situation, one)
         yield from _shares(situation, queue)
+    yield from _own_queue(situation)
     yield from _reclaimable(situation)
     yield from _quotas(situation)
     yield from _spared(situation)
     yield from _breakable(situation)
+    yield from _held_back(situation)
     yield from _holders(situation)
 
 
@@ -49,12 +53,14 @@ def _state(situation: Situation) -> Iterator[Lever]:
     if situation.queue not in names:
         manifest = "{apiVersion: scheduling.volcano.sh/v1beta1, spec: {weight: 1}, status: {state: Open}}"
         edits = (f"Queue/{situation.queue}:+={manifest}",)
-        yield Lever(f"create queue {situation.queue}", edits, Harm.QUEUE, ("queue-missing",))
+        words = f"create queue {situation.queue}"
+        yield Lever(words, edits, Harm.QUEUE, ("queue-missing",), aspect="state")
         return
     queue = situation.recording.session.queues.get(situation.queue)
     if queue is not None and queue.state != OPEN:
         edits = (f"Queue/{queue.name}:status.state=Open",)
-        yield Lever(f"open queue {queue.name}", edits, Harm.QUEUE, ("queue-closed", "queue-*", "gang-discard"))
+        causes = ("queue-closed", "queue-*", "gang-discard")
+        yield Lever(f"open queue {queue.name}", edits, Harm.QUEUE, causes, aspect="state")
 
 
 def _upwards(situation: Situation, queue: QueueInfo) -> Iterator[QueueInfo]:
@@ -70,11 +76,26 @@ def _upwards(situation: Situation, queue: QueueInfo) -> Iterator[QueueInfo]:
 
 
 def _limits(situation: Situation, queue: QueueInfo) -> Iterator[Lever]:
-    for resource, present in known(queue.capability).items():
+    limited = known(queue.capability)
+    for resource, present in limited.items():
         amount = more_of(resource, present, request_of(situation.waiting, resource))
         words = f"raise the capability of queue {queue.name} to {BLANK} {resource} (now {amount.text(present)})"
         edits = (f"Queue/{queue.name}:spec.capability{field(resource)}={BLANK}",)
         yield Lever(words, edits, Harm.QUEUE, _LIMITS, amount)
+    if len(limited) > 1:
+        words = f"take away the capability of queue {queue.name} ({', '.join(limited)})"
+        yield Lever(words, (f"Queue/{queue.name}:spec.capability-",), Harm.QUEUE, _LIMITS)
+
+
+def _own_queue(situation: Situation) -> Iterator[Lever]:
+    """A queue that nobody shares, without limits."""
+    name = f"{situation.explanation.job.partition('/')[2]}-own"
+    if situation.group is None or any(m["metadata"]["name"] == name for m in situation.snapshot.of("Queue")):
+        return
+    manifest = f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {{weight: {_WEIGHT}}}, status: {{state: Open}}}}"
+    edits = (f"Queue/{name}:+={manifest}", f"{situation.group_path}:spec.queue={name}")
+    words = f"give it a queue of its own without limits ({name}, weight {_WEIGHT})"
+    yield Lever(words, edits, Harm.QUEUE, _LIMITS, aspect="queue")
 
 
 def _shares(situation: Situation, queue: QueueInfo) -> Iterator[Lever]:
@@ -146,8 +167,21 @@ def _breakable(situation: Situation) -> Iterator[Lever]:
         yield Lever(words, edits, Harm.QUEUE, ("gang", "victims-not-above-deserved"), Amount(least, 1))
 
 
+def _held_back(situation: Situation) -> Iterator[Lever]:
+    """Jobs that this cycle gave places to, as if their pods waited behind a gate."""
+    own, placed = situation.explanation.job, effects(situation.recording)
+    pods: dict[JobId, list[TaskKey]] = {}
+    for effect in (*placed.bound, *placed.pipelined):
+        if effect.job != own:
+            pods.setdefault(effect.job, []).append(effect.task)
+    for job, keys in list(pods.items())[:_MOST_HOLDERS]:
+        edits = tuple(f"Pod/{key}:spec.schedulingGates=[{{name: later}}]" for key in keys)
+        words = f"let {job}, which this cycle placed, wait behind a scheduling gate ({plural(len(keys), 'pod')})"
+        yield Lever(words, edits, Harm.QUEUE, _HOLDERS)
+
+
 def _holders(situation: Situation) -> Iterator[Lever]:
-    """Other jobs that could end: those of lower priority first, the smallest first."""
+    """Other jobs of which pods could end: those of lower priority first, the smallest first."""
     needed = resources_of(situation.waiting)
     found = []
     for job in situation.recording.session.jobs.values():
@@ -155,11 +189,19 @@ def _holders(situation: Situation) -> Iterator[Lever]:
         if job.uid == situation.explanation.job or not held or not _holds(situation, job.uid, needed):
             continue
         same = situation.queue == job.queue
-        found.append((not same, job.priority, len(held), job.uid, tuple(task.key for task in held)))
+        places = sorted((task.node_name, task.key) for task in held)
+        found.append((not same, job.priority, len(held), job.uid, tuple(key for _, key in places)))
     for *_, job_id, pods in sorted(found)[:_MOST_HOLDERS]:
-        edits = tuple(f"Pod/{key}:-" for key in pods)
-        words = f"end {job_id} ({plural(len(pods), 'running pod')})"
-        yield Lever(words, edits, Harm.QUEUE, _HOLDERS)
+        edits = [f"Pod/{key}:-" for key in pods]
+        sizes = [Choice(_of(number, len(pods)), tuple(edits[:number])) for number in range(1, len(pods) + 1)]
+        lever = Lever(f"end {BLANK} of {job_id}", (), Harm.QUEUE, _HOLDERS)
+        yield lever.of_size(*sizes)
+
+
+def _of(some: int, every: int) -> str:
+    if some == every:
+        return f"the {plural(every, 'running pod')}"
+    return f"{some} of {every} running pods"
 
 
 def _holds(situation: Situation, job: str, needed: list[str]) -> bool:

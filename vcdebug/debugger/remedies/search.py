@@ -6,10 +6,11 @@ It never runs anything itself: it says what to try next and is told what came of
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from vcdebug.debugger.remedies.bisection import Bisection, has_amount
 from vcdebug.debugger.remedies.lever import Harm, Lever
+from vcdebug.debugger.remedies.plan import Plan, Remedy, everything
 from vcdebug.debugger.remedies.trial import Edits, Outcome
 
 Rounds = Generator[list[Edits], "list[Outcome | None]", None]
@@ -24,73 +25,10 @@ ROUND: Final = 8
 """Trials between two looks at the budget."""
 FRONTIER: Final = 4
 """Plans of one size that are built upon."""
+AT_ONCE: Final = 2
+"""Trials of which often the first decides."""
 ON_TOP: Final = 12
 """Levers that are tried on top of each of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Some levers, each with the amount that is tried."""
-
-    levers: tuple[Lever, ...]
-    amounts: tuple[int | None, ...]
-
-    @classmethod
-    def of(cls, *levers: Lever) -> Plan:
-        """A plan with each lever at an amount that is surely enough."""
-        return cls(levers, tuple(None if one.amount is None else one.amount.works for one in levers))
-
-    @property
-    def fixed(self) -> list[Lever]:
-        """The levers with their amounts filled in."""
-        pairs = zip(self.levers, self.amounts, strict=True)
-        return [lever if amount is None else lever.at(amount) for lever, amount in pairs]
-
-    @property
-    def edits(self) -> Edits:
-        """As --set takes them."""
-        return tuple(edit for lever in self.fixed for edit in lever.edits)
-
-    @property
-    def harm(self) -> Harm:
-        """The harm of the plan's most harmful lever."""
-        return max(lever.harm for lever in self.levers)
-
-    @property
-    def family(self) -> frozenset[str]:
-        """Plans of one family are the same remedy in another order or size."""
-        return frozenset(lever.family or lever.words for lever in self.levers)
-
-    def without(self, place: int) -> Plan:
-        """The plan with one lever left out."""
-        return Plan(self.levers[:place] + self.levers[place + 1 :], self.amounts[:place] + self.amounts[place + 1 :])
-
-    def at(self, place: int, amount: int) -> Plan:
-        """The plan with another amount at one lever."""
-        return Plan(self.levers, (*self.amounts[:place], amount, *self.amounts[place + 1 :]))
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """A plan that was carried out, and what it came to."""
-
-    plan: Plan
-    outcome: Outcome
-
-    @property
-    def proven(self) -> bool:
-        """Whether the job gets what it waits for with it."""
-        return self.outcome.reached
-
-    @property
-    def words(self) -> str:
-        """What to do, in one line."""
-        return ", and ".join(lever.words for lever in self.plan.fixed)
-
-    @property
-    def order(self) -> tuple[bool, Harm, int, int]:
-        """What works before what does not, then the least harm, fewest changes, fewest who pay."""
-        return not self.proven, self.plan.harm, len(self.plan.levers), len(self.outcome.costs)
 
 
 class Search:
@@ -125,15 +63,61 @@ class Search:
         yield from self._all([Plan.of(lever) for lever in self._levers[: self._relevant]])
         if not self._proven:
             yield from self._all([Plan.of(lever) for lever in self._levers[self._relevant :]])
-        frontier = self._frontier(1)
-        for size in range(2, MOST_CHANGES + 1):
-            if self._proven:
-                break
-            yield from self._all(_built_upon(frontier))
-            frontier = self._frontier(size)
+        if not self._proven:
+            yield from self._everything()
+        yield from self._chained()
         yield from self._shortened()
         yield from self._tightened()
         self.finished = True
+
+    def _everything(self) -> Rounds:
+        """All changes that go together at once, and of them the few that matter; then on top of what got further."""
+        bases = [((), self._levers), *((step.plan.levers, step.outcome.levers) for step in self._frontier(1)[:2])]
+        for first, levers in bases:
+            for harm in Harm:
+                plan = everything(levers, harm, first)
+                if len(plan.levers) < len(first) + 2:
+                    continue
+                yield from self._all([plan])
+                outcome = self._tried.get(plan.edits)
+                if outcome is not None and outcome.reached:
+                    smallest = yield from self._smallest(Remedy(plan, outcome))
+                    self._proven = [smallest]
+                    return
+
+    def _smallest(self, remedy: Remedy) -> Generator[list[Edits], list[Outcome | None], Remedy]:
+        """Leave out halves, then quarters, at last single changes, the most harmful first."""
+        size = (len(remedy.plan.levers) + 1) // 2
+        while size:
+            count = len(remedy.plan.levers)
+            plans = [remedy.plan.without(range(max(0, end - size), end)) for end in range(count, 0, -size)]
+            shorter = yield from self._first_that_works([plan for plan in plans if plan.levers])
+            if shorter is None:
+                size //= 2
+                continue
+            remedy = shorter
+            size = min(size, (len(remedy.plan.levers) + 1) // 2)
+        return remedy
+
+    def _first_that_works(self, plans: Sequence[Plan]) -> Generator[list[Edits], list[Outcome | None], Remedy | None]:
+        """Try plans, a few at a time."""
+        for start in range(0, len(plans), AT_ONCE):
+            some = plans[start : start + AT_ONCE]
+            fresh = [plan.edits for plan in some if plan.edits not in self._tried]
+            if fresh:
+                self._tried.update(zip(fresh, (yield fresh), strict=True))
+            for plan in some:
+                outcome = self._tried[plan.edits]
+                if outcome is not None and outcome.reached:
+                    return Remedy(plan, outcome)
+        return None
+
+    def _chained(self) -> Rounds:
+        """Changes on top of those that got further, as long as they are fewer than what is known to work."""
+        for size in range(2, MOST_CHANGES + 1):
+            if self._proven and min(len(remedy.plan.levers) for remedy in self._proven) <= size:
+                return
+            yield from self._all(_built_upon(self._frontier(size - 1)))
 
     def _all(self, plans: Sequence[Plan]) -> Rounds:
         """Try plans in rounds; what is new goes to the proven ones or to the steps."""
@@ -147,7 +131,7 @@ class Search:
                 self._tried[plan.edits] = outcome
                 if outcome is not None and outcome.reached:
                     self._proven.append(Remedy(plan, outcome))
-                elif outcome is not None and self._further(outcome):
+                elif outcome is not None and self._further(outcome) and len(plan.levers) <= MOST_CHANGES:
                     self._steps.append(Remedy(plan, outcome))
 
     def _further(self, outcome: Outcome) -> bool:
@@ -168,7 +152,7 @@ class Search:
     def _shortened(self) -> Rounds:
         """Leave out what a plan does not need."""
         for remedy in [one for one in self._proven if len(one.plan.levers) > 1]:
-            shorter = [remedy.plan.without(place) for place in range(len(remedy.plan.levers))]
+            shorter = [remedy.plan.without([place]) for place in range(len(remedy.plan.levers))]
             before = len(self._proven)
             yield from self._all(shorter)
             known = [self._tried.get(plan.edits) for plan in shorter]
@@ -178,8 +162,8 @@ class Search:
     def _tightened(self) -> Rounds:
         """The mildest amount of each remedy that works, by bisection of all at once."""
         kept = self.remedies if self._proven else []
-        for place in range(MOST_CHANGES):
-            open_ = [_Bisection(remedy, place) for remedy in kept if _has_amount(remedy.plan, place)]
+        for place in range(max((len(remedy.plan.levers) for remedy in kept), default=0)):
+            open_ = [Bisection(remedy, place) for remedy in kept if has_amount(remedy.plan, place)]
             while busy := [one for one in open_ if not one.done]:
                 plans = [one.probe for one in busy]
                 for one, plan, outcome in zip(busy, plans, (yield [plan.edits for plan in plans]), strict=True):
@@ -194,46 +178,6 @@ def _built_upon(frontier: Sequence[Remedy]) -> list[Plan]:
     """Levers on top of each step, taken in turn so that none of them waits for the others."""
     stacks = [[Plan.of(*step.plan.levers, lever) for lever in step.outcome.levers[:ON_TOP]] for step in frontier]
     return [stack[at] for at in range(ON_TOP) for stack in stacks if at < len(stack)]
-
-
-def _has_amount(plan: Plan, place: int) -> bool:
-    return place < len(plan.amounts) and plan.amounts[place] is not None
-
-
-class _Bisection:
-    """Between an amount that fails and one that works."""
-
-    def __init__(self, remedy: Remedy, place: int) -> None:
-        lever, amount = remedy.plan.levers[place], remedy.plan.amounts[place]
-        assert lever.amount is not None
-        assert amount is not None
-        self.before = self.remedy = remedy
-        self._place = place
-        self._step = lever.amount.step
-        self._fails, self._works = lever.amount.fails, amount
-
-    @property
-    def done(self) -> bool:
-        """Whether no amount is left in between."""
-        return abs(self._works - self._fails) <= self._step
-
-    @property
-    def probe(self) -> Plan:
-        """The plan with the amount half-way, a whole number of steps from the one that fails."""
-        steps = abs(self._works - self._fails) // self._step
-        way = max(1, steps // 2) * self._step
-        middle = self._fails + way if self._works > self._fails else self._fails - way
-        return self.remedy.plan.at(self._place, middle)
-
-    def learn(self, plan: Plan, outcome: Outcome | None) -> None:
-        """Take in one trial's result and halve the range of amounts that is left."""
-        amount = plan.amounts[self._place]
-        assert amount is not None
-        if outcome is not None and outcome.reached:
-            self._works = amount
-            self.remedy = replace(self.remedy, plan=plan, outcome=outcome)
-        else:
-            self._fails = amount
 
 
 def carried_out(search: Search, run: Run, go_on: Callable[[Search], bool] = lambda _search: True) -> Search:

@@ -20,7 +20,8 @@ from vcdebug.views.pending import job_at
 from vcdebug.views.questions import answered, question_named, questions, subject_of
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.remedies.search import Remedy, Search
+    from vcdebug.debugger.remedies.plan import Remedy
+    from vcdebug.debugger.remedies.search import Search
     from vcdebug.debugger.remedies.trial import Edits, Outcome
     from vcdebug.questions.reply import Question
     from vcdebug.trace.recording import Recording

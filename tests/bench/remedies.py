@@ -1,0 +1,179 @@
+"""For how many jobs that anything at all can place the first remedy is a proven one, and for which it is not.
+
+Whether anything can place a job is asked without the levers of the search: crude changes that nobody would make, such
+as a bare pod in a queue of its own on a node that has everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+from vcdebug.debugger.remedies.lever import Situation
+from vcdebug.debugger.remedies.prove import search_for, trials_of
+from vcdebug.debugger.remedies.search import carried_out
+from vcdebug.debugger.remedies.trial import Trials
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.survey import survey
+from vcdebug.model.pod import GROUP_ANNOTATION
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+_CONDITIONS = ("nodeSelector", "affinity", "topologySpreadConstraints", "schedulingGates", "volumes", "overhead")
+_ROOM = {"cpu": "100k", "memory": "1000Ti", "pods": "10000", "ephemeral-storage": "1000Ti"}
+_CONF = "[{plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]}]"
+
+
+class Measured(NamedTuple):
+    """One job that stays unscheduled."""
+
+    case: str
+    job: str
+    cause: str
+    proven: bool
+    first: str
+    trials: int
+    seconds: float
+    placed_by: str
+    """The crude change that places it; empty where none does."""
+
+
+def crude(recording: Recording, explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Changes that nobody would make, each alone, then all of them."""
+    situation = Situation(recording, explanation)
+    bare, queue = tuple(_bare(situation)), tuple(_own_queue(situation))
+    nodes, conf = tuple(_huge_nodes(situation)), ('conf:actions="enqueue, allocate, backfill"', f"conf:tiers={_CONF}")
+    yield from (("bare", bare), ("queue", queue), ("nodes", nodes), ("conf", conf))
+    yield "bare+nodes", (*bare, *nodes)
+    yield "bare+queue", (*bare, *queue)
+    yield "all", (*bare, *queue, *nodes, *conf)
+
+
+def _bare(situation: Situation) -> Iterator[str]:
+    for pod in situation.waiting:
+        for name in _CONDITIONS:
+            if pod.spec.get(name):
+                yield f"Pod/{pod.key}:spec.{name}-"
+        yield f"Pod/{pod.key}:spec.schedulerName=volcano"
+        yield f"Pod/{pod.key}:spec.tolerations=[{{operator: Exists}}]"
+        for at, container in enumerate(pod.spec.get("containers") or ()):
+            if container.get("ports"):
+                yield f"Pod/{pod.key}:spec.containers[{at}].ports-"
+    group = situation.group
+    if group is None:
+        yield from _group(situation)
+        return
+    spec = next(m for m in situation.snapshot.of("PodGroup") if _key(m) == situation.explanation.job).get("spec") or {}
+    yield f"{situation.group_path}:spec.minMember=1"
+    for name in ("minResources", "minTaskMember", "networkTopology", "subGroupPolicy"):
+        if spec.get(name):
+            yield f"{situation.group_path}:spec.{name}-"
+
+
+def _group(situation: Situation) -> Iterator[str]:
+    for pod in situation.waiting[:1]:
+        name = situation.explanation.job.partition("/")[2] if pod.job_id else "own"
+        manifest = "{apiVersion: scheduling.volcano.sh/v1beta1, spec: {minMember: 1}, status: {phase: Inqueue}}"
+        yield f"PodGroup/{pod.namespace}/{name}:+={manifest}"
+        yield f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}"
+
+
+def _own_queue(situation: Situation) -> Iterator[str]:
+    yield "Queue/its-own:+={apiVersion: scheduling.volcano.sh/v1beta1, spec: {weight: 50}, status: {state: Open}}"
+    if situation.group is not None:
+        yield f"{situation.group_path}:spec.queue=its-own"
+        yield f"{situation.group_path}:status.phase=Inqueue"
+
+
+def _huge_nodes(situation: Situation) -> Iterator[str]:
+    wanted = {
+        name: "1000"
+        for pod in situation.waiting
+        for container in pod.spec.get("containers") or ()
+        for part in ("requests", "limits")
+        for name in (container.get("resources") or {}).get(part) or ()
+        if name not in _ROOM
+    }
+    room = json.dumps({**_ROOM, **wanted})
+    status = f'{{allocatable: {room}, capacity: {room}, conditions: [{{type: Ready, status: "True"}}]}}'
+    for number in range(3):
+        yield f"Node/huge-{number}:+={{apiVersion: v1, status: {status}}}"
+
+
+def _key(manifest: dict[str, dict[str, str]]) -> str:
+    return f"{manifest['metadata'].get('namespace') or 'default'}/{manifest['metadata']['name']}"
+
+
+def measured(case: Path, most: int, seconds: float) -> list[Measured]:
+    """Some jobs of a case that stay unscheduled."""
+    recording = replay(load(case))
+    waiting = survey(recording).unscheduled
+    picked = waiting[:: max(1, -(-len(waiting) // most))][:most]
+    return [_measured(case, recording, one.explanation, seconds) for one in picked]
+
+
+def _measured(case: Path, recording: Recording, found: Explanation, seconds: float) -> Measured:
+    trials, search = trials_of(recording, found), search_for(recording, found)
+    start = time.perf_counter()
+    carried_out(
+        search,
+        lambda wanted: [trials(edits) for edits in wanted],
+        lambda _: time.perf_counter() - start < seconds,
+    )
+    took = time.perf_counter() - start
+    first = search.remedies[0] if search.remedies else None
+    proven = first is not None and first.proven
+    placed_by = first.words if first is not None and proven else _placed_by(trials, recording, found)
+    name = found.job or found.pod or ""
+    words = first.words if first is not None else ""
+    return Measured(case.name, name, found.cause, proven, words, search.trials, round(took, 1), placed_by)
+
+
+def _placed_by(trials: Trials, recording: Recording, found: Explanation) -> str:
+    for name, edits in crude(recording, found):
+        outcome = trials(edits) if edits else None
+        if outcome is not None and (outcome.reached or outcome.places):
+            return name
+    return ""
+
+
+def _work(entry: tuple[Path, int, float]) -> list[Measured]:
+    try:
+        return measured(*entry)
+    except Exception as error:  # noqa: BLE001 - one case does not end the rest
+        return [Measured(entry[0].name, "", f"failed: {error!r}", False, "", 0, 0, "")]
+
+
+def main() -> None:
+    """Measure the cases that are named, and print what fails and the share."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("case", nargs="+", type=Path)
+    parser.add_argument("--most", type=int, default=4, help="jobs of one case")
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    found: list[Measured] = []
+    with get_context("spawn").Pool(args.workers) as pool:
+        for some in pool.imap_unordered(_work, [(case, args.most, args.seconds) for case in args.case]):
+            found += some
+            if args.out:
+                with args.out.open("a") as out:
+                    out.writelines(json.dumps(one._asdict()) + "\n" for one in some)
+    can = [one for one in found if one.placed_by]
+    for one in sorted(one for one in found if not one.proven):
+        print(one.case, one.job, one.cause, f"[{one.placed_by}]", one.first, one.trials, f"{one.seconds} s")
+    good = len([one for one in can if one.proven])
+    print(
+        f"{good} of {len(can)} jobs that anything places: first remedy proven; {len(found) - len(can)} nothing places"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""What an administrator can change about nodes: repair, labels and taints, and more or larger ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from vcdebug.debugger.remedies.amounts import field, known, request_of, resources_of, unit_of
+from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Harm, Lever, Situation
+from vcdebug.debugger.remedies.pods import UNSAFE_TAINTS
+from vcdebug.explain.amounts import listed, plural
+from vcdebug.snapshot.snapshot import Manifest
+
+_NODES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
+_ROOM = (*_NODES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", "gang", "drf", "victims-*")
+_MOST_ADDED: Final = 8
+_DEVICES_OF_A_NODE: Final = 8
+_MARKS: Final = ("taints", "unschedulable")
+_NOT_READY: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_CORDON: Final = "node.kubernetes.io/unschedulable"
+
+
+def of_nodes(situation: Situation) -> Iterator[Lever]:
+    """Levers on nodes."""
+    yield from _repaired(situation)
+    yield from _uncordoned(situation)
+    yield from _untainted(situation)
+    yield from _labelled(situation)
+    yield from _more_nodes(situation)
+
+
+def _repaired(situation: Situation) -> Iterator[Lever]:
+    """Nodes whose kubelet does not report Ready, as they would be if it did."""
+    for node in situation.snapshot.of("Node"):
+        name, conditions = node["metadata"]["name"], (node.get("status") or {}).get("conditions") or ()
+        if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions):
+            taints = [taint.get("key") or "" for taint in (node.get("spec") or {}).get("taints") or ()]
+            lifted = [key for key in dict.fromkeys(taints) if key in _NOT_READY and taints.count(key) == 1]
+            edits = (
+                f'Node/{name}:status.conditions[Ready].status="True"',
+                *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
+            )
+            yield Lever(f"repair node {name}, which is NotReady", edits, Harm.CLUSTER, _NODES)
+
+
+def _uncordoned(situation: Situation) -> Iterator[Lever]:
+    for node in situation.snapshot.of("Node"):
+        spec, name = node.get("spec") or {}, node["metadata"]["name"]
+        if spec.get("unschedulable"):
+            taints = spec.get("taints") or ()
+            edits = [f"Node/{name}:spec.unschedulable-"]
+            edits += [f"Node/{name}:spec.taints[{at}]-" for at, one in enumerate(taints) if one.get("key") == _CORDON][
+                :1
+            ]
+            yield Lever(f"uncordon node {name}", tuple(edits), Harm.CLUSTER, _NODES)
+
+
+def _untainted(situation: Situation) -> Iterator[Lever]:
+    places: dict[str, list[str]] = {}
+    for node in situation.snapshot.of("Node"):
+        taints = [taint.get("key") or "" for taint in (node.get("spec") or {}).get("taints") or ()]
+        for key in dict.fromkeys(taints):
+            if key and not key.startswith(UNSAFE_TAINTS) and taints.count(key) == 1:
+                places.setdefault(key, []).append(node["metadata"]["name"])
+    for key, nodes in places.items():
+        edits = tuple(f"Node/{node}:spec.taints[{key}]-" for node in nodes)
+        yield Lever(f"remove taint {key} from {plural(len(nodes), 'node')}", edits, Harm.CLUSTER, _NODES)
+
+
+def _labelled(situation: Situation) -> Iterator[Lever]:
+    """The labels that the node selector asks for, on a node that lacks them."""
+    for pod in situation.waiting[:1]:
+        wanted: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
+        for node in situation.snapshot.of("Node")[:3] if wanted else ():
+            labels, name = node["metadata"].get("labels") or {}, node["metadata"]["name"]
+            lacking = {key: value for key, value in wanted.items() if labels.get(key) != value}
+            if lacking and "kubernetes.io/hostname" not in lacking:
+                edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in lacking.items())
+                shown = ", ".join(f"{key}={value}" for key, value in lacking.items())
+                yield Lever(f"label node {name} with {shown}", edits, Harm.CLUSTER, _NODES)
+
+
+def _more_nodes(situation: Situation) -> Iterator[Lever]:
+    """Nodes like the one that suits the job best, with more of what a pod asks for where that is not enough."""
+    model = _most_like(situation)
+    if model is None:
+        return
+    larger, name = _larger(situation, model), model["metadata"]["name"]
+    shown = listed(f"{amount} {resource}" for resource, amount in larger.items())
+    like = f"like {name}{f' but with {shown}' if larger else ''}"
+    sizes = []
+    for count in range(1, _MOST_ADDED + 1):
+        names = [f"{name}-added-{number}" for number in range(1, count + 1)]
+        edits = tuple(edit for added in names for edit in _added(model, added, larger))
+        sizes.append(Choice(plural(count, "node"), edits))
+    lever = Lever(f"add {BLANK} {like}", (), Harm.CLUSTER, _ROOM, aspect="nodes")
+    yield lever.of_size(*sizes)
+
+
+def _added(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
+    """A copy that no taint and no cordon keeps pods from."""
+    yield f"Node/{name}:+={model['metadata']['name']}"
+    yield from (f"Node/{name}:spec.{mark}-" for mark in _MARKS if (model.get("spec") or {}).get(mark))
+    for resource, amount in larger.items():
+        yield f'Node/{name}:status.allocatable{field(resource)}="{amount}"'
+        yield f'Node/{name}:status.capacity{field(resource)}="{amount}"'
+
+
+def _larger(situation: Situation, model: Manifest) -> dict[str, str]:
+    """What the model has less of than the job's largest pod asks for, and how much would do."""
+    has, found = known((model.get("status") or {}).get("allocatable")), {}
+    for resource in resources_of(situation.waiting):
+        unit = unit_of(resource)
+        request = max(request_of([pod], resource) for pod in situation.waiting)
+        if request > has.get(resource, 0):
+            together = min(request_of(situation.waiting, resource), _DEVICES_OF_A_NODE) if unit == "count" else 0
+            found[resource] = Amount(0, request, unit).text(max(request, together))
+    return found
+
+
+def _most_like(situation: Situation) -> Manifest | None:
+    """The node that suits the job best but for its room."""
+    needed = resources_of(situation.waiting)
+    labels: Mapping[str, str] = next((pod.spec.get("nodeSelector") or {} for pod in situation.waiting), {})
+    return max(situation.snapshot.of("Node"), key=partial(_suits, needed=needed, labels=labels), default=None)
+
+
+def _suits(node: Manifest, needed: Sequence[str], labels: Mapping[str, str]) -> tuple[int, int, bool, float]:
+    """Labels first, then what it has at all, no taint, and its size."""
+    own = node["metadata"].get("labels") or {}
+    has = known((node.get("status") or {}).get("allocatable"))
+    matching = len([key for key, value in labels.items() if own.get(key) == value])
+    marked = any((node.get("spec") or {}).get(mark) for mark in _MARKS)
+    return matching, len([name for name in needed if has.get(name)]), not marked, has.get("cpu", 0)

@@ -158,6 +158,14 @@ def test_pseudonyms_keep_order_and_tell_different_texts_apart(texts: list[str]) 
 
 
 OCTETS = st.integers(0, 255)
+FEW = st.sampled_from(["0", "1", "9", "10", "17", "100", "1000", "1a", "9x"])
+SHORTER = st.builds(
+    lambda prefix, numbers, separator: prefix + separator.join(numbers),
+    st.sampled_from(["", "ip-", "ip."]),
+    st.lists(FEW, min_size=1, max_size=6),
+    st.sampled_from("-."),
+)
+"""Addresses, and what has fewer numbers or more than one, or letters behind them."""
 NAMES = st.one_of(
     st.builds("ip-{}-{}-{}-{}".format, OCTETS, OCTETS, OCTETS, OCTETS),
     st.builds("ip-{}-{}-{}-{}.eu.compute.internal".format, OCTETS, OCTETS, OCTETS, OCTETS),
@@ -173,6 +181,17 @@ NAMES = st.one_of(
 def test_names_of_every_form_keep_their_order(texts: list[str]) -> None:
     names = Pseudonyms()
     for text in [*texts, "kube-system", "default", "nvidia.com/gpu"]:
+        names.collect(text)
+    names.settle()
+    ordered = [names.rewrite(text) for text in sorted(texts)]
+    assert all(left < right for left, right in pairwise(ordered))
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(st.one_of(SHORTER, SHORTER.map("{}.eu-1".format), NAMES), min_size=2, max_size=16, unique=True))
+def test_an_address_keeps_its_place_beside_what_begins_as_it_does(texts: list[str]) -> None:
+    names = Pseudonyms()
+    for text in texts:
         names.collect(text)
     names.settle()
     ordered = [names.rewrite(text) for text in sorted(texts)]

@@ -6,7 +6,8 @@ smaller ones by smaller ones. As all that can stand between words of a name sort
 names stays as well, and so does that of names put together, as `namespace/name`.
 
 Of an address of four numbers, as in `ip-10-0-17-3`, only the first number stays: the rest becomes one word, in the
-order of all addresses. That word begins with a 0, so that it sorts before letters as a number does.
+order of all addresses and of whatever else begins with that number, as `ip-10-5` does. That word begins with a digit,
+so that it sorts before letters as a number does.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from vcdebug.snapshot.redact_words import COMPOSED, KEPT, PREFIXES, SENTENCE_WOR
 
 LETTER = r"[0-9A-Za-z_\u0080-\U0010ffff]"
 ADDRESS = re.compile(rf"(?<!{LETTER})[0-9]{{1,3}}([-.])[0-9]{{1,3}}\1[0-9]{{1,3}}\1[0-9]{{1,3}}(?!{LETTER})")
+HEAD = re.compile(rf"(?<!{LETTER})([0-9]{{1,3}}[-.])[0-9]")
+"""Where an address could begin: its first number and what stands behind it."""
 WORD = re.compile(rf"([0-9]*)({LETTER}*)")
 PIECES = re.compile(r"[^-0-9A-Za-z_./]+")
 PIECE = re.compile(r"[-0-9A-Za-z_./\u0080-\U0010ffff]+")
@@ -36,6 +39,8 @@ FIRST_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 LETTERS = "0123456789" + FIRST_LETTERS
 DIGITS = "abcdefghijklmnopqrstuvwxyz"
 LEAST_WIDTH = 2
+AFTER_NUMBERS = ":"
+"""What sorts right behind all that begins with a digit."""
 HIDDEN = "0"
 """An address that only a sentence names."""
 
@@ -50,12 +55,17 @@ class Pseudonyms:
         self._fixed: dict[str, None] = dict.fromkeys(word for beginning in COMPOSED for word in _words(beginning))
         self._become: Mapping[str, str] = {}
         self._addresses: dict[str, str] = {}
+        self._tails: dict[str, dict[str, None]] = {}
+        """What stands behind the first number of what is no address, by that number."""
 
     def collect(self, text: str) -> str:
         """Take note of a text's words; the text comes back as it is."""
+        for head in HEAD.finditer(text):
+            if PLAIN.fullmatch(text) is not None or ADDRESS.match(text, head.start()) is None:
+                self._tails.setdefault(head[1], {})[text[head.end(1) :]] = None
         if PLAIN.fullmatch(text) is None:
             self._words.update(dict.fromkeys(_words(text)))
-            self._addresses.update(dict.fromkeys((match[0] for match in ADDRESS.finditer(text)), ""))
+            self._addresses.update((match[0], _head(match[0])) for match in ADDRESS.finditer(text))
             for part in _meaningful(text):
                 self._fixed.update(dict.fromkeys(_words(part)))
         return text
@@ -68,7 +78,18 @@ class Pseudonyms:
         for bounds, words in groupby(free, lambda word: _bounds(word, fixed)):
             become.update(_named(list(words), *bounds))
         self._become = become
-        self._addresses = dict(_hidden(sorted(self._addresses)))
+        by_head = {head: list(found) for head, found in groupby(sorted(self._addresses), _head)}
+        self._addresses.update(
+            (address, head + word) for head, found in by_head.items() for address, word in self._hidden(head, found)
+        )
+
+    def _hidden(self, head: str, addresses: list[str]) -> Iterator[tuple[str, str]]:
+        """What becomes of sorted addresses behind their first number, between all else that begins with it."""
+        tails = sorted(self._tails.get(head, {}))
+        for place, found in groupby(addresses, lambda address: bisect_left(tails, address.removeprefix(head))):
+            low = self.rewrite(tails[place - 1]) if place else ""
+            high = self.rewrite(tails[place]) if place < len(tails) else AFTER_NUMBERS
+            yield from _named(list(found), low, min(high, AFTER_NUMBERS), LETTERS)
 
     def rewrite(self, text: str) -> str:
         """The text in other words."""
@@ -104,12 +125,9 @@ def _reworded(text: str, become: Callable[[str], str]) -> str:
     return WORD.sub(lambda match: match[1] + (become(match[2]) if match[2] else ""), text)
 
 
-def _hidden(addresses: list[str]) -> Iterator[tuple[str, str]]:
-    """What sorted addresses become: the first number, what stands behind it, and a word for the rest."""
-    width = _width(len(addresses))
-    for number, address in enumerate(addresses):
-        first = re.match(r"\d+.", address)
-        yield address, f"{first[0] if first else ''}0{_numeral(number, width)}"
+def _head(address: str) -> str:
+    """An address' first number and what stands behind it."""
+    return address[: len(address.split("-")[0].split(".")[0]) + 1]
 
 
 def _words(text: str) -> Iterator[str]:
@@ -133,9 +151,9 @@ def _bounds(word: str, fixed: list[str]) -> tuple[str, str]:
     return fixed[place - 1] if place else "", fixed[place] if place < len(fixed) else ""
 
 
-def _named(words: list[str], low: str, high: str) -> Iterator[tuple[str, str]]:
+def _named(words: list[str], low: str, high: str, first: str = FIRST_LETTERS) -> Iterator[tuple[str, str]]:
     """Names of one length for sorted words, all between two bounds."""
-    beginning = _between(low, high)
+    beginning = _between(low, high, first)
     width = _width(len(words))
     for number, word in enumerate(words):
         yield word, beginning + _numeral(number, width)
@@ -149,11 +167,11 @@ def _width(count: int) -> int:
     return width
 
 
-def _between(low: str, high: str) -> str:
-    """The shortest text of which every continuation lies between two bounds."""
+def _between(low: str, high: str, first: str) -> str:
+    """The shortest text, beginning with one of some letters, of which every continuation lies between two bounds."""
     stems = dict.fromkeys(stem[:length] for stem in (low, high) for length in range(len(stem) + 1))
     for stem in sorted(stems, key=lambda stem: (len(stem), stem)):
-        for letter in FIRST_LETTERS if not stem else LETTERS:
+        for letter in first if not stem else LETTERS:
             found = stem + letter
             if found > low and (not high or (found < high and not high.startswith(found))):
                 return found

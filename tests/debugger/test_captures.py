@@ -121,7 +121,78 @@ def test_many_captures_stay_bounded_and_earlier_ones_are_read_again() -> None:
     assert 6 == len(driver.captures.earlier)
     run(driver, "cycle 1")
     run(driver, "previous-cycle")
-    assert (1, MOST_OPEN + 1, 1) == (driver.recordings.cycle, driver.recordings.cycles, live.read)
+    assert (1, MOST_OPEN, 1) == (driver.recordings.cycle, driver.recordings.cycles, live.read)
+
+
+def test_whoever_stays_at_an_earlier_capture_costs_no_memory_and_misses_nothing() -> None:
+    driver = Cluster().opened()
+    run(driver, "recapture")
+    run(driver, "previous-cycle")
+    said = [run(driver, "recapture") for _ in range(2 * MOST_OPEN)]
+    assert (1, MOST_OPEN) == (driver.recordings.cycle, driver.recordings.cycles)
+    assert "3 pods decided otherwise" in said[0]
+    assert {"captured; nothing has changed"} == set(said[1:])
+    for _ in range(2 * MOST_OPEN + 1):
+        run(driver, "next-cycle")
+    assert (MOST_OPEN, MOST_OPEN) == (driver.recordings.cycle, driver.recordings.cycles)
+    assert driver.captures is not None
+    assert [] == driver.captures.later
+    assert "captured; nothing has changed" == run(driver, "recapture")
+    assert MOST_OPEN == driver.recordings.cycle
+
+
+def test_going_back_through_many_keeps_no_more_open_than_going_on() -> None:
+    driver = Cluster().opened()
+    for _ in range(3 * MOST_OPEN):
+        run(driver, "recapture")
+    for _ in range(3 * MOST_OPEN):
+        run(driver, "previous-cycle")
+    assert driver.captures is not None
+    assert (1, MOST_OPEN, []) == (driver.recordings.cycle, driver.recordings.cycles, driver.captures.earlier)
+    assert 2 * MOST_OPEN + 1 == len(driver.captures.later)
+    assert "captured; nothing has changed" == run(driver, "recapture")
+
+
+def test_edits_keep_their_capture_open_and_no_more_than_usual() -> None:
+    driver = Cluster().opened()
+    run(driver, "set queue default spec.weight=3")
+    for _ in range(2 * MOST_OPEN):
+        run(driver, "recapture")
+    assert MOST_OPEN == len(driver.recordings.original)
+    assert ("n0",) == tuple(driver.recordings.branch[0].node_names)
+    run(driver, "undo")
+    assert ["n0"] == list(driver.moment().recording.node_names)
+
+
+def test_a_bookmark_stays_in_its_capture_when_the_oldest_is_no_longer_open() -> None:
+    driver = Cluster().opened()
+    driver.goto(3)
+    run(driver, "bookmark one node")
+    run(driver, "recapture")
+    driver.goto(4)
+    run(driver, "bookmark two nodes")
+    for _ in range(MOST_OPEN):
+        run(driver, "recapture")
+    assert () == driver.moment().bookmarks
+    assert [-1, 0] == [mark.cycle for mark in driver.moment().bookmarks_elsewhere]
+    run(driver, "bookmarks 2")
+    assert (4, 2) == (driver.moment().seq, len(driver.moment().recording.node_names))
+    assert ["two nodes"] == [mark.note for mark in driver.moment().bookmarks]
+    run(driver, "previous-cycle")
+    assert ["one node"] == [mark.note for mark in driver.moment().bookmarks]
+
+
+def test_bookmarks_of_a_timeline_are_kept_with_their_captures() -> None:
+    driver = Driver(replay(with_nodes(2)))
+    driver.captures = Captures(None, [lambda: with_nodes(1)], [lambda: with_nodes(2)])
+    run(driver, "bookmark")
+    data = driver.notebook.to_data()
+    run(driver, "previous-cycle")
+    assert data == driver.notebook.to_data()
+    again = Driver(replay(with_nodes(2)))
+    again.captures = Captures(None, [lambda: with_nodes(1)], [lambda: with_nodes(2)])
+    assert [] == again.notebook.load(data)
+    assert [1] == [mark.cycle for mark in again.moment().bookmarks]
 
 
 def test_a_folders_first_capture_is_the_first() -> None:

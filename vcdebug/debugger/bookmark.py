@@ -20,6 +20,7 @@ class Bookmark(NamedTuple):
     seq: Seq
     note: str = ""
     cycle: int = 1
+    """Counted from the first recording that is open: 0 is the capture before it."""
     branch: bool = False
     """Whether it lies in the recording that edits made, not in the original."""
 
@@ -29,10 +30,20 @@ class BookmarkList:
 
     def __init__(self) -> None:
         self._bookmarks: dict[int, Bookmark] = {}
+        """Their cycles are counted from the first capture of all."""
         self._last = 0
+        self.before = 0
+        """How many captures lie before the first one that is open."""
 
     def __iter__(self) -> Iterator[Bookmark]:
-        return iter(sorted(self._bookmarks.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq)))
+        return (self._here(mark) for mark in self.kept())
+
+    def kept(self) -> list[Bookmark]:
+        """In order, with their cycles counted from the first capture of all."""
+        return sorted(self._bookmarks.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq))
+
+    def _here(self, mark: Bookmark) -> Bookmark:
+        return mark._replace(cycle=mark.cycle - self.before)
 
     def __len__(self) -> int:
         return len(self._bookmarks)
@@ -40,7 +51,7 @@ class BookmarkList:
     def __getitem__(self, number: int) -> Bookmark:
         if number not in self._bookmarks:
             raise BookmarkError(f"no bookmark {number}")
-        return self._bookmarks[number]
+        return self._here(self._bookmarks[number])
 
     def at(self, seq: Seq, cycle: int = 1, *, branch: bool = False) -> Bookmark | None:
         """The bookmark of an event."""
@@ -58,7 +69,7 @@ class BookmarkList:
             known = Bookmark(self._last, seq, note.strip(), cycle, branch)
         elif note.strip():
             known = known._replace(note=note.strip())
-        self._bookmarks[known.number] = known
+        self._bookmarks[known.number] = known._replace(cycle=known.cycle + self.before)
         return known
 
     def remove(self, number: int) -> Bookmark:

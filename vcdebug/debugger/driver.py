@@ -81,8 +81,7 @@ class Driver:
         """What is set: breakpoints, watches, bookmarks."""
         self.followed: Figure | None = None
         """The figure whose changes one goes through."""
-        self.captures: Captures | None = None
-        """Where further captures of the same cluster come from, before and after what is open."""
+        self._captures: Captures | None = None
         self._reason = "start"
         self._stands: tuple[BreakpointStatus, ...] = ()
 
@@ -96,17 +95,33 @@ class Driver:
         """What lies open."""
         return self.workbench.recordings
 
+    @property
+    def captures(self) -> Captures | None:
+        """Where further captures of the same cluster come from, before and after what is open."""
+        return self._captures
+
+    @captures.setter
+    def captures(self, captures: Captures | None) -> None:
+        self._captures = captures
+        self._count_captures()
+
+    def _count_captures(self) -> None:
+        """Bookmarks are counted from the first one that is open."""
+        self.notebook.bookmarks.before = len(self._captures.earlier) if self._captures is not None else 0
+
     def moment(self) -> DebuggerState:
         """Where one stands now."""
         return DebuggerState.of(self.debugger, self._reason, self._stands, self.notebook, self.recordings)
 
     def take(self, recordings: Recordings, reason: str, divergence: Seq | None = None) -> DebuggerState:
         """Show what lies open now; Workbench.take says where one stands then."""
+        self._count_captures()
         self.workbench.take(recordings, divergence)
         return self._switched(reason)
 
     def goto_in(self, recordings: Recordings, seq: Seq) -> DebuggerState:
         """To an event of another recording."""
+        self._count_captures()
         if recordings.shown is self.recordings.shown:
             return self.goto(seq)
         self.workbench.take(recordings)

@@ -32,7 +32,7 @@ class Notebook:
         written: dict[str, list[Json]] = {
             "breakpoints": self.breakpoints.lines(),
             "watches": [watch.text for watch in self.watches],
-            "bookmarks": [_bookmark_data(mark) for mark in self.bookmarks],
+            "bookmarks": [_bookmark_data(mark) for mark in self.bookmarks.kept()],
         }
         parts = {part: [*entries, *self._unread.get(part, ())] for part, entries in written.items()}
         return {"version": VERSION, **self._other, **{part: entries for part, entries in parts.items() if entries}}
@@ -81,7 +81,8 @@ class Notebook:
         seq, cycle = int(entry["event"]), int(entry.get("cycle", 1))
         if seq < 1 or cycle < 1:
             raise ValueError(seq)
-        self.bookmarks.set(seq, _text(entry.get("note", "")), cycle, branch=bool(entry.get("branch", False)))
+        there = cycle - self.bookmarks.before
+        self.bookmarks.set(seq, _text(entry.get("note", "")), there, branch=bool(entry.get("branch", False)))
 
 
 def _text(entry: object) -> str:

@@ -45,11 +45,12 @@ def _row(recording: Recording, mark: Bookmark) -> Row:
 def _row_elsewhere(mark: Bookmark) -> Row:
     """Its recording is not the one shown: the number leads there."""
     side = "the branch" if mark.branch else "the original"
+    place = f"in cycle {mark.cycle} of {side}" if mark.cycle > 0 else f"{1 - mark.cycle} before the first that is open"
     cells = (
         Piece(str(mark.number)),
         Piece(str(mark.seq)),
         Piece(mark.note, "strong") if mark.note else muted("–"),
-        muted(f"in cycle {mark.cycle} of {side}"),
+        muted(place),
         muted(""),
     )
     return Row(str(mark.number), cells)

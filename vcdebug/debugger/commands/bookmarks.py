@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
+from vcdebug.debugger.commands.captures import to_bookmark
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL
 
@@ -29,6 +30,8 @@ def _bookmarks(driver: Driver, argument: str) -> Reply:
     if not argument:
         return Reply(show="panel", argument="bookmarks")
     mark = driver.notebook.bookmarks[number(argument, NUMBER)]
+    if (elsewhere := to_bookmark(driver, mark)) is not None:
+        return elsewhere
     side = BRANCH if mark.branch else ORIGINAL
     return Reply(driver.goto_in(driver.recordings.at(side, mark.cycle), mark.seq))
 

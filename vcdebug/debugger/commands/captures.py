@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from vcdebug.compare.captures import Changes, changes
-from vcdebug.debugger.captures import Captures, Read, appended, prepended
+from vcdebug.debugger.captures import Captures, Read, alone, appended, followed, prepended
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
+from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.recordings import ORIGINAL
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -18,7 +20,7 @@ def recapture(driver: Driver, _: str) -> Reply:
     take = captures.again if captures is not None else None
     if captures is None or take is None:
         raise CommandError("this snapshot is of no live cluster", "vcdebug open --context NAME captures and opens one")
-    last = driver.recordings.original[captures.count - 1]
+    last = captures.last(driver.recordings)
 
     def work() -> Reply:
         taken = take()
@@ -50,9 +52,50 @@ def earlier(driver: Driver) -> Reply | None:
     return Reply(text="reading the capture before", work=work)
 
 
+def later(driver: Driver) -> Reply | None:
+    """The capture behind the last one that is open; None where there is none, or where one stands elsewhere."""
+    captures, open_ = driver.captures, driver.recordings
+    if captures is None or not captures.later or (open_.side, open_.cycle) != (ORIGINAL, captures.count):
+        return None
+    read, last = captures.later[0], captures.last(open_)
+    known = captures.newest if len(captures.later) == 1 else None
+
+    def work() -> Reply:
+        recording = known or replay(read(), ask_extender=last.session.ask_extender)
+
+        def then() -> Reply:
+            after = followed(driver.recordings, captures, recording)
+            return Reply(driver.take(after, f"capture {after.cycle}"))
+
+        return Reply(then=then)
+
+    return Reply(text="reading the next capture", work=work)
+
+
+def to_bookmark(driver: Driver, mark: Bookmark) -> Reply | None:
+    """To a bookmark in a capture that is not open; None for any other."""
+    captures, open_ = driver.captures, driver.recordings
+    if captures is None or mark.branch or 1 <= mark.cycle <= open_.cycles:
+        return None
+    index = len(captures.earlier) + mark.cycle - 1
+    if not 0 <= index < len(captures.all):
+        return None
+    if open_.branch:
+        raise CommandError("it lies in a capture that is not open", "undo the edits first")
+    read, last = captures.all[index], captures.last(open_)
+
+    def work() -> Reply:
+        recording = replay(read(), ask_extender=last.session.ask_extender)
+        return Reply(then=lambda: Reply(driver.goto_in(alone(driver.recordings, captures, index, recording), mark.seq)))
+
+    return Reply(text="reading the capture", work=work)
+
+
 def _changes(driver: Driver, _: str) -> Reply:
     if driver.recordings.cycle == 1:
-        raise CommandError("there is nothing before this capture or cycle", "recapture takes the next one")
+        more = driver.captures is not None and driver.captures.earlier
+        hint = "{ reads the one before, } comes back" if more else "recapture takes the next one"
+        raise CommandError("there is nothing before this capture or cycle", hint)
     return Reply(show="changes")
 
 

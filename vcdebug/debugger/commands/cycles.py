@@ -7,7 +7,7 @@ from typing import Final
 from vcdebug.debugger.between import ONE_SECOND, Between
 from vcdebug.debugger.between.actors import passing
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
-from vcdebug.debugger.commands.captures import earlier
+from vcdebug.debugger.commands.captures import earlier, later
 from vcdebug.debugger.cycles import Repeat, advanced, repeat
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import Recordings
@@ -79,6 +79,8 @@ def show(driver: Driver, argument: str) -> Reply:
 def _next(driver: Driver, argument: str) -> Reply:
     """The next cycle; after the last one it is run."""
     open_ = driver.recordings
+    if (after := later(driver)) is not None:
+        return after
     if open_.cycle == open_.cycles:
         return advance(driver, argument)
     return show(driver, str(open_.cycle + 1))

@@ -11,11 +11,13 @@ from tests.apiserver.clusters import Direct
 from tests.apiserver.server import ApiServer
 from tests.verify.deeds import after
 from vcdebug.capture import CaptureOptions
+from vcdebug.framework.columns import Level
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.replay import replay
 from vcdebug.verify import Patience, judged, verify_cluster
+from vcdebug.verify.compare import Difference, decision
 from vcdebug.verify.outcome import predicted
 from vcdebug.verify.store import key_of
 
@@ -88,16 +90,65 @@ def test_what_nobody_foresaw_and_nobody_saw_is_no_eviction() -> None:
     assert judged(before, with_objects(later, "Pod", left)).agrees
 
 
+def unforeseen() -> tuple[Snapshot, Snapshot, Manifest]:
+    """The recorded outcome, and a running pod less that nobody foresaw to go."""
+    before = load(RANDOM / "basic-0000")
+    later = after(before, predicted(replay(before)))
+    running = next(pod for pod in later.of("Pod") if pod["spec"].get("nodeName"))
+    return before, with_objects(later, "Pod", [pod for pod in later.of("Pod") if pod is not running]), running
+
+
+def test_an_eviction_that_nobody_foresaw_is_the_difference_though_its_pod_is_gone() -> None:
+    before, later, running = unforeseen()
+    found = judged(before, later, [running["metadata"]["uid"]])
+    assert [(key_of(running), "evicted", "nothing", "yes")] == [
+        difference[1:] for one in found.jobs for difference in one.differences
+    ]
+    assert not found.agrees
+
+
+def test_the_scheduler_seen_evicting_or_saying_so_is_believed() -> None:
+    before, later, running = unforeseen()
+    before.scheduler_conf = later.scheduler_conf = None
+    status = {**running["status"], "conditions": [{"type": "DisruptionTarget", "reason": "PreemptionByScheduler"}]}
+    metadata = {**running["metadata"], "deletionTimestamp": "2026-11-01T00:00:30Z"}
+    leaving = {**running, "status": status, "metadata": metadata}
+    uid = running["metadata"]["uid"]
+    event = {"metadata": {"name": "e"}, "reason": "Evict", "involvedObject": {"kind": "Pod", "uid": uid}}
+    for seen, said in ((leaving, None), (None, event), (None, None)):
+        played = Played(before, later, seen)
+        if said is not None:
+            played.server.singles["/api/v1/events"] = {"items": [said]}
+        found = verify_cluster(
+            CaptureOptions(first_wait=0.0),
+            Patience(longest=10, pause=1),
+            transport=played.transport,
+            sleep=played.sleep,
+            clock=lambda: 0.0,
+        )
+        evicted = [one[1:3] for job in found.jobs for one in job.differences if one.what == "evicted"]
+        assert ([(key_of(running), "evicted")] if seen or said else []) == evicted
+
+
+def test_the_choice_that_is_named_is_the_one_made_for_the_pod() -> None:
+    snapshot = load(RANDOM / "basic-0000")
+    recording = replay(snapshot)
+    for pod, node in predicted(recording).bound.items():
+        found = decision(recording, Difference("", pod, "bound", node, "elsewhere"))
+        assert found.seq is not None
+        assert [pod] == [span.name for span in recording.tree.path(found.seq) if span.level is Level.TASK]
+
+
 class Played:
     """A cluster whose scheduler acts once somebody has looked at it for the first time."""
 
-    def __init__(self, before: Snapshot, later: Snapshot) -> None:
+    def __init__(self, before: Snapshot, later: Snapshot, between: Manifest | None = None) -> None:
         self.server = ApiServer()
         for kind, manifests in before.objects.items():
             for manifest in manifests:
                 self.server.store.put(KIND_BY_NAME[kind].path, manifest)
         self.server.singles["/version"] = {"major": "1", "minor": "34"}
-        self._later = later
+        self._before, self._later, self._between = before, later, between
         self.looks = 0
 
     def transport(self) -> Direct:
@@ -106,7 +157,14 @@ class Played:
     def sleep(self, _: float) -> None:
         """Time passes, and the scheduler runs."""
         self.looks += 1
+        pods = KIND_BY_NAME["Pod"].path
+        if self.looks == 1 and self._between is not None:
+            self.server.store.put(pods, self._between)
         if self.looks == 2:
+            there = {key_of(pod) for pod in self._later.of("Pod")}
+            for key in (key_of(pod) for pod in self._before.of("Pod")):
+                if key not in there:
+                    self.server.store.delete(pods, key)
             for kind in ("Pod", "PodGroup"):
                 for manifest in self._later.of(kind):
                     self.server.store.put(KIND_BY_NAME[kind].path, manifest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from vcdebug.model.names import JobId, TaskKey
@@ -29,15 +29,16 @@ READ_ONLY: Final[Mapping[str, Callable[[Manifest], object]]] = {
 """What decides, of each kind, that no scheduler writes."""
 
 
-def seen_between(before: Snapshot, after: Snapshot) -> Outcome:
-    """What the second capture shows of the scheduler's doing."""
+def seen_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> Outcome:
+    """What the second capture shows of the scheduler's doing; `evicted` are uids of pods that it was seen to evict."""
     outcome = Outcome()
     later = _by_key(after, "Pod")
     for key, pod in _by_key(before, "Pod").items():
         now = later.get(key)
         if now is None or _uid(now) != _uid(pod) or _leaves(pod, now):
             if not _leaving(pod) and (now is None or _uid(now) != _uid(pod) or _by_scheduler(now)):
-                outcome.evicted[key] = "" if now is not None and _uid(now) == _uid(pod) else GONE
+                still_there = now is not None and _uid(now) == _uid(pod)
+                outcome.evicted[key] = "" if still_there or _uid(pod) in evicted else GONE
         else:
             _pod(outcome, key, pod, now)
     groups = _by_key(after, "PodGroup")
@@ -59,6 +60,23 @@ def _pod(outcome: Outcome, key: TaskKey, before: Manifest, after: Manifest) -> N
     for words in unscheduled(after):
         if words not in old:
             outcome.waiting[key] = words
+
+
+def leaving(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:
+    """The uids of pods that the scheduler has begun to evict since a capture."""
+    old = _by_key(before, "Pod")
+    pairs = [(old.get(key_of(pod)), pod) for pod in pods]
+    return [
+        str(_uid(pod))
+        for was, pod in pairs
+        if was is not None and _uid(was) == _uid(pod) and _leaves(was, pod) and _by_scheduler(pod)
+    ]
+
+
+def gone(before: Snapshot, after: Snapshot) -> list[str]:
+    """The uids of pods that are not there any more."""
+    there = {_uid(pod) for pod in after.of("Pod")}
+    return [str(_uid(pod)) for pod in before.of("Pod") if _uid(pod) not in there]
 
 
 def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> dict[str, JobId]:

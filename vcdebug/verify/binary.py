@@ -10,7 +10,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.verify.compare import verdicts
 from vcdebug.verify.follow import follow, words
 from vcdebug.verify.outcome import observed
-from vcdebug.verify.program import COUNTED, Observed, Program, observe
+from vcdebug.verify.program import Observed, Program, observe
 from vcdebug.verify.verification import Parting, Verification
 
 
@@ -36,7 +36,7 @@ def verify_program(snapshot: Snapshot, program: Program, *, ask_extender: AskExt
 def _parting(seen: Observed, recording: Recording) -> Parting | None:
     """The log of the cycle beside the replay's; None where they agree, or where the log says too little."""
     try:
-        checked = check_log(seen.log, recording, cycle=COUNTED)
+        checked = check_log(seen.log, recording, cycle=seen.counted)
     except VcdebugError:
         return None
     found = checked.best.disagreement

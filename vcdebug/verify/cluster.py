@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 from vcdebug.capture import CaptureOptions, capture
 from vcdebug.capture.cluster import connected
 from vcdebug.capture.listing import Listing
-from vcdebug.capture.transport import Api, Transport
+from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.verify.between import others_changes, seen_between
+from vcdebug.verify.between import gone, leaving, others_changes, seen_between
 from vcdebug.verify.compare import JobVerdict, verdicts
 from vcdebug.verify.follow import follow, words
-from vcdebug.verify.outcome import Outcome
+from vcdebug.verify.outcome import GONE, Outcome
 from vcdebug.verify.verification import Verification
 
 CYCLES = 3
 """How many cycles the scheduler may have run between two captures."""
 WATCHED = ("PodGroup", "Pod")
 MOST_CHANGES = 8
+EVENTS, EVICT = "/api/v1/events", "Evict"
+"""Where the scheduler says whom it evicts, and as what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,12 @@ def verify_cluster(
     tell("first capture")
     before = capture(options, transport=reach(), sleep=sleep, clock=clock, announce=announce)
     tell("waiting for the scheduler")
-    _wait(before, Api(reach(), options, sleep, clock), options, patience, sleep)
+    api = Api(reach(), options, sleep, clock)
+    evicted = _wait(before, api, options, patience, sleep)
     tell("second capture")
     after = capture(options, transport=reach(), sleep=sleep, clock=clock)
-    return replace(judged(before, after), seconds=clock() - start)
+    evicted |= dict.fromkeys(_told_evicted(api, options, gone(before, after)))
+    return replace(judged(before, after, evicted), seconds=clock() - start)
 
 
 def _silently(_: str) -> None:
@@ -64,23 +68,45 @@ def _silently(_: str) -> None:
 
 def _wait(
     before: Snapshot, api: Api, options: CaptureOptions, patience: Patience, sleep: Callable[[float], None]
-) -> None:
-    """Until the scheduler has bound, evicted or said something, or until nothing more is to be expected."""
-    waited = 0.0
+) -> dict[str, None]:
+    """Until the scheduler has bound, evicted or said something, or until nothing more is to be expected.
+
+    Gives the uids of pods that were seen to leave because of it: they may be gone when the cluster is captured again.
+    """
+    waited, evicted = 0.0, dict[str, None]()
     while waited < patience.longest:
         objects = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None).read() for kind in WATCHED}
+        evicted |= dict.fromkeys(leaving(before, objects["Pod"]))
         if seen_between(before, replace(before, objects={**before.objects, **objects})) != Outcome():
             sleep(patience.pause)
-            return
+            break
         sleep(patience.pause)
         waited += patience.pause
+    return evicted
 
 
-def judged(before: Snapshot, after: Snapshot) -> Verification:
-    """Two captures compared by what the replay of the first one foresees."""
-    seen = seen_between(before, after)
+def _told_evicted(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
+    """Which of the pods that are gone the scheduler says to have evicted; none where its events may not be read."""
+    query = [("fieldSelector", f"involvedObject.kind=Pod,reason={EVICT}"), ("limit", str(options.page_size))]
+    token = ""
+    while uids:
+        try:
+            page = api.get(EVENTS, [*query, *([("continue", token)] if token else [])])
+        except (ApiRefusal, NoAnswer):
+            return
+        subjects = [event.get("involvedObject") or {} for event in page.get("items") or ()]
+        yield from (str(subject["uid"]) for subject in subjects if subject.get("uid") in uids)
+        token = str((page.get("metadata") or {}).get("continue") or "")
+        if not token:
+            return
+
+
+def judged(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> Verification:
+    """Two captures compared by what the replay of the first one foresees; `evicted` as seen_between has it."""
+    seen = seen_between(before, after, evicted)
     followed = follow(before, seen, cycles=CYCLES)
-    foreign = others_changes(before, after, followed.outcome.evicted)
+    known = {pod: how for pod, how in seen.evicted.items() if how != GONE}
+    foreign = others_changes(before, after, {**followed.outcome.evicted, **known})
     jobs = tuple(_judged(one, foreign) for one in verdicts(followed.recording, followed.differences))
     return Verification(
         followed.recording,

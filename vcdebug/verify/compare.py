@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending import explain_subject
 from vcdebug.explain.subject import Subject
-from vcdebug.framework.record import BestEvent
+from vcdebug.framework.columns import Level
+from vcdebug.framework.record import BestEvent, OpEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.trace.effects import effects
@@ -131,20 +132,26 @@ def decision(recording: Recording, difference: Difference) -> Decision:
     done = effects(recording)
     placed = next((one for one in (*done.bound, *done.pipelined, *done.held) if one.task == pod), None)
     if placed is not None:
-        best = _best(recording, placed.seq, placed.node)
-        tied = f", one of {len(best[1].tied)} equally good ones" if best is not None and len(best[1].tied) > 1 else ""
-        return Decision(best[0] if best is not None else placed.seq, f"{pod} goes to {placed.node}{tied}")
+        seq, tied = _choice(recording, pod, placed.seq, placed.node)
+        among = f", one of {tied} equally good ones" if tied > 1 else ""
+        return Decision(seq, f"{pod} goes to {placed.node}{among}")
     explained = explain_subject(recording, Subject(difference.job))
     return Decision(_proof(explained), explained.sentence)
 
 
-def _best(recording: Recording, until: Seq, node: str) -> tuple[Seq, BestEvent] | None:
-    """The last choice of a node before an event, where it was this one."""
-    for seq in reversed([one for one in recording.index.of_type(BestEvent) if one < until]):
-        event = recording.event(seq)
-        if isinstance(event, BestEvent) and event.name == node:
-            return seq, event
-    return None
+def _choice(recording: Recording, pod: TaskKey, until: Seq, node: str) -> tuple[Seq, int]:
+    """Where this node was chosen for the pod the last time before an event, and among how many.
+
+    Where no other was left there is no choice, but only the placement.
+    """
+    for span in reversed(recording.index.spans_of(Level.TASK, pod)):
+        for seq in range(min(span.last, until), span.first - 1, -1):
+            event = recording.event(seq)
+            if isinstance(event, BestEvent) and event.name == node:
+                return seq, len(event.tied)
+            if isinstance(event, OpEvent) and (event.task, event.node) == (pod, node):
+                until = seq
+    return until, 0
 
 
 def _proof(explained: Explanation) -> Seq | None:

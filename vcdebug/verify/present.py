@@ -27,9 +27,9 @@ def moved(snapshot: Snapshot, now: datetime) -> Snapshot:
     return replace(snapshot, objects=objects, now=snapshot.now + ago, process=Process())
 
 
-def at(snapshot: Snapshot, began: datetime, started: datetime) -> Snapshot:
-    """The snapshot as the second cycle of a process met it: the first one saw no PodGroup."""
-    return replace(snapshot, now=began, process=Process(started=started, sessions=1), chance=Chance())
+def at(snapshot: Snapshot, began: datetime, started: datetime, sessions: int = 1) -> Snapshot:
+    """The snapshot as a later cycle of a process met it: those before saw no PodGroup."""
+    return replace(snapshot, now=began, process=Process(started=started, sessions=sessions), chance=Chance())
 
 
 def text_of(moment: datetime) -> str:

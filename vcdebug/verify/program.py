@@ -1,7 +1,9 @@
 """A scheduler's own program, run against the small server for one cycle on a snapshot.
 
 Every scheduler runs its first cycle as soon as it is up, perhaps before it has read everything. So PodGroups are held
-back until that one is over: it sees no job and decides nothing. The cycle after it is the one that counts.
+back until that one is over: it sees no job and decides nothing. The cycle after it is the one that counts. Pods are
+listed last, since a scheduler looks up their claims when it reads them, and never again. Nodes report once more after the
+first cycle, as they do all the time in a cluster: from then on the scheduler keeps account of their devices.
 """
 
 from __future__ import annotations
@@ -22,15 +24,19 @@ from pathlib import Path
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.verify.metrics import asking, metrics_of, with_metrics
 from vcdebug.verify.present import at, moved, text_of
 from vcdebug.verify.server import EVENTS, ApiServer, Written
 from vcdebug.verify.wire import Wire, served
 
 HELD = "PodGroup"
+NODES = KIND_BY_NAME["Node"].path
 BEGIN, END = "Start scheduling ...", "End scheduling ..."
 COUNTED = 2
-"""Which cycle of the process is the one that counts."""
-QUIET = 1.0
+"""Which cycle of the process is usually the one that counts."""
+LEAST_PAUSE, PAUSE_PER_OBJECT = 1.5, 0.002
+"""Seconds between cycles: in them PodGroups are read, and what the cycle has decided is written."""
+QUIET = 0.5
 """Seconds without a request after which a cycle's writes are taken for complete."""
 LEASES = "coordination.k8s.io"
 TELL = "--log FILE keeps what it said; it must be a vc-scheduler, whose log says when a cycle begins and ends"
@@ -46,8 +52,8 @@ class Program:
     """Given in addition, and after all others, so that they win."""
     patience: float = 120.0
     """Seconds in which it must be through."""
-    period: float = 3.0
-    """Seconds between the cycle that sees no job and the one that counts."""
+    period: float = 0.0
+    """Seconds between the cycle that sees no job and the one that counts; 0 goes by the size of the snapshot."""
 
 
 @dataclass(slots=True)
@@ -61,6 +67,8 @@ class Observed:
     ended: str
     """Why there is nothing more to see; empty after a whole cycle."""
     seconds: float
+    counted: int = COUNTED
+    """Which cycle of the process it is about."""
 
 
 @dataclass(slots=True)
@@ -73,6 +81,7 @@ class _Run:
     begun: list[datetime] = field(default_factory=list)
     ended: int = 0
     over: bool = False
+    counted: int = COUNTED
 
     def read(self) -> None:
         """Take down the log until the program closes it."""
@@ -90,7 +99,7 @@ class _Run:
 
     def counts(self, written: Written) -> bool:
         """Whether a write may belong to the cycle: the next one has not begun."""
-        return len(self.begun) <= COUNTED and written.address.group != LEASES
+        return len(self.begun) <= self.counted and written.address.group != LEASES
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:
         """Wait for something, or for the end of the program, or of the time."""
@@ -101,9 +110,21 @@ class _Run:
     def settle(self, seconds: float) -> None:
         """Wait until nothing has been asked for a while."""
         end, before = time.monotonic() + seconds, -1
-        while time.monotonic() < end and not self.over and before != self.wire.requests and len(self.begun) <= COUNTED:
+        while time.monotonic() < end and before != self.wire.requests and not self.beyond:
             before = self.wire.requests
-            self.wait(lambda: len(self.begun) > COUNTED, QUIET)
+            self.wait(lambda: self.beyond, QUIET)
+
+    @property
+    def beyond(self) -> bool:
+        """Whether there is nothing more to come of the cycle."""
+        return self.over or len(self.begun) > self.counted
+
+    def await_metrics(self, seconds: float) -> None:
+        """Wait until every node's measurements have been asked for, and the cycle that runs meanwhile is over."""
+        metrics = self.wire.api.metrics
+        if metrics is not None:
+            self.wait(lambda: metrics.taken, seconds)
+            self.wait(lambda: self.ended == len(self.begun), seconds)
 
 
 def observe(snapshot: Snapshot, program: Program) -> Observed:
@@ -113,7 +134,8 @@ def observe(snapshot: Snapshot, program: Program) -> Observed:
     api = ApiServer(now=lambda: text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
     held = _fill(api, present)
     api.keeps = _only_queues
-    wire = Wire(api, secrets.token_urlsafe(24))
+    api.metrics = metrics_of(present)
+    wire = Wire(api, secrets.token_urlsafe(24), last_list=KIND_BY_NAME["Pod"].path)
     with (
         served(wire) as address,
         tempfile.TemporaryDirectory(prefix="vcdebug-verify-") as folder,
@@ -128,24 +150,27 @@ def _observed(
     since = time.monotonic()
     if not run.wait(lambda: run.ended > 0, program.patience):
         raise VcdebugError(f"it never began to schedule: {_last_words(run)}", TELL, program.path)
+    run.await_metrics(program.patience - (time.monotonic() - since))
     with run.wire.lock:
+        run.counted = len(run.begun) + 1
         api.keeps = run.counts
         api.written.clear()
-        for manifest in held:
-            api.store.put(KIND_BY_NAME[HELD].path, manifest)
+        for path, manifests in ((NODES, api.store.at(NODES)), (KIND_BY_NAME[HELD].path, held)):
+            for manifest in manifests:
+                api.store.put(path, manifest)
         run.wire.lock.notify_all()
-    run.wait(lambda: run.ended >= COUNTED, program.patience - (time.monotonic() - since))
+    run.wait(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
     run.settle(program.patience)
     with run.wire.lock:
         api.keeps = _nothing
-        began = run.begun[COUNTED - 1] if len(run.begun) >= COUNTED else datetime.now(UTC)
-        met = at(present, began, started)
-        return Observed(met, list(api.written), list(run.log), _why(run), time.monotonic() - since)
+        began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
+        met = with_metrics(at(present, began, started, run.counted - 1), api.metrics, began)
+        return Observed(met, list(api.written), list(run.log), _why(run), time.monotonic() - since, run.counted)
 
 
 def _why(run: _Run) -> str:
     """What kept the program from ending the cycle; empty where it did."""
-    if run.ended >= COUNTED:
+    if run.ended >= run.counted:
         return ""
     return f"the program ended: {_last_words(run)}" if run.over else "the cycle did not end in time"
 
@@ -183,18 +208,24 @@ def _command(program: Program, snapshot: Snapshot, address: str, folder: Path) -
     if snapshot.scheduler_conf is not None:
         (folder / "conf").mkdir()
         file = folder / "conf" / "volcano-scheduler.conf"
-        file.write_text(snapshot.scheduler_conf, encoding="utf-8")
+        file.write_text(asking(snapshot.scheduler_conf, address if snapshot.usage else ""), encoding="utf-8")
         conf = [f"--scheduler-conf={file}"]
     always = [
         f"--kubeconfig={kubeconfig}",
         "--leader-elect=false",
-        f"--schedule-period={program.period:g}s",
+        f"--schedule-period={program.period or _pause(snapshot):g}s",
         "--kube-api-qps=5000",
         "--kube-api-burst=5000",
         "--logtostderr=true",
         "-v=4",
     ]
     return [program.path, *always, *conf, *_flags(snapshot.flags), *program.arguments]
+
+
+def _pause(snapshot: Snapshot) -> float:
+    """The more there is to read and to write between two cycles, the longer."""
+    waiting = [pod for pod in snapshot.of("Pod") if not (pod.get("spec") or {}).get("nodeName")]
+    return LEAST_PAUSE + PAUSE_PER_OBJECT * (len(waiting) + len(snapshot.of(HELD)) + len(snapshot.of("Node")))
 
 
 def _flags(flags: Flags) -> Iterator[str]:

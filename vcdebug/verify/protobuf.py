@@ -1,4 +1,5 @@
-"""The little of Kubernetes' protobuf form that tells what a scheduler writes: which object, and a pod's status.
+"""The little of Kubernetes' protobuf form that tells what a scheduler writes: which object, its annotations, a pod's
+status, a volume's claim.
 
 Clients of Kubernetes send the kinds of the core in this form of their own accord; answers may be JSON all the same.
 """
@@ -21,19 +22,31 @@ class Field(NamedTuple):
     name: str
     repeated: bool = False
     parts: Mapping[int, Field] | None = None
+    pairs: bool = False
+    """Whether each is one entry of a mapping."""
 
 
+_ENTRY: Final = {1: Field("key"), 2: Field("value")}
 _TYPE: Final = {1: Field("apiVersion"), 2: Field("kind")}
-_METADATA: Final = {1: Field("name"), 2: Field("generateName"), 3: Field("namespace"), 5: Field("uid")}
+_METADATA: Final = {
+    1: Field("name"),
+    2: Field("generateName"),
+    3: Field("namespace"),
+    5: Field("uid"),
+    12: Field("annotations", parts=_ENTRY, pairs=True),
+}
 _CONDITION: Final = {1: Field("type"), 2: Field("status"), 5: Field("reason"), 6: Field("message")}
 _POD_STATUS: Final = {
     1: Field("phase"),
     2: Field("conditions", True, _CONDITION),
     11: Field("nominatedNodeName"),
 }
+_REFERENCE: Final = {1: Field("kind"), 2: Field("namespace"), 3: Field("name"), 4: Field("uid"), 5: Field("apiVersion")}
+_VOLUME_SPEC: Final = {4: Field("claimRef", parts=_REFERENCE)}
 _OBJECT: Final = {1: Field("metadata", parts=_METADATA)}
 _KINDS: Final[Mapping[str, Mapping[int, Field]]] = {
     "Pod": {**_OBJECT, 3: Field("status", parts=_POD_STATUS)},
+    "PersistentVolume": {**_OBJECT, 2: Field("spec", parts=_VOLUME_SPEC)},
 }
 
 
@@ -53,7 +66,9 @@ def _message(data: bytes, known: Mapping[int, Field]) -> Body:
         if field is None or not isinstance(value, bytes):
             continue
         read = value.decode("utf-8", "replace") if field.parts is None else _message(value, field.parts)
-        if field.repeated:
+        if field.pairs and isinstance(read, dict):
+            found.setdefault(field.name, {})[read.get("key", "")] = read.get("value", "")
+        elif field.repeated:
             found.setdefault(field.name, []).append(read)
         else:
             found[field.name] = read

@@ -1,7 +1,7 @@
 """A small API server: the objects of a snapshot to list, watch and change, and a record of every change.
 
-It keeps to what a scheduler needs. There is no admission, no defaulting, no controller: a bound pod stays as it is, a
-deleted one gets its deletion timestamp. `ApiServer.reply` answers one request and needs no socket; `wire.py` puts it on
+It keeps to what a scheduler needs. There is no admission and no defaulting, and of controllers only what binds volumes: a
+bound pod stays as it is, a deleted one gets its deletion timestamp. `ApiServer.reply` answers one request and needs no socket; `wire.py` puts it on
 loopback.
 """
 
@@ -15,9 +15,11 @@ from vcdebug.snapshot.kinds import KINDS
 from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address
 from vcdebug.verify.messages import ABSENT, Body, Reply, Request, refusal, success
+from vcdebug.verify.metrics import PATH, Metrics
 from vcdebug.verify.patches import patched
 from vcdebug.verify.selectors import selected
 from vcdebug.verify.store import Store, key_of
+from vcdebug.verify.volumes import follow_up
 
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 ASKED_ONLY = ("authorization.k8s.io", "authentication.k8s.io")
@@ -47,9 +49,13 @@ class ApiServer:
     keeps: Callable[[Written], bool] | None = None
     """Which writes are carried out and recorded, all by default; any other is answered as if it were."""
     written: list[Written] = field(default_factory=list)
+    metrics: Metrics | None = None
+    """What it answers in the name of a Prometheus."""
 
     def reply(self, request: Request) -> Reply:
         """Answer anything but a watch."""
+        if self.metrics is not None and request.path == PATH:
+            return self.metrics.answer(request.query.get("query", ""))
         if request.method == "GET":
             return self._read(request)
         address = Address.of(request.path)
@@ -160,6 +166,7 @@ class ApiServer:
         if not self._note(written):
             return written.body
         self.store.put(address.collection, written.body)
+        follow_up(self.store, address, written.body)
         return self.store.get(address.collection, key_of(written.body)) or written.body
 
     def _note(self, written: Written) -> bool:

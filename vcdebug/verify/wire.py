@@ -19,12 +19,16 @@ from vcdebug.snapshot.json_values import Json
 from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address
 from vcdebug.verify.messages import UNAUTHORIZED, Body, Reply, Request, refusal
+from vcdebug.verify.metrics import PATH as METRICS
 from vcdebug.verify.server import ApiServer
 
 LOOPBACK = "127.0.0.1"
 LONGEST_WATCH = 3600.0
 WAIT = 1.0
 """Seconds after which a watch looks whether it shall end."""
+STILL, LONGEST_HOLD = 0.5, 10.0
+"""Seconds without another request after which what is given last is given; and after which it is in any case."""
+FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass
@@ -36,15 +40,28 @@ class Wire:
     lock: threading.Condition = field(default_factory=threading.Condition)
     closing: bool = False
     requests: int = 0
+    """How many were about objects."""
+    last_list: str = ""
+    """The path of the list that is given once nothing else is asked for: whoever reads it has read all others."""
 
     def reply(self, request: Request) -> Reply:
         """One answer; a write wakes the watches."""
         with self.lock:
-            self.requests += 1
+            self.requests += request.path != METRICS
+            if self.last_list and request.path == self.last_list:
+                self._hold()
             reply = self.api.reply(request)
             if request.method != "GET":
                 self.lock.notify_all()
             return reply
+
+    def _hold(self) -> None:
+        end = time.monotonic() + LONGEST_HOLD
+        before = -1
+        while before != self.requests and time.monotonic() < end and not self.closing:
+            before, until = self.requests, time.monotonic() + STILL
+            while (left := until - time.monotonic()) > 0:
+                self.lock.wait(left)
 
     def watched(self, request: Request) -> Iterator[Body]:
         """Every change after the revision that is asked for, as it comes; {} where nothing came for a while."""
@@ -123,6 +140,9 @@ class _Connection(BaseHTTPRequestHandler):
         address = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.headers.get("Content-Type", "").startswith(FORM):
+            query |= {name: values[-1] for name, values in parse_qs(content.decode("utf-8", "replace")).items()}
+            content = b""
         try:
             body: Json = self._read(content) if content else None
         except ValueError:

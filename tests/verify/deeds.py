@@ -29,7 +29,7 @@ def scheduler(folder: Path, snapshot: Snapshot, outcome: Outcome, **more: Any) -
     expected = len(snapshot.of("PodGroup"))
     deeds.write_text(json.dumps(asdict(outcome) | {"expected": expected} | more), encoding="utf-8")
     program = folder / "scheduler"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {SCRIPT} "$@"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {SCRIPT} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return Program(str(program), (f"--deeds={deeds}",), patience=60)
 

@@ -1,37 +1,66 @@
-"""A scheduler that plays a recording: what it does is written in the file of --deeds."""
+"""A scheduler that plays a recording: what it does is written in the file of --deeds.
+
+It speaks plain HTTP, since the client of the kubernetes package takes longer to load than all of this takes.
+"""
 
 from __future__ import annotations
 
+import http.client
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from kubernetes import client, config, watch
-
-GROUP = ("scheduling.volcano.sh", "v1beta1")
-FIELDS = ("type", "status", "reason", "message")
+GROUPS = "/apis/scheduling.volcano.sh/v1beta1"
+MERGE = "application/merge-patch+json"
 Body = dict[str, Any]
+
+
+class Client:
+    """Requests to the server that the kubeconfig names."""
+
+    def __init__(self, kubeconfig: str) -> None:
+        address = urlsplit(json.loads(Path(kubeconfig).read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"])
+        self._head = address.path
+        self._at = (address.hostname or "", address.port or 0)
+        self._connection = http.client.HTTPConnection(*self._at)
+
+    def send(self, method: str, path: str, body: Body | None = None, content_type: str = "application/json") -> Body:
+        content = None if body is None else json.dumps(body)
+        self._connection.request(method, self._head + path, content, {"Content-Type": content_type})
+        answer = self._connection.getresponse()
+        read = answer.read()
+        assert answer.status < 300, read
+        found: Body = json.loads(read)
+        return found
+
+    def watch(self, path: str, revision: str) -> Iterator[Body]:
+        connection = http.client.HTTPConnection(*self._at)
+        connection.request("GET", f"{self._head}{path}?watch=1&resourceVersion={revision}")
+        answer = connection.getresponse()
+        while line := answer.readline():
+            yield json.loads(line)
 
 
 def main() -> None:
     options = dict(word.lstrip("-").partition("=")[::2] for word in sys.argv[1:])
-    config.load_kube_config(options["kubeconfig"])  # type: ignore[no-untyped-call]  # as the client has it
+    client = Client(options["kubeconfig"])
     deeds = json.loads(Path(options["deeds"]).read_text(encoding="utf-8"))
     if deeds.get("ends"):
         sys.exit(str(deeds["ends"]))
-    core, custom = client.CoreV1Api(), client.CustomObjectsApi()
     say("Start scheduling ...")
-    core.list_node()
-    known: Any = custom.list_cluster_custom_object(*GROUP, "podgroups")
+    client.send("GET", "/api/v1/nodes")
+    known = client.send("GET", f"{GROUPS}/podgroups")
     assert [] == known["items"], "jobs are there before anybody is ready for them"
     say("End scheduling ...")
-    groups = await_groups(custom, known["metadata"]["resourceVersion"], deeds["expected"])
+    groups = await_groups(client, known["metadata"]["resourceVersion"], deeds["expected"])
     say("Start scheduling ...")
     if deeds.get("panics"):
         sys.exit(f"panic: {deeds['panics']}")
-    play(core, custom, groups, deeds)
+    play(client, groups, deeds)
     say("End scheduling ...")
     time.sleep(600)
 
@@ -40,13 +69,11 @@ def say(text: str) -> None:
     print(f"I1122 10:00:00.000000       1 scheduler.go:100] {text}", file=sys.stderr, flush=True)
 
 
-def await_groups(custom: client.CustomObjectsApi, revision: str, expected: int) -> dict[str, Body]:
+def await_groups(client: Client, revision: str, expected: int) -> dict[str, Body]:
     found: dict[str, Body] = {}
     if not expected:
         return found
-    stream = watch.Watch().stream  # type: ignore[no-untyped-call]  # as the client has it
-    events = stream(custom.list_cluster_custom_object, *GROUP, "podgroups", resource_version=revision)  # type: ignore[no-untyped-call]  # as the client has it
-    for event in events:
+    for event in client.watch(f"{GROUPS}/podgroups", revision):
         metadata = event["object"]["metadata"]
         found[f"{metadata['namespace']}/{metadata['name']}"] = event["object"]
         if len(found) == expected:
@@ -54,32 +81,31 @@ def await_groups(custom: client.CustomObjectsApi, revision: str, expected: int) 
     return found
 
 
-def play(core: client.CoreV1Api, custom: client.CustomObjectsApi, groups: dict[str, Body], deeds: Body) -> None:
+def play(client: Client, groups: dict[str, Body], deeds: Body) -> None:
     for pod in deeds["evicted"]:
-        namespace, name = pod.split("/")
         condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
-        core.patch_namespaced_pod_status(name, namespace, {"status": {"conditions": [condition]}})
-        core.delete_namespaced_pod(name, namespace)
+        client.send("PATCH", path(pod, "/status"), {"status": {"conditions": [condition]}}, MERGE)
+        client.send("DELETE", path(pod))
     for pod, (reason, message) in deeds["waiting"].items():
-        namespace, name = pod.split("/")
         condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
         status: Body = {"conditions": [condition]}
         if pod in deeds["nominated"]:
             status["nominatedNodeName"] = deeds["nominated"][pod]
-        core.patch_namespaced_pod_status(name, namespace, {"status": status})
+        client.send("PATCH", path(pod, "/status"), {"status": status}, MERGE)
     for job, (phase, conditions) in deeds["groups"].items():
         namespace, name = job.split("/")
         status = {**groups[job].get("status", {}), "phase": phase}
         status["conditions"] = [
             dict(zip(("type", "status", "reason", "message"), one, strict=True)) for one in conditions
         ]
-        body = {**groups[job], "status": status}
-        custom.replace_namespaced_custom_object(*GROUP, namespace, "podgroups", name, body)
+        client.send("PUT", f"{GROUPS}/namespaces/{namespace}/podgroups/{name}", {**groups[job], "status": status})
     for pod, node in deeds["bound"].items():
-        namespace, name = pod.split("/")
-        target = client.V1ObjectReference(kind="Node", name=node)
-        binding = client.V1Binding(metadata=client.V1ObjectMeta(name=name, namespace=namespace), target=target)
-        core.create_namespaced_pod_binding(name, namespace, binding, _preload_content=False)
+        client.send("POST", path(pod, "/binding"), {"metadata": {}, "target": {"kind": "Node", "name": node}})
+
+
+def path(pod: str, part: str = "") -> str:
+    namespace, name = pod.split("/")
+    return f"/api/v1/namespaces/{namespace}/pods/{name}{part}"
 
 
 main()

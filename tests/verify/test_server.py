@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from threading import Thread
 from typing import Any
 
 import pytest
+from kubernetes import client, watch
 
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.verify import wire
 from vcdebug.verify.messages import Request
 from vcdebug.verify.patches import patched
 from vcdebug.verify.protobuf import CONTENT_TYPE, MAGIC, decoded
@@ -19,7 +22,7 @@ from vcdebug.verify.wire import Wire, served
 PODS = KIND_BY_NAME["Pod"].path
 POD = {
     "metadata": {"name": "a", "namespace": "x", "annotations": {"k": "v"}},
-    "spec": {},
+    "spec": {"containers": []},
     "status": {"phase": "Pending"},
 }
 
@@ -91,6 +94,96 @@ def test_what_is_not_kept_is_answered_all_the_same() -> None:
     assert 201 == send(api, "POST", "/api/v1/namespaces/x/pods/a/binding", {"target": {"name": "n1"}})
     assert [] == api.written
     assert POD["spec"] == (api.store.get(PODS, "x/a") or {})["spec"]
+
+
+GROUPS = ("scheduling.volcano.sh", "v1beta1")
+
+
+def test_a_client_of_the_kubernetes_package_lists_watches_and_writes() -> None:
+    api = server()
+    path = KIND_BY_NAME["PodGroup"].path
+    with served(Wire(api, "secret")) as address:
+        options = client.Configuration()
+        options.host = address
+        with client.ApiClient(options) as connection:
+            core, custom = client.CoreV1Api(connection), client.CustomObjectsApi(connection)
+            assert ["a"] == [pod.metadata.name for pod in core.list_pod_for_all_namespaces().items]
+            known: Any = custom.list_cluster_custom_object(*GROUPS, "podgroups")
+            api.store.put(path, {"metadata": {"name": "g", "namespace": "x"}, "status": {"phase": "Pending"}})
+            watching = watch.Watch().stream  # type: ignore[no-untyped-call]  # as the client has it
+            revision = known["metadata"]["resourceVersion"]
+            events = watching(custom.list_cluster_custom_object, *GROUPS, "podgroups", resource_version=revision)  # type: ignore[no-untyped-call]  # as the client has it
+            group = next(iter(events))["object"]
+            status = {**group, "status": {"phase": "Inqueue"}}
+            custom.replace_namespaced_custom_object(*GROUPS, "x", "podgroups", "g", status)
+            core.patch_namespaced_pod_status("a", "x", {"status": {"nominatedNodeName": "n2"}})
+            target = client.V1ObjectReference(kind="Node", name="n1")
+            binding = client.V1Binding(metadata=client.V1ObjectMeta(name="a", namespace="x"), target=target)
+            core.create_namespaced_pod_binding("a", "x", binding, _preload_content=False)
+            core.delete_namespaced_pod("a", "x")
+    assert ["update", "patch", "bind", "delete"] == [one.verb for one in api.written]
+    assert "Inqueue" == (api.store.get(path, "x/g") or {})["status"]["phase"]
+    pod = api.store.get(PODS, "x/a") or {}
+    assert ("n1", "n2") == (pod["spec"]["nodeName"], pod["status"]["nominatedNodeName"])
+
+
+def test_the_list_that_is_given_last_waits_until_nothing_else_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "STILL", 0.05)
+    api, order = server(), list[str]()
+    api.metrics = None
+    held = Wire(api, "secret", last_list=PODS)
+    asked = [Thread(target=lambda: order.append(str(held.reply(Request("GET", PODS, {}, {}, None)).status)))]
+    asked[0].start()
+    for kind in ("PersistentVolume", "PersistentVolumeClaim", "Node"):
+        held.reply(Request("GET", KIND_BY_NAME[kind].path, {}, {}, None))
+        order.append(kind)
+    asked[0].join()
+    assert ["PersistentVolume", "PersistentVolumeClaim", "Node", "200"] == order
+
+
+def volumes() -> ApiServer:
+    """A claim, a volume that may be its own, and the class of both."""
+    api = ApiServer()
+    claim = {"metadata": {"name": "c", "namespace": "x", "uid": "1"}, "spec": {"storageClassName": "fast"}}
+    api.store.put(KIND_BY_NAME["PersistentVolumeClaim"].path, claim)
+    api.store.put(KIND_BY_NAME["PersistentVolume"].path, {"metadata": {"name": "v"}, "spec": {}})
+    api.store.put(KIND_BY_NAME["StorageClass"].path, {"metadata": {"name": "fast"}, "provisioner": "d"})
+    return api
+
+
+def claimed(api: ApiServer) -> tuple[str | None, str | None, list[str]]:
+    """Volume and phase of the claim, and every volume that is bound."""
+    claim = api.store.get(KIND_BY_NAME["PersistentVolumeClaim"].path, "x/c") or {}
+    bound = [one for one in api.store.at(KIND_BY_NAME["PersistentVolume"].path) if one.get("status")]
+    return (
+        claim["spec"].get("volumeName"),
+        claim.get("status", {}).get("phase"),
+        [one["metadata"]["name"] for one in bound],
+    )
+
+
+def test_a_volume_that_a_scheduler_chose_is_bound_to_its_claim() -> None:
+    api = volumes()
+    reference = field(2, b"x") + field(3, b"c")
+    entry = field(1, b"pv.kubernetes.io/bound-by-controller") + field(2, b"yes")
+    volume = field(1, field(1, b"v") + field(12, entry)) + field(2, field(4, reference))
+    body = decoded(MAGIC + field(1, field(1, b"v1") + field(2, b"PersistentVolume")) + field(2, volume))
+    assert 200 == send(api, "PUT", "/api/v1/persistentvolumes/v", body, CONTENT_TYPE)
+    assert ("v", "Bound", ["v"]) == claimed(api)
+    assert ["update"] == [one.verb for one in api.written]
+
+
+def test_a_claim_for_which_a_node_was_chosen_gets_a_volume_if_its_class_provides_some() -> None:
+    api = volumes()
+    chosen = {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "n1"}}}
+    path = "/api/v1/namespaces/x/persistentvolumeclaims/c"
+    assert 200 == send(api, "PATCH", path, chosen, "application/merge-patch+json")
+    assert ("made-x-c", "Bound", ["made-x-c"]) == claimed(api)
+    api = volumes()
+    by_hand = {"metadata": {"name": "fast"}, "provisioner": "kubernetes.io/no-provisioner"}
+    api.store.put(KIND_BY_NAME["StorageClass"].path, by_hand)
+    assert 200 == send(api, "PATCH", path, chosen, "application/merge-patch+json")
+    assert (None, None, []) == claimed(api)
 
 
 def test_patches_of_every_kind() -> None:

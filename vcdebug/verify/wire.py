@@ -97,6 +97,9 @@ def served(wire: Wire) -> Iterator[str]:
 class _Server(ThreadingHTTPServer):
     """A client that goes away in the middle of an answer is nothing to speak of."""
 
+    request_queue_size = 512
+    """A scheduler opens a connection per kind at once; one that is not taken is tried again a second later."""
+
     def handle_error(self, request: object, client_address: object) -> None:
         failure = sys.exception()
         if not isinstance(failure, OSError):

@@ -1,0 +1,73 @@
+"""What a scheduler's program is told about how busy nodes are."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from datetime import UTC, datetime
+from urllib.parse import quote, urlencode
+
+from tests.builders import cluster, conf_of, node
+from vcdebug.capture.usage import QUERIES, measured
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.verify.metrics import asking, metrics_of, with_metrics
+from vcdebug.verify.server import ApiServer
+from vcdebug.verify.wire import Wire, served
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+CPU = 'avg_over_time(clamp_min(100 - (avg by (instance) (rate(node_cpu_seconds_total{mode="idle",instance="%s"}[5m])) * 100), 0)[10m:30s])'
+MEM = '100*avg_over_time(((1-node_memory_MemAvailable_bytes{instance="%s"}/node_memory_MemTotal_bytes{instance="%s"}))[10m:30s])'
+
+
+def busy() -> Snapshot:
+    """Two nodes, of which one is measured."""
+    snapshot = cluster([node("n1"), node("n2")], conf=conf_of("usage"))
+    snapshot.usage = {"n1": {"time": "2026-10-01T00:00:00Z", "cpu": {"10m": 44.6, "5m": 1.0}, "mem": {"10m": 20.25}}}
+    return snapshot
+
+
+def test_each_node_is_told_as_prometheus_tells_it() -> None:
+    metrics = metrics_of(busy())
+    assert metrics is not None
+    told = [metrics.answer(query % ((name,) * query.count("%s"))).body for name in ("n1", "n2") for query in (CPU, MEM)]
+    values = [[row["value"][1] for row in body["data"]["result"]] for body in told]
+    assert [["44.6"], ["20.25"], [], []] == values
+
+
+def test_a_round_is_over_when_the_next_one_begins() -> None:
+    metrics = metrics_of(busy())
+    assert metrics is not None
+    metrics.answer(CPU % "n1")
+    metrics.answer(CPU % "n1")
+    assert not metrics.taken
+    for query in (MEM % ("n1", "n1"), CPU % "n2", MEM % ("n2", "n2")):
+        metrics.answer(query)
+    assert not metrics.taken
+    metrics.answer(CPU % "n1")
+    assert metrics.taken
+
+
+def test_our_own_queries_are_answered_over_the_wire_in_either_form() -> None:
+    snapshot = busy()
+    metrics = metrics_of(snapshot)
+    wire = Wire(ApiServer(metrics=metrics), "secret")
+    with served(wire) as address:
+        conf = asking(snapshot.scheduler_conf or "", address)
+        found = measured(conf, "", ["n1", "n2"], NOW, [])
+        form = urlencode({"query": QUERIES["cpu"]}).encode()
+        with urllib.request.urlopen(f"{address}/api/v1/query", form) as answer:
+            posted = json.loads(answer.read())
+        with urllib.request.urlopen(f"{address}/api/v1/query?query={quote(QUERIES['cpu'])}") as answer:
+            assert posted == json.loads(answer.read())
+    assert (44.6, 20.25, 0.0) == (found["n1"]["cpu"]["10m"], found["n1"]["mem"]["10m"], found["n2"]["cpu"]["10m"])
+    assert 0 == wire.requests
+    assert found == with_metrics(snapshot, metrics, NOW).usage
+
+
+def test_a_configuration_asks_us_or_nobody() -> None:
+    conf = 'actions: "allocate"\nmetrics:\n  type: elasticsearch\n  address: http://prod\n'
+    assert "prod" not in asking(conf, "http://127.0.0.1:1/x")
+    assert "http://127.0.0.1:1/x" in asking(conf, "http://127.0.0.1:1/x")
+    assert 'actions: "allocate"\n' == asking(conf, "")
+    assert "tiers: [" == asking("tiers: [", "http://x")
+    assert "{a: 1}" == asking("{a: 1}", "")

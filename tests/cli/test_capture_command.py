@@ -148,3 +148,8 @@ def test_of_configmaps_the_role_allows_the_schedulers_alone() -> None:
     rules = yaml.safe_load(call(["capture", "--rbac", "--scheduler-configmap", "batch/mine"])[1])["rules"]
     (rule,) = [rule for rule in rules if rule["resources"] == ["configmaps"]]
     assert (["mine"], ["get"]) == (rule["resourceNames"], rule["verbs"])
+
+
+def test_verify_may_list_events_besides() -> None:
+    rules, more = (yaml.safe_load(call([command, "--rbac"])[1])["rules"] for command in ("capture", "verify"))
+    assert [*rules, {"apiGroups": [""], "resources": ["events"], "verbs": ["list"]}] == more

@@ -20,14 +20,20 @@ CONFIG_MAPS = """- apiGroups: [""]
 """
 
 
-def cluster_role(config_map: str) -> str:
+EVENTS = """- apiGroups: [""]
+  resources: ["events"]
+  verbs: ["list"]
+"""
+
+
+def cluster_role(config_map: str, *, events: bool = False) -> str:
     """The role as YAML; of ConfigMaps it may get the scheduler's by name, and list none."""
     groups: dict[str, list[str]] = {}
     for kind in KINDS:
         if kind.name != "ConfigMap":
             groups.setdefault(kind.group, []).append(kind.plural)
     rules = "".join(_rule(group, plurals) for group, plurals in groups.items())
-    return HEAD + rules + CONFIG_MAPS.format(name=config_map)
+    return HEAD + rules + CONFIG_MAPS.format(name=config_map) + (EVENTS if events else "")
 
 
 def _rule(group: str, plurals: list[str]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -66,7 +66,7 @@ def metrics_of(snapshot: Snapshot) -> Metrics | None:
     return Metrics({name: dict(_values(snapshot.usage.get(name) or {})) for name in names}, names)
 
 
-def _values(usage: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _values(usage: JsonDict) -> Iterator[tuple[str, float]]:
     for what in ("cpu", "mem"):
         value = (usage.get(what) or {}).get(PERIOD)
         if value is not None:

@@ -2,8 +2,8 @@
 
 Every scheduler runs its first cycle as soon as it is up, perhaps before it has read everything. So PodGroups are held
 back until that one is over: it sees no job and decides nothing. The cycle after it is the one that counts. Pods are
-listed last, since a scheduler looks up their claims when it reads them, and never again. Nodes report once more after the
-first cycle, as they do all the time in a cluster: from then on the scheduler keeps account of their devices.
+listed last, since a scheduler looks up their claims when it reads them, and never again. Nodes report once more after
+the first cycle, as they do all the time in a cluster: from then on the scheduler keeps account of their devices.
 """
 
 from __future__ import annotations

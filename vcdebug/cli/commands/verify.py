@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_complete, add_extender, add_json, add_release
-from vcdebug.cli.commands.capture import add_cluster, cluster_options, introduction, seconds
+from vcdebug.cli.commands.capture import add_cluster, cluster_options, config_map_name, introduction, seconds
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -44,6 +44,9 @@ class Verify(Command):
             default=[],
             help="one more argument for the program, such as --argument=-v=5; may be repeated",
         )
+        parser.add_argument(
+            "--rbac", action="store_true", help="print the ClusterRole that this needs in a cluster, read nothing"
+        )
         parser.add_argument("--log", metavar="FILE", help="write what the program logged")
         add_extender(parser)
         add_json(parser)
@@ -52,6 +55,11 @@ class Verify(Command):
         from vcdebug.cli.render import show
         from vcdebug.cli.reports import verification
 
+        if args.rbac:
+            from vcdebug.capture.rbac import cluster_role
+
+            output.text(cluster_role(config_map_name(args.scheduler_configmap), events=True).rstrip())
+            return Outcome.DONE
         found = _program(args) if args.snapshot is not None else _cluster(args, output)
         if args.json:
             output.json(verification.document(found))

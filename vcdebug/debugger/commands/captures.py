@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from vcdebug.compare.captures import Changes, changes
+from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.captures import Captures, Read, alone, appended, followed, prepended
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
-from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import ORIGINAL
 from vcdebug.trace.recording import Recording
@@ -62,14 +62,14 @@ def later(driver: Driver) -> Reply | None:
 
     def work() -> Reply:
         recording = known or replay(read(), ask_extender=last.session.ask_extender)
-
-        def then() -> Reply:
-            after = followed(driver.recordings, captures, recording)
-            return Reply(driver.take(after, f"capture {after.cycle}"))
-
-        return Reply(then=then)
+        return Reply(then=lambda: _followed(driver, captures, recording))
 
     return Reply(text="reading the next capture", work=work)
+
+
+def _followed(driver: Driver, captures: Captures, recording: Recording) -> Reply:
+    after = followed(driver.recordings, captures, recording)
+    return Reply(driver.take(after, f"capture {after.cycle}"))
 
 
 def to_bookmark(driver: Driver, mark: Bookmark) -> Reply | None:

@@ -16,8 +16,8 @@ from vcdebug.verify.wire import Wire, served
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 CPU = (
-    'avg_over_time(clamp_min(100 - (avg by (instance) (rate(node_cpu_seconds_total{mode="idle",instance="%s"}[5m])) * 100),'
-    " 0)[10m:30s])"
+    'avg_over_time(clamp_min(100 - (avg by (instance) (rate(node_cpu_seconds_total{mode="idle",instance="%s"}[5m]))'
+    " * 100), 0)[10m:30s])"
 )
 MEM = (
     '100*avg_over_time(((1-node_memory_MemAvailable_bytes{instance="%s"}/'

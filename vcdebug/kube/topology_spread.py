@@ -6,6 +6,7 @@ Upstream: k8s plugin podtopologyspread (common, filtering).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -99,29 +100,47 @@ def rows_with_all_keys(view: NodeView, constraints: Constraints) -> BoolArray:
     return rows
 
 
+class Domains(NamedTuple):
+    """What one constraint counts."""
+
+    column: LabelColumn
+    per_value: IntArray
+    """Matching pods per value of the topology key."""
+    known: BoolArray
+    """Which values participating nodes have."""
+    lowest: int
+    """The smallest count, 0 where there are fewer domains than the constraint wants."""
+    itself: int
+    """1 where the pod would count too."""
+
+
 def spread_verdicts(view: NodeView, constraints: Constraints, group: LabelGroup, placement: Placement) -> IntArray:
     """FITS or the first failing constraint's verdict, for every node of the view."""
     verdicts: IntArray = np.zeros(len(view), dtype=np.int64)
     labelled = rows_with_all_keys(view, constraints)
     for constraint in constraints:
-        participating = labelled & including_rows(view, constraint, placement)
-        column = view.labels.column(constraint.topology_key)
-        counts = view.counts.per_row(SpreadQuestion(group.namespace, constraint.selector))
-        failing = _constraint_verdicts(constraint, column, participating, counts, group)
+        failing = _constraint_verdicts(constraint, domains(view, constraint, labelled, group, placement))
         verdicts = np.where(verdicts == FITS, failing, verdicts)
     return verdicts
 
 
-def _constraint_verdicts(
-    constraint: SpreadConstraint, column: LabelColumn, participating: BoolArray, counts: IntArray, group: LabelGroup
-) -> IntArray:
+def domains(
+    view: NodeView, constraint: SpreadConstraint, labelled: BoolArray, group: LabelGroup, placement: Placement
+) -> Domains:
+    """The constraint's domains; `labelled` are the nodes that carry the keys of all constraints."""
+    participating = labelled & including_rows(view, constraint, placement)
+    column = view.labels.column(constraint.topology_key)
+    counts = view.counts.per_row(SpreadQuestion(group.namespace, constraint.selector))
     per_value, known = domain_counts(column, participating, counts)
-    domains = int(known.sum())  # exact: ints
-    lowest = int(per_value[known].min()) if domains and domains >= constraint.min_domains else 0
-    itself = 1 if constraint.selector.matches(group.labels) else 0
-    skew = column.spread(per_value) + itself - lowest
+    size = int(known.sum())  # exact: ints
+    lowest = int(per_value[known].min()) if size and size >= constraint.min_domains else 0
+    return Domains(column, per_value, known, lowest, 1 if constraint.selector.matches(group.labels) else 0)
+
+
+def _constraint_verdicts(constraint: SpreadConstraint, found: Domains) -> IntArray:
+    skew = found.column.spread(found.per_value) + found.itself - found.lowest
     answer = np.where(skew > constraint.max_skew, SKEWED, FITS)
-    answer[~column.present] = MISSING_LABEL
+    answer[~found.column.present] = MISSING_LABEL
     return answer
 
 

@@ -5,6 +5,7 @@ Upstream: k8s plugin volumebinding, its binder and assume caches.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,6 +46,15 @@ class PodVolumes(NamedTuple):
 
     bindings: tuple[tuple[str, str], ...] = ()
     provisions: tuple[str, ...] = ()
+
+
+class ClaimFit(NamedTuple):
+    """One claim of a pod beside a node."""
+
+    claim: str
+    volume: str
+    fits: bool
+    words: str
 
 
 @dataclass(slots=True)
@@ -175,6 +185,34 @@ class VolumeBinding:
             satisfied, enough = self._provision(to_provision, node_labels)
         return satisfied, enough, PodVolumes(tuple(bindings), tuple(key_of(claim) for claim in to_provision))
 
+    def claims(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Iterator[ClaimFit]:
+        """Each claim of the pod beside one node."""
+        for claim in state.bound:
+            name = spec_of(claim).get("volumeName") or ""
+            volume = self._listers.volumes.get(name)
+            if volume is None:
+                yield ClaimFit(key_of(claim), name, False, "the volume does not exist")
+            else:
+                near = reachable(volume, node_labels)
+                yield ClaimFit(key_of(claim), name, near, "bound" if near else f"bound; {_only_on(volume)}")
+        waiting = [claim for claim in state.delayed if self._selected_node(claim) is None]
+        found = dict(self._match(state, waiting, node_labels)[0])
+        for claim in state.delayed:
+            yield self._delayed_fit(claim, node, node_labels, found)
+
+    def _delayed_fit(self, claim: Manifest, node: NodeName, node_labels: Labels, found: dict[str, str]) -> ClaimFit:
+        key, selected = key_of(claim), self._selected_node(claim)
+        if selected is not None and selected != node:
+            return ClaimFit(key, "", False, f"to be provisioned on {selected}")
+        if key in found:
+            return ClaimFit(key, found[key], True, "an available volume suits it")
+        try:
+            allowed, enough = self._provision([claim], node_labels)
+        except VolumeBindingError as error:
+            return ClaimFit(key, "", False, str(error))
+        words = "can be provisioned" if allowed else "no volume suits it, and its class provisions none here"
+        return ClaimFit(key, "", allowed and enough, words if enough else "the driver has too little storage here")
+
     def _selected_node(self, claim: Manifest) -> NodeName | None:
         return self._selected.get(key_of(claim), annotations_of(claim).get(SELECTED_NODE))
 
@@ -222,3 +260,14 @@ class VolumeBinding:
             self._taken.pop(volume_name, None)
         for claim_key in volumes.provisions:
             self._selected.pop(claim_key, None)
+
+
+def _only_on(volume: Manifest) -> str:
+    """What the volume's node affinity wants, in its own words."""
+    terms = ((spec_of(volume).get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or ()
+    wanted = [
+        f"{one.get('key')} {one.get('operator')} {', '.join(one.get('values') or ())}".rstrip()
+        for term in terms
+        for one in term.get("matchExpressions") or ()
+    ]
+    return f"its nodes: {' or '.join(wanted) or 'none'}"

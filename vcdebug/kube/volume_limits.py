@@ -6,7 +6,7 @@ Upstream: k8s plugin nodevolumelimits (CSILimits).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.kube.claims import ClaimName, claim_names, class_name, not_found, not_owner_text, owned_by
 from vcdebug.kube.listers import Listers, Manifest, spec_of
@@ -31,6 +31,20 @@ _MIGRATED = {
 
 Volumes = dict[str, str]
 """driver/handle → driver."""
+
+
+class DriverCount(NamedTuple):
+    """Volumes of one driver on a node."""
+
+    driver: str
+    attached: int
+    new: int
+    limit: int
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether the new ones cannot all be attached."""
+        return self.attached + self.new > self.limit
 
 
 class _LookupFailed(Exception):
@@ -60,18 +74,31 @@ class VolumeLimits:
 
     def check(self, pod: Pod, node: str, placed: Iterator[Pod]) -> Status | None:
         """None when the node can attach the pod's new volumes beside those of its present pods."""
-        csi_node = self._listers.csi_nodes.get(node)
         try:
-            new = self._volumes(pod, csi_node, strict=True)
+            counted = self.counted(pod, node, placed)
         except _LookupFailed as failure:
             return failure.status
+        return EXCEEDED if any(one.exceeds for one in counted) else None
+
+    def drivers(self, pod: Pod, node: str, placed: Iterator[Pod]) -> tuple[tuple[DriverCount, ...], Status | None]:
+        """What is counted for each driver on a node, and what the check says."""
+        try:
+            counted = self.counted(pod, node, placed)
+        except _LookupFailed as failure:
+            return (), failure.status
+        return counted, EXCEEDED if any(one.exceeds for one in counted) else None
+
+    def counted(self, pod: Pod, node: str, placed: Iterator[Pod]) -> tuple[DriverCount, ...]:
+        """The new volumes of each limited driver beside those attached."""
+        csi_node = self._listers.csi_nodes.get(node)
+        new = self._volumes(pod, csi_node, strict=True)
         limits = _limits(csi_node)
         if not new or not limits:
-            return None
+            return ()
         attached: Volumes = {}
         for other in placed:
             attached.update(self._volumes(other, csi_node, strict=False))
-        return _exceeded(new, self._with_attachments(attached, node), attached, limits)
+        return _counts(new, self._with_attachments(attached, node), attached, limits)
 
     def _volumes(self, pod: Pod, csi_node: Manifest | None, *, strict: bool) -> Volumes:
         volumes: Volumes = {}
@@ -145,13 +172,14 @@ def _limits(csi_node: Manifest | None) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
-def _exceeded(new: Volumes, everything: Volumes, attached: Volumes, limits: dict[str, int]) -> Status | None:
+def _counts(new: Volumes, everything: Volumes, attached: Volumes, limits: dict[str, int]) -> tuple[DriverCount, ...]:
     in_use = _per_driver(everything)
     wanted = _per_driver({key: driver for key, driver in new.items() if key not in attached})
-    for driver, count in wanted.items():
-        if driver in limits and in_use.get(driver, 0) + count > limits[driver]:
-            return EXCEEDED
-    return None
+    return tuple(
+        DriverCount(driver, in_use.get(driver, 0), count, limits[driver])
+        for driver, count in wanted.items()
+        if driver in limits
+    )
 
 
 def _per_driver(volumes: Volumes) -> dict[str, int]:

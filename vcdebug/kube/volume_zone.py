@@ -5,7 +5,7 @@ Upstream: k8s plugin volumezone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -97,6 +97,11 @@ def outside_zone(limits: tuple[ZoneLimit, ...], node_labels: NodeLabels, rows: I
     for limit in limits:
         failing |= ~_inside(limit, node_labels, rows)
     return constrained & failing
+
+
+def zone_of(labels: Mapping[str, str], limit: ZoneLimit) -> str | None:
+    """A node's own zone or region beside a limit; None where it has neither label."""
+    return labels.get(limit.key, labels.get(_GA_NAME[limit.key]))
 
 
 def _inside(limit: ZoneLimit, node_labels: NodeLabels, rows: IntArray) -> BoolArray:

@@ -10,7 +10,7 @@ from typing import Final
 from vcdebug.explain.equation import Equation, Figure
 from vcdebug.explain.equations_scores import best_row, runner_up, scores_before
 from vcdebug.explain.score_parts import ScorePart, score_parts
-from vcdebug.framework.record import BestEvent, ScoreEvent
+from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import number
@@ -18,9 +18,10 @@ from vcdebug.views.base import BEST, Column, Piece, Row, Table, line, muted
 from vcdebug.views.equation import figure_text, row_name
 from vcdebug.views.names import bare
 from vcdebug.views.score_names import short_part
+from vcdebug.views.why_not import why_not
 
 TITLE: Final = "Inside"
-NOTHING = "no scores here: go to scores, or to the node that is best by them"
+NOTHING = "nothing to open here: go to a pass of predicates, to scores, or to the node that is best by them"
 WEBHOOK = "a webhook had a say in this cycle: it cannot be run again up to here"
 SUM = "the sum of its parts"
 
@@ -35,6 +36,9 @@ def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
 
 def inside(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
     """A node's parts, each with its own sum, beside those of the best of the others; the best node without a name."""
+    event_here = recording.event(seq)
+    if isinstance(event_here, PredicateEvent):
+        return why_not(recording, seq, event_here, TITLE)
     found = scored_at(recording, seq)
     index = best_row(found[1]) if found is not None else None
     if found is None or index is None:

@@ -19,6 +19,8 @@ from vcdebug.views.inside import inside
 from vcdebug.views.names import bare
 from vcdebug.views.nodes import future_idle, node_detail, node_dimensions, remarks
 from vcdebug.views.parts import part
+from vcdebug.views.why_not import COLUMNS as CHECK_COLUMNS
+from vcdebug.views.why_not import node_checks
 
 BAR_WIDTH = 24
 
@@ -62,6 +64,7 @@ def _event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Lin
         yield _verdict(recording, event, name)
         for why in why_refused(recording, seq, event, name):
             yield line(muted(f"  {why}"))
+        yield from part(Table("Checks", CHECK_COLUMNS, node_checks(recording, seq, name)))
         yield from _equation_part(recording, seq, name)
     elif isinstance(event, ScoreEvent):
         yield from _equation_part(recording, seq, name)

@@ -111,7 +111,8 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "cycle",
         "Inside",
         "i",
-        "what each part of a score was made of, for the best node beside the runner-up",
+        "what each part of a score was made of, the best node beside the runner-up; for predicates what PreFilter left "
+        "and what each filter compared, the error cache's hits among them",
         lambda here: inside(here.recording, here.seq, here.node),
     ),
     PanelView(

@@ -17,6 +17,7 @@ PLUGINS: dict[str, str] = {
     "numa-aware": "vcdebug.explain.plugins.numa_aware:WORDS",
     "overcommit": "vcdebug.explain.plugins.overcommit:WORDS",
     "pdb": "vcdebug.explain.plugins.pdb:WORDS",
+    "predicates": "vcdebug.explain.plugins.predicates:WORDS",
     "priority": "vcdebug.explain.plugins.priority:WORDS",
     "proportion": "vcdebug.explain.plugins.proportion:WORDS",
     "resource-strategy-fit": "vcdebug.explain.plugins.resource_strategy_fit:WORDS",

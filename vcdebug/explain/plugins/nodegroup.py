@@ -49,7 +49,8 @@ def refusals(asked: Asked) -> Iterator[Equation]:
     found = _standing(asked)
     if found is None:
         return
-    terms = [Term("node's group", (found.group, f"queue {found.queue_name}"), None), *_lists(found)]
+    own = Term("node's group", (found.group, f"queue {found.queue_name}"), not found.refusal, found.refusal)
+    terms = [own, *_lists(found)]
     limit = (found.queue.limits or {}).get(found.group or "") if found.queue is not None else None
     if limit is not None and found.queue is not None:
         held = found.queue.allocated.get(found.group or "")

@@ -40,7 +40,10 @@ def refusals(asked: Asked) -> Iterator[Equation]:
     found = None if plugin is None else plugin.room(asked.task, asked.node.name)
     if found is None:
         return
-    terms = (*_drawn(found), *_containers(found))
+    kept = found.refusal if not found.containers else ""
+    policies = f"{found.cpu_manager or 'no CPU manager'}, {found.policy or 'no policy'}"
+    policy = Term("policies of node and pod", (policies, None, found.asked_policy or None), not kept, kept)
+    terms = (policy, *_drawn(found), *_containers(found))
     asks = f", the pod asks for {found.asked_policy}" if found.asked_policy else ""
     title = f"NUMA on {asked.node.name}: policy {found.policy or 'none'}{asks}"
     columns = ("CPUs", "free", "asked")

@@ -7,6 +7,7 @@ not known to a snapshot).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.placement import Placement
 from vcdebug.model.devices.ledger import Released
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, Status, aborts
-from vcdebug.model.names import BoolArray, Codes, IntArray
+from vcdebug.model.names import BoolArray, Codes, IntArray, NodeName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
@@ -58,6 +59,7 @@ from vcdebug.releases.nodes import (
 )
 
 NODE_AFFINITY = "NodeAffinity"
+POD_NUMBER, STABLE = "NodePodNumber", "stable filters"
 LATER_PRE_FILTERS = (NodeVolumeLimitsFilter.name, VolumeZoneFilter.name)
 """Filters that once had no PreFilter, beside node affinity."""
 DRA_PART = "nodeorder/batch/DynamicResources"
@@ -222,25 +224,64 @@ class Predicates(Plugin):
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
         """As predicate, for one node: actions ask about a node again after each eviction."""
+        index = self._stable_index(pod, rows).item(0)
+        statuses = [status for _, status in self._judged(pod, state, rows, index) if status is not None]
+        return self._ssn.reasons.code(tuple(statuses)) if statuses else 0
+
+    def _judged(self, pod: Pod, state: CycleState, rows: IntArray, stable: int) -> Iterator[tuple[str, Status | None]]:
+        """Each filter that is asked about one node and what it objects to, up to an objection that ends it."""
         row = rows.item(0)
-        statuses: list[Status] = []
-        if self._max_pods[row] <= self._view.pod_count[row]:
-            statuses.append(TOO_MANY_PODS)
-        failing = self._stable_index(pod, rows).item(0)
-        if failing:
-            statuses.append(self._stable.statuses[failing - 1])
-            if aborts(statuses[-1]):
-                return self._ssn.reasons.code(tuple(statuses))
+        yield POD_NUMBER, TOO_MANY_PODS if self._max_pods[row] <= self._view.pod_count[row] else None
+        status = self._stable.statuses[stable - 1] if stable else None
+        yield STABLE, status
+        if status is not None and aborts(status):
+            return
         skip = state.skip
         for candidate in self._filters:
             if candidate.name not in skip:
                 verdict = candidate.filter(pod, state, rows)
                 failing = verdict.failing.item(0)
-                if failing:
-                    statuses.append(verdict.statuses[failing - 1])
-                    if aborts(statuses[-1]):
-                        break
-        return self._ssn.reasons.code(tuple(statuses)) if statuses else 0
+                status = verdict.statuses[failing - 1] if failing else None
+                yield candidate.name, status
+                if status is not None and aborts(status):
+                    return
+
+    def judged(self, task: TaskInfo, node: NodeName) -> Iterator[tuple[str, Status | None]]:
+        """Each filter and what it objects to on one node; the equivalence cache is neither asked nor told."""
+        row = self._view.row_of[node]
+        index = int(self._stable.index(self._view.shapes.placement(task.pod))[row])
+        return self._judged(task.pod, self._ssn.cycle_state(task), np.array([row], dtype=np.int64), index)
+
+    def remembered(self, task: TaskInfo, node: NodeName) -> tuple[str, int] | None:
+        """(template, what the equivalence cache remembers of it on a node); None without the cache or a template."""
+        template = task.pod.annotations.get(TEMPLATE_ANNOTATION, "")
+        if self._cache is None or not template:
+            return None
+        return template, self._cache.remembered(template, self._view.row_of[node])
+
+    def prepared(self, task: TaskInfo) -> CycleState:
+        """What PreFilter left for a task, and which filters it told to skip."""
+        return self._ssn.cycle_state(task)
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """The filters after the stable ones, in the order in which they are asked."""
+        return self._filters
+
+    @property
+    def view(self) -> NodeView:
+        """The nodes as the filters see them."""
+        return self._view
+
+    def pod_numbers(self, node: NodeName) -> tuple[int, int]:
+        """(pods on the node, the most that it may have)."""
+        row = self._view.row_of[node]
+        return int(self._view.pod_count[row]), int(self._max_pods[row])
+
+    @property
+    def stable(self) -> StableFilters:
+        """The filters that are decided once."""
+        return self._stable
 
     def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:
         index = self._stable.index(self._view.shapes.placement(pod))[rows]

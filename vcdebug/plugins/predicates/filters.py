@@ -26,6 +26,7 @@ from vcdebug.kube.topology_spread import (
     HARD,
     MISSING_LABEL_REASON,
     SKEWED_REASON,
+    Constraints,
     constraints_of,
     spread_verdicts,
 )
@@ -138,7 +139,7 @@ class PodTopologySpreadFilter:
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         try:
-            constraints = constraints_of(pod.spec, pod.labels, HARD, self._gate)
+            constraints = self.constraints(pod)
         except SelectorError as error:
             text = f"get constraints from pod: obtaining pod's hard topology spread constraints: {error}"
             raise PreFilterError(text) from error
@@ -147,6 +148,10 @@ class PodTopologySpreadFilter:
         shapes = self._view.shapes
         state.data[self.STATE] = spread_verdicts(self._view, constraints, shapes.group(pod), shapes.placement(pod))
         return True
+
+    def constraints(self, pod: Pod) -> Constraints:
+        """The pod's hard constraints; raises SelectorError."""
+        return constraints_of(pod.spec, pod.labels, HARD, self._gate)
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
         verdicts = state.data.get(self.STATE)

@@ -44,6 +44,7 @@ class StableFilters:
         self._affinity_on = affinity_on
         self._taints_on = taints_on
         self._affinity_first = affinity_first
+        self.affinity_on, self.taints_on = affinity_on, taints_on
         self._known: dict[Placement, IntArray] = {}
 
     def index(self, placement: Placement) -> IntArray:
@@ -95,6 +96,11 @@ class EquivalenceCache:
     def __init__(self, size: int) -> None:
         self._size = size
         self._passed: dict[str, IntArray] = {}
+
+    def remembered(self, template: str, row: int) -> int:
+        """What is known of a template on one node."""
+        known = self._passed.get(template)
+        return self.UNKNOWN if known is None else int(known[row])
 
     def through(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
         """The verdicts `index` of these rows as the cache lets them through; new ones are remembered.

@@ -34,14 +34,14 @@ class NodeVolumeLimitsFilter:
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
         self._view = view
-        self._check = VolumeLimits(listers)
+        self.check = VolumeLimits(listers)
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         return has_limited_volumes(pod)
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
         names, pods = self._view.names, self._view.pods
-        statuses = [self._check.check(pod, names[row], (shape.pod for shape in pods[row])) for row in rows.tolist()]
+        statuses = [self.check.check(pod, names[row], (shape.pod for shape in pods[row])) for row in rows.tolist()]
         return _collected(statuses)
 
 
@@ -83,11 +83,11 @@ class VolumeBindingFilter:
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
         self._view = view
-        self._check = VolumeBinding(listers)
+        self.check = VolumeBinding(listers)
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         try:
-            volumes = self._check.pre_filter(pod)
+            volumes = self.check.pre_filter(pod)
         except VolumeBindingError as error:
             raise PreFilterError(str(error)) from error
         state.data[self.STATE] = VolumeState() if volumes is None else volumes
@@ -99,7 +99,7 @@ class VolumeBindingFilter:
             return everywhere(Status(ERROR, "not found"), len(rows))
         view = self._view
         return _collected(
-            [self._check.filter(volumes, view.names[row], view.labels.labels[row]) for row in rows.tolist()]
+            [self.check.filter(volumes, view.names[row], view.labels.labels[row]) for row in rows.tolist()]
         )
 
     def reserve(self, state: CycleState, node: str) -> str | None:
@@ -107,14 +107,14 @@ class VolumeBindingFilter:
         volumes = state.data.get(self.STATE)
         if not isinstance(volumes, VolumeState):
             return "not found"
-        self._check.reserve(volumes, node)
+        self.check.reserve(volumes, node)
         return None
 
     def unreserve(self, state: CycleState, node: str) -> None:
         """Give the volumes of the node back."""
         volumes = state.data.get(self.STATE)
         if isinstance(volumes, VolumeState):
-            self._check.unreserve(volumes, node)
+            self.check.unreserve(volumes, node)
 
 
 class DynamicResourcesFilter:

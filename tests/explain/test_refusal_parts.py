@@ -1,0 +1,87 @@
+"""Why a node was refused: what each filter compares comes to what was recorded, for every failure of every case."""
+
+from collections import Counter
+from pathlib import Path
+
+from tests.recorded import each_case, recorded
+from vcdebug.explain.asked import asked_in
+from vcdebug.explain.equation import all_hold
+from vcdebug.explain.refusal_parts import CACHED, Check, cache_hits, checks_in, statuses_of
+from vcdebug.framework.record import Event, Level, PredicateEvent
+from vcdebug.framework.session import Session
+from vcdebug.model.fiterror import Status
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.trace.moment import look_on
+from vcdebug.trace.recording import Recording
+
+EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim")
+"""Actions for which a node that is merely Unschedulable stays a candidate."""
+
+
+class Refusals:
+    """Looks at every node that a search refused, and at those that it accepted."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.seen: Counter[str] = Counter()
+        self.wrong: list[object] = []
+
+    def look(self, session: Session, seq: Seq, event: Event) -> None:
+        if not isinstance(event, PredicateEvent):
+            return
+        hits = cache_hits(self.recording, seq)
+        for row in [*event.failed.tolist(), *event.feasible.tolist()]:
+            node = session.node_table.names[row]
+            if node in hits:
+                self._check_hit(hits[node].seq, seq, node)
+                continue
+            asked = asked_in(session, event, row)
+            assert asked is not None
+            statuses = statuses_of(self.recording, self._own(seq), node)
+            self._compare(seq, node, statuses, list(checks_in(asked, statuses)))
+
+    def _own(self, seq: Seq) -> PredicateEvent:
+        event = self.recording.event(seq)
+        assert isinstance(event, PredicateEvent)
+        return event
+
+    def _check_hit(self, earlier: Seq, seq: Seq, node: NodeName) -> None:
+        """What the cache gave is what the earlier search had found."""
+        self.seen["error cache"] += 1
+        now, then = (statuses_of(self.recording, self._own(at), node) for at in (seq, earlier))
+        if now != then:
+            self.wrong.append((seq, node, now, then))
+
+    def _compare(self, seq: Seq, node: NodeName, statuses: tuple[Status, ...], found: list[Check]) -> None:
+        self.seen.update(status.reason.split(" ")[-1] for status in statuses)
+        refusing = [check for check in found if check.refuses]
+        expected = [status.reason for status in statuses if status != CACHED]
+        told = [check.inside.note for check in refusing if check.plugin in ("", "predicates")]
+        own = [check.plugin for check in refusing if check.plugin not in ("", "predicates")]
+        if CACHED in statuses:
+            told = told[:-1]
+        if not statuses and self._action(seq) in EVICTING:
+            expected, own = told, []
+        if own and len(told) + 1 == len(expected):
+            told = [*told, expected[-1]]
+        if told != expected and "extender" not in self.recording.session.plugins:
+            self.wrong.append((seq, node, expected, told, own))
+        for check in found:
+            verdict = check.inside.verdict
+            if isinstance(verdict, bool) and check.inside.terms and verdict is not all_hold(check.inside.terms):
+                self.wrong.append((seq, node, check))
+
+    def _action(self, seq: Seq) -> str:
+        span = self.recording.tree.around(seq, Level.ACTION)
+        return span.name if span is not None else ""
+
+
+def refusals(recording: Recording) -> Refusals:
+    found = Refusals(recording)
+    look_on(recording, found.look)
+    return found
+
+
+@each_case
+def test_each_refusal_is_what_the_figures_say(case: Path) -> None:
+    assert [] == refusals(recorded(case)).wrong[:1]

@@ -1,0 +1,93 @@
+"""Filters that look at the node itself: number of pods, cordon, taints, node selector and affinity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.explain.asked import Asked
+from vcdebug.explain.equation import Equation, Term, first_failing
+from vcdebug.explain.selectors import field_text, requirement_text
+from vcdebug.kube.node_affinity import NodeTerm
+from vcdebug.kube.placement import Placement
+from vcdebug.kube.taints import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    UNSCHEDULABLE_TAINT,
+    Taint,
+    Toleration,
+    parse_taints,
+    schedulable_despite_cordon,
+)
+from vcdebug.model.node import NodeInfo
+from vcdebug.plugins.predicates import Predicates
+
+STABLE_FORMULA = "not cordoned; every requirement of the selector and of one affinity term; every taint tolerated"
+
+
+def pod_number(plugin: Predicates, asked: Asked) -> Equation:
+    """Pods beside the most that the node may have."""
+    have, most = plugin.pod_numbers(asked.node.name)
+    term = Term("pods", (have, most), have < most)
+    title = f"number of pods on {asked.node.name}"
+    return Equation(title, "pods < the most that the node may have", ("on it", "most"), "check", (term,), have < most)
+
+
+def stable(plugin: Predicates, asked: Asked) -> Equation:
+    """What does not change in a session."""
+    wishes = plugin.view.shapes.placement(asked.pod)
+    terms = tuple(_terms(plugin, asked.node, wishes))
+    title, columns = f"labels and taints of {asked.node.name}", ("the node has", "the pod says")
+    return Equation(title, STABLE_FORMULA, columns, "check", terms, None, first_failing(terms))
+
+
+def _terms(plugin: Predicates, node: NodeInfo, wishes: Placement) -> Iterator[Term]:
+    despite = schedulable_despite_cordon(wishes.tolerations)
+    if node.unschedulable:
+        yield Term("cordon", ("unschedulable", _tolerations(UNSCHEDULABLE_TAINT, wishes.tolerations)), despite)
+    if plugin.stable.affinity_on:
+        for one in wishes.required.selector.requirements:
+            holds = one.matches(node.labels)
+            yield Term(f"nodeSelector {one.key}", (_label(node, one.key), requirement_text(one)), holds)
+        yield from _affinity(node, wishes.required.terms)
+    for taint in parse_taints(node.taints) if plugin.stable.taints_on else ():
+        if taint.effect in (NO_SCHEDULE, NO_EXECUTE):
+            words = f"{taint.key}={taint.value}:{taint.effect}"
+            tolerated = any(one.tolerates(taint) for one in wishes.tolerations)
+            yield Term("taint", (words, _tolerations(taint, wishes.tolerations)), tolerated)
+
+
+def _affinity(node: NodeInfo, terms: tuple[NodeTerm, ...] | None) -> Iterator[Term]:
+    """One term has to hold as a whole: lines of the others are not judged once one does."""
+    met = terms is not None and any(term.matches(node.labels, node.name) for term in terms)
+    for number, term in enumerate(terms or (), start=1):
+        name = f"affinity term {number}"
+        if term.never:
+            yield Term(name, (None, "never matches"), None if met else False)
+        for one in term.labels.requirements:
+            holds = one.matches(node.labels)
+            yield Term(name, (_label(node, one.key), requirement_text(one)), _judged(holds, met))
+        for field in term.fields:
+            yield Term(name, (node.name, field_text(field)), _judged(field.matches(node.name), met))
+    if terms == ():
+        yield Term("affinity", (None, "no term at all"), False)
+
+
+def _judged(holds: bool, met: bool) -> bool | None:
+    return True if holds else None if met else False
+
+
+def _label(node: NodeInfo, key: str) -> str:
+    return f"{key}={node.labels[key]}" if key in node.labels else f"no {key}"
+
+
+def _tolerations(taint: Taint, tolerations: tuple[Toleration, ...]) -> str:
+    """Those that accept the taint, else all of them."""
+    accepting = [one for one in tolerations if one.tolerates(taint)]
+    told = [_toleration(one) for one in accepting or tolerations]
+    return ("tolerates " if accepting else "tolerates only ") + ", ".join(told) if told else "tolerates nothing"
+
+
+def _toleration(one: Toleration) -> str:
+    value = f"={one.value}" if one.value else ""
+    exists = " exists" if one.operator == "Exists" else ""
+    return f"{one.key or 'any key'}{value}{exists}{f':{one.effect}' if one.effect else ''}"

@@ -1,0 +1,125 @@
+"""Filters that look at other pods: host ports, affinity between pods, and spread over domains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from vcdebug.explain.asked import Asked
+from vcdebug.explain.equation import Equation, Term, first_failing
+from vcdebug.explain.selectors import affinity_term_text, selector_text
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.pod_affinity import AffinityState, AllTerms, IncomingTerm, PairCounts
+from vcdebug.kube.pod_shape import PodShape
+from vcdebug.kube.ports import HostPort, host_ports
+from vcdebug.kube.topology_spread import domains, rows_with_all_keys
+from vcdebug.plugins.predicates import Predicates
+from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, PodTopologySpreadFilter
+
+PORT_FORMULA = "no pod of the node holds a port that the pod asks for; a port is freed when any of its pods leaves"
+AFFINITY_FORMULA = "affinity: pods in the node's domain > 0 for every term; anti-affinity, own and of others: none"
+SPREAD_FORMULA = "skew = matching pods in the domain + the pod itself − fewest in any domain ≤ max skew"
+SHOWN_PODS = 3
+SHOWN_DOMAINS = 12
+
+
+def ports(plugin: Predicates, asked: Asked) -> Equation:
+    """Each wanted port, and who holds it."""
+    terms = tuple(_port(plugin.view, asked.row, one) for one in host_ports(asked.pod.spec))
+    title = f"host ports of {asked.node.name}"
+    return Equation(title, PORT_FORMULA, ("held by",), "check", terms, None, first_failing(terms))
+
+
+def _port(view: NodeView, row: int, wanted: HostPort) -> Term:
+    holders = [shape.pod.key for shape in view.pods[row] if any(wanted.conflicts(used) for used in shape.ports)]
+    free = row not in view.ports.conflicts((wanted,))
+    return Term(f"{wanted.port}/{wanted.protocol} on {wanted.ip}", (", ".join(holders) or "nobody",), free)
+
+
+def affinity(plugin: Predicates, asked: Asked) -> Equation:
+    """The pod's own terms, then those of pods that are placed."""
+    state = plugin.prepared(asked.task).data.get(InterPodAffinityFilter.STATE)
+    terms = tuple(_affinity(plugin.view, asked, state)) if isinstance(state, AffinityState) else ()
+    title, columns = f"affinity between pods on {asked.node.name}", ("domain", "pods", "which")
+    return Equation(title, AFFINITY_FORMULA, columns, "check", terms, None, first_failing(terms))
+
+
+def _affinity(view: NodeView, asked: Asked, state: AffinityState) -> Iterator[Term]:
+    row, incoming = asked.row, state.incoming
+    alone = not any(counts.any() for counts in state.affinity.values()) and incoming.required_affinity.matches(
+        state.group
+    )
+    for one in incoming.required_affinity.terms:
+        domain, count = _count(view, state.affinity, one.topology_key, row)
+        which = _pods(view, row, one.topology_key, partial(_matched, incoming.required_affinity))
+        holds = domain is not None and (count > 0 or alone)
+        words = "no pod matches anywhere, and the pod matches itself: it may be the first" if alone else ""
+        yield Term(f"affinity to {affinity_term_text(one.term)}", (domain, count, which), holds, words)
+    for one in incoming.required_anti_affinity:
+        domain, count = _count(view, state.anti, one.topology_key, row)
+        which = _pods(view, row, one.topology_key, partial(_matched, one))
+        yield Term(f"none of {affinity_term_text(one.term)}", (domain, count, which), count <= 0)
+    for key in state.existing_anti:
+        domain, count = _count(view, state.existing_anti, key, row)
+        which = _pods(view, row, key, partial(_keeps_off, key, state))
+        yield Term(f"pods that want none of it by {key}", (domain, count, which), count <= 0)
+
+
+def _matched(wanted: IncomingTerm | AllTerms, shape: PodShape) -> bool:
+    return wanted.matches(shape.group)
+
+
+def _keeps_off(key: str, state: AffinityState, shape: PodShape) -> bool:
+    terms = shape.affinity.required_anti_affinity
+    return any(term.topology_key == key and term.matches(state.group, state.namespace_labels) for term in terms)
+
+
+def _count(view: NodeView, pairs: PairCounts, key: str, row: int) -> tuple[str | None, int]:
+    """(the node's value of the key, what was counted there)."""
+    column = view.labels.column(key)
+    value = int(column.ids[row])
+    counts = pairs.get(key)
+    return (column.values[value] if value >= 0 else None), int(counts[value]) if counts is not None else 0
+
+
+def _pods(view: NodeView, row: int, key: str, matches: Callable[[PodShape], bool]) -> str:
+    """Pods in the node's domain that a condition is about."""
+    ids = view.labels.column(key).ids
+    rows = [row] if ids[row] < 0 else [other for other in range(len(view)) if ids[other] == ids[row]]
+    found = [shape.pod.key for other in rows for shape in view.pods[other] if matches(shape)]
+    more = f" and {len(found) - SHOWN_PODS} more" if len(found) > SHOWN_PODS else ""
+    return f"{', '.join(found[:SHOWN_PODS])}{more}"
+
+
+def spread(plugin: Predicates, asked: Asked) -> Equation:
+    """Each hard constraint: the node's domain first, then the others."""
+    filters = (one for one in plugin.filters if isinstance(one, PodTopologySpreadFilter))
+    found = next(filters, None)
+    terms = tuple(_spread(plugin.view, found, asked)) if found is not None else ()
+    title, columns = f"topology spread on {asked.node.name}", ("pods", "itself", "fewest", "skew", "max skew")
+    return Equation(title, SPREAD_FORMULA, columns, "check", terms, None, first_failing(terms))
+
+
+def _spread(view: NodeView, found: PodTopologySpreadFilter, asked: Asked) -> Iterator[Term]:
+    constraints = found.constraints(asked.pod)
+    labelled = rows_with_all_keys(view, constraints)
+    shapes = view.shapes
+    for constraint in constraints:
+        counted = domains(view, constraint, labelled, shapes.group(asked.pod), shapes.placement(asked.pod))
+        own = int(counted.column.ids[asked.row])
+        key, about = constraint.topology_key, selector_text(constraint.selector)
+        if own < 0:
+            yield Term(
+                f"{key} ({about})", (None, None, None, None, constraint.max_skew), False, "the node lacks the label"
+            )
+        places = [own] if own >= 0 else []
+        places += [value for value in range(len(counted.column.values)) if value != own and counted.known[value]]
+        for value in places[:SHOWN_DOMAINS]:
+            pods = int(counted.per_value[value])
+            skew = pods + counted.itself - counted.lowest
+            figures = (pods, counted.itself, counted.lowest, skew, constraint.max_skew)
+            name = f"{key}={counted.column.values[value]}"
+            here = value == own
+            yield Term(
+                name, figures, skew <= constraint.max_skew if here else None, about if here else "another domain"
+            )

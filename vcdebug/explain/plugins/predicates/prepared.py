@@ -1,0 +1,72 @@
+"""What PreFilter left for a pod: which filters have nothing to say about it, and what the others counted.
+
+Upstream: plugins/predicates (PrePredicate), k8s framework CycleState.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vcdebug.explain.asked import Asked
+from vcdebug.kube.dynamic_resources import ClaimState
+from vcdebug.kube.pod_affinity import AffinityState
+from vcdebug.kube.ports import HostPort
+from vcdebug.kube.volume_binding import VolumeState
+from vcdebug.kube.volume_zone import ZoneLimit
+from vcdebug.plugins.predicates import Predicates
+from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
+from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter, VolumeBindingFilter, VolumeZoneFilter
+
+STATES = {
+    NodePortsFilter.name: NodePortsFilter.STATE,
+    InterPodAffinityFilter.name: InterPodAffinityFilter.STATE,
+    PodTopologySpreadFilter.name: PodTopologySpreadFilter.STATE,
+    VolumeZoneFilter.name: VolumeZoneFilter.STATE,
+    VolumeBindingFilter.name: VolumeBindingFilter.STATE,
+    DynamicResourcesFilter.name: DynamicResourcesFilter.STATE,
+}
+
+
+class Prepared(NamedTuple):
+    """One filter after PreFilter."""
+
+    filter: str
+    key: str
+    """Its entry in the CycleState; empty where it keeps none."""
+    skipped: bool
+    found: str
+    """What it counted, in words."""
+
+
+def prepared(asked: Asked) -> Iterator[Prepared]:
+    """Every filter in the order in which they are asked."""
+    plugin = asked.plugin(Predicates)
+    if plugin is None:
+        return
+    state = plugin.prepared(asked.task)
+    for one in plugin.filters:
+        key = STATES.get(one.name, "")
+        yield Prepared(one.name, key, one.name in state.skip, _words(state.data.get(key)))
+
+
+def _words(entry: object) -> str:
+    if isinstance(entry, AffinityState):
+        named = (("affinity", entry.affinity), ("anti-affinity", entry.anti), ("of placed pods", entry.existing_anti))
+        told = [f"{what} by {', '.join(pairs)}" for what, pairs in named if pairs]
+        return "; ".join(told)
+    if isinstance(entry, VolumeState):
+        return f"{len(entry.bound)} bound claims, {len(entry.delayed)} that wait for a node"
+    if isinstance(entry, ClaimState):
+        return f"{len(entry.selectors)} allocated claims, {len(entry.unallocated)} to allocate" if _any(entry) else ""
+    return ", ".join(_item(item) for item in entry) if isinstance(entry, tuple) else ""
+
+
+def _any(entry: ClaimState) -> bool:
+    return bool(entry.selectors or entry.unallocated)
+
+
+def _item(item: object) -> str:
+    if isinstance(item, HostPort):
+        return f"{item.port}/{item.protocol}"
+    return f"{item.key} {' or '.join(item.values)}" if isinstance(item, ZoneLimit) else str(item)

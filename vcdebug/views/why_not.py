@@ -1,0 +1,137 @@
+"""The inside of a pass of predicates: what PreFilter left, and for each reason what the filters compared on a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.explain.asked import Asked, asked_at
+from vcdebug.explain.equation import Equation, Term
+from vcdebug.explain.plugins.predicates.prepared import prepared
+from vcdebug.explain.refusal_parts import CacheHit, Check, cache_hits, cache_key, checks, statuses_of
+from vcdebug.framework.record import PredicateEvent
+from vcdebug.model.fiterror import Status
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.equation import figure_text, row_name, short_names
+from vcdebug.views.names import bare
+
+COLUMNS = (Column(""), Column("check"), Column("what is compared", flexible=True, least=20))
+MOST_GROUPS = 12
+"""Groups of nodes with the same reasons that are opened: one node of each."""
+NOTHING_TRIED = "no node was tried"
+WEBHOOK = "a webhook had a say in this cycle: it cannot be run again up to here"
+
+
+def why_not(recording: Recording, seq: Seq, event: PredicateEvent, title: str) -> Table:
+    """PreFilter's results, then one node for each set of reasons, then one that fits."""
+    groups = _groups(recording, event)
+    told = next((asked for node in _visited(recording, event) if (asked := asked_at(recording, seq, node))), None)
+    if told is None:
+        return Table(title, foot=(line(muted(WEBHOOK if len(event.failed) or len(event.feasible) else NOTHING_TRIED)),))
+    hits = cache_hits(recording, seq)
+    rows = list(_prefilter(told))
+    for number, (statuses, nodes) in enumerate(groups[:MOST_GROUPS]):
+        rows += _group(recording, seq, number, statuses, nodes, hits)
+    head = (line(muted("each plugin asked again, in the session as it stood then")), *_cache(recording, event, hits))
+    return Table(f"{title} of the predicates for {bare(event.task)}", COLUMNS, rows, head=head)
+
+
+def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
+    """Every check of one node."""
+    hit = cache_hits(recording, seq).get(node)
+    found = checks(recording, seq if hit is None else hit.seq, node)
+    return [*(_hit_row(hit) if hit is not None else ()), *_checks(node, found)]
+
+
+def _visited(recording: Recording, event: PredicateEvent) -> list[NodeName]:
+    return [recording.node_names[row] for row in [*event.failed.tolist()[:1], *event.feasible.tolist()[:1]]]
+
+
+def _groups(recording: Recording, event: PredicateEvent) -> list[tuple[tuple[Status, ...], list[NodeName]]]:
+    """Nodes by their reasons, the most frequent first; those that fit last."""
+    found: dict[tuple[Status, ...], list[NodeName]] = {}
+    for row in event.failed.tolist():
+        name = recording.node_names[row]
+        found.setdefault(statuses_of(recording, event, name), []).append(name)
+    groups = sorted(found.items(), key=lambda entry: -len(entry[1]))
+    fitting = [recording.node_names[row] for row in event.feasible.tolist()]
+    return [*groups, *([((), fitting)] if fitting else [])]
+
+
+def _cache(recording: Recording, event: PredicateEvent, hits: dict[NodeName, CacheHit]) -> Iterator[Line]:
+    key = cache_key(recording, event)
+    if hits:
+        seqs = ", ".join(str(seq) for seq in dict.fromkeys(hit.seq for hit in hits.values()))
+        words = f"error cache: {count(len(hits), 'hit')} under the key {key}, of event {seqs}"
+        yield line(Piece(words, "accent"))
+    elif key:
+        yield line(muted(f"error cache: no hit; refusals are kept under the key {key}"))
+    else:
+        yield line(muted("error cache: the task has no role, so nothing is kept of it"))
+
+
+def _prefilter(asked: Asked) -> Iterator[Row]:
+    found = list(prepared(asked))
+    if found:
+        yield Row("PreFilter", (muted(""), Piece("PreFilter", "strong"), muted("what each filter found about the pod")))
+    for one in found:
+        if not one.skipped:
+            words = Piece(": ".join(words for words in (one.key, one.found) if words) or "asked on every node")
+            yield Row(f"PreFilter {one.filter}", (Piece(YES, "good"), Piece(f"  {one.filter}"), words))
+    skipped = ", ".join(one.filter for one in found if one.skipped)
+    if skipped:
+        words = muted(f"nothing to say about this pod, for the rest of the session: {skipped}")
+        yield Row("PreFilter skipped", (muted(SKIPPED), Piece("  skipped"), words))
+
+
+def _group(
+    recording: Recording,
+    seq: Seq,
+    number: int,
+    statuses: tuple[Status, ...],
+    nodes: Sequence[NodeName],
+    hits: dict[NodeName, CacheHit],
+) -> Iterator[Row]:
+    shown, more = nodes[0], f" (and {count(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
+    mark = Piece(NO, "bad") if statuses else Piece(YES, "good")
+    reason = ", ".join(status.reason for status in statuses) or "fits"
+    style: Style = "bad" if statuses else "good"
+    yield Row(f"group {number}", (mark, Piece(shown, "strong"), Piece(f"{reason}{more}", style)), 0, ("node", shown))
+    hit = hits.get(shown)
+    if hit is not None:
+        yield from _hit_row(hit)
+    yield from _checks(shown, checks(recording, seq if hit is None else hit.seq, shown))
+
+
+def _hit_row(hit: CacheHit) -> Iterator[Row]:
+    words = f"nobody was asked: event {hit.seq} had refused the node under the key {hit.key}"
+    yield Row(f"{hit.node} cached", (muted(SKIPPED), Piece("  error cache"), Piece(words, "accent")), hit.seq)
+
+
+def _checks(node: NodeName, found: Sequence[Check]) -> Iterator[Row]:
+    for number, check in enumerate(found):
+        inside, key = check.inside, f"{node} {number}"
+        refuses = check.refuses
+        mark = Piece(NO, "bad") if refuses else Piece(YES, "good") if inside.verdict is True else muted(SKIPPED)
+        name = Piece(f"  {_title(inside, node)}", "strong" if refuses else "")
+        yield Row(key, (mark, name, muted(inside.formula)))
+        for place, term in enumerate(inside.terms if inside.verdict is not True else ()):
+            yield _term(f"{key} {place}", inside, term)
+
+
+def _title(inside: Equation, node: NodeName) -> str:
+    """Without the node, which stands above."""
+    return short_names(inside.title).removesuffix(f" on {node}").removesuffix(f" of {node}")
+
+
+def _term(key: str, inside: Equation, term: Term) -> Row:
+    mark = muted("") if term.holds is None else Piece(YES, "good") if term.holds else Piece(NO, "bad")
+    style: Style = "accent" if term.holds is False else ""
+    figures = (
+        f"{head} {figure_text(inside, term, figure)}".strip()
+        for head, figure in zip(inside.columns, term.figures, strict=False)
+        if figure is not None and figure != ""
+    )
+    words = "; ".join(text for text in (", ".join(figures), term.note) if text)
+    return Row(key, (mark, Piece(f"    {row_name(inside, term)}", style), Piece(words, style)))

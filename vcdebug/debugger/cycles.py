@@ -40,7 +40,7 @@ def following(
 ) -> Recording:
     """Cycle `number`, which starts from what this one left."""
     snapshot = advance(recording, between or Between(), number)
-    return replay(snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound)
+    return replay(snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound, beside=recording)
 
 
 class Cycles:

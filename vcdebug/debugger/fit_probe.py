@@ -64,7 +64,7 @@ def alone(recording: Recording, job: JobId) -> Alone:
     groups = [_fresh_group(snapshot, info, info.name)]
     pods = list(_fresh_pods(info, info.name))
     objects = {**snapshot.objects, "Pod": [*others, *pods], GROUP: groups}
-    run = replay(_placing_only(replace(snapshot, objects=objects)))
+    run = replay(_placing_only(replace(snapshot, objects=objects)), beside=recording)
     counts = run.timeline.state_at(len(run)).job(job)
     return Alone(len(pods), counts.ready + counts.waiting, explain(run, job))
 
@@ -78,7 +78,7 @@ def copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
         "Pod": [*snapshot.of("Pod"), *(pod for name in names for pod in _fresh_pods(info, name))],
         GROUP: [*snapshot.of(GROUP), *(_fresh_group(snapshot, info, name) for name in names)],
     }
-    run = replay(_placing_only(replace(snapshot, objects=objects)))
+    run = replay(_placing_only(replace(snapshot, objects=objects)), beside=recording)
     for number, name in enumerate(names):
         told = explain(run, f"{info.namespace}/{name}")
         if not told.scheduled:

@@ -86,7 +86,7 @@ class Odds:
 
 def draw(base: Recording, seed: int) -> Draw:
     """Run the cycle with everything drawn from one seed."""
-    run = whole(replay(replace(base.snapshot, chance=Chance.drawn(seed))))
+    run = whole(replay(replace(base.snapshot, chance=Chance.drawn(seed)), beside=base))
     divergence = part_in_deeds(base, run)
     at = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
     return _outcome(run)._replace(seed=seed, parts_at=at)

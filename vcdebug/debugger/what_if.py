@@ -22,7 +22,7 @@ Run = Callable[[Snapshot, Recording], Recording]
 
 def run_as(snapshot: Snapshot, like: Recording) -> Recording:
     """Execute one cycle, with the extender's webhook if the other recording had it."""
-    return replay(snapshot, ask_extender=like.session.ask_extender)
+    return replay(snapshot, ask_extender=like.session.ask_extender, beside=like)
 
 
 def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:

@@ -14,6 +14,7 @@ from vcdebug.framework.bound import RecordFullError
 from vcdebug.framework.closing import close_session
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.forced import ForcedAnswers, with_forced
+from vcdebug.framework.past import past_of
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
 from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, PanicEvent, Record, StateEvent
@@ -55,11 +56,14 @@ def run_cycle(
     actions: Registry,
     tick: Tick = lambda _stage: None,
     ask_extender: AskExtender | None = None,
+    beside: Session | None = None,
 ) -> Session:
     """Execute the cycle into the record; a panic of the real scheduler, or a full record, ends it with an event.
+
+    `beside` is the session of an earlier cycle on nearly the same objects.
     Upstream: framework.OpenSession.
     """
-    ssn = Session(snapshot, conf, record)
+    ssn = Session(snapshot, conf, record, beside=beside)
     ssn.ask_extender = ask_extender
     run_session(ssn, plugins=plugins, actions=actions, tick=tick)
     return ssn
@@ -73,6 +77,7 @@ def run_session(ssn: Session, *, plugins: Registry, actions: Registry, tick: Tic
     with record.scope(Level.CYCLE, "cycle"):
         try:
             _open(ssn, plugins, forced)
+            ssn.past = None if beside is None else past_of(beside, ssn)
             tick("open")
             for name in ssn.conf.actions:
                 if name in actions:
@@ -88,6 +93,7 @@ def run_session(ssn: Session, *, plugins: Registry, actions: Registry, tick: Tic
             record.append(CutEvent(str(full)))
             return
         finally:
+            ssn.past = None
             record.lines.close()
     forced.check()
 
@@ -135,6 +141,8 @@ def _run_action(ssn: Session, name: str, actions: Registry) -> None:
     action: Action = resolve(actions[name])(ssn.conf.arguments_of(name, ssn.release))
     with ssn.scope(Level.ACTION, name):
         ssn.record.append(ActionEvent("start", name))
+        if ssn.past is not None:
+            ssn.past.repeats("action", name)
         action.execute(ssn)
         ssn.record.append(ActionEvent("end", name))
     record_state(ssn, f"after {name}")

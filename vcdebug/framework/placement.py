@@ -117,6 +117,8 @@ class PredicateHelper:
         self._exact = any(plugin.remembers_rows for plugin in ssn.plugins.values())
         self._cache: dict[str, Codes] = {}
         ssn.log("search.helper", cache_on)
+        if ssn.past is not None:
+            ssn.past.repeats("helper")
 
     def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: Judge) -> tuple[NodeRows, FitErrors]:
         """(feasible nodes in visiting order, errors of the visited others).
@@ -129,22 +131,28 @@ class PredicateHelper:
             return nodes, errors
         group = f"{task.job}/{task.task_role}"
         start = ssn.node_search_start % len(nodes)  # exact: ints
-        order = np.concatenate((nodes.rows[start:], nodes.rows[:start]))
-        want = num_feasible_nodes_to_find(ssn.flags, len(nodes))
-        ssn.log("search.start", int(order[0]))
-        feasible, codes = self._search(task, order, want, judge, group)
-        visited = order[: len(codes)]
-        ssn.node_search_start = (ssn.node_search_start + len(visited)) % len(nodes)  # exact: ints
-        failing = codes.nonzero()[0]
-        failed, failed_codes = visited[failing], codes[failing]
+        ssn.log("search.start", nodes.rows.item(start))
+        event = None if ssn.past is None else ssn.past.search(task, nodes)
+        if event is None:
+            event = self._found(task, nodes, start, judge, group)
+        failed, failed_codes = event.failed, event.codes
+        ssn.node_search_start = (ssn.node_search_start + event.processed) % len(nodes)  # exact: ints
         if len(failed):
             if self._cache_on and task.task_role:
                 self._cached(group)[failed] = failed_codes
             errors.set_nodes(failed, failed_codes)
-        ssn.record.append(PredicateEvent(task.key, len(nodes), len(visited), feasible, failed, failed_codes))
-        if len(visited) < len(nodes):
-            self._note_sample(len(visited), len(nodes), start)
-        return NodeRows(nodes.table, feasible), errors
+        ssn.record.append(event)
+        if event.processed < len(nodes):
+            self._note_sample(event.processed, len(nodes), start)
+        return NodeRows(nodes.table, event.feasible), errors
+
+    def _found(self, task: TaskInfo, nodes: NodeRows, start: int, judge: Judge, group: str) -> PredicateEvent:
+        """Search from a node on, and what came of it."""
+        order = np.concatenate((nodes.rows[start:], nodes.rows[:start])) if start else nodes.rows
+        want = num_feasible_nodes_to_find(self._ssn.flags, len(nodes))
+        feasible, codes = self._search(task, order, want, judge, group)
+        visited, failing = order[: len(codes)], codes.nonzero()[0]
+        return PredicateEvent(task.key, len(nodes), len(visited), feasible, visited[failing], codes[failing])
 
     def _note_sample(self, visited: int, nodes: int, start: int) -> None:
         """Once per helper: from then on nearly every search is a sample."""

@@ -82,6 +82,9 @@ class Plugin:
     """Arguments that it does not read then."""
     remembers_rows = False
     """Whether `predicate` remembers the rows it was asked about, so that a search must not look ahead."""
+    judges_by_pod: ClassVar[bool] = False
+    """Whether it judges and scores nodes by the pod and by what is on the nodes, and by nothing else that an edit of
+    queues, PodGroups and waiting pods could change: framework/past.py takes such answers from an earlier cycle."""
 
     accounts: ClassVar[tuple[Accounts, ...]] = ()
     """What the plugin keeps about queues, jobs and itself; the framework reads it, the plugin never writes it down."""

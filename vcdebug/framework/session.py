@@ -14,6 +14,7 @@ from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.draws import Draws
 from vcdebug.framework.hooks import Hook
+from vcdebug.framework.past import Past
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Scope
 from vcdebug.framework.recorded_calls import Functions
@@ -54,8 +55,11 @@ class Session:
     Upstream: framework/session.openSession.
     """
 
-    def __init__(self, snapshot: Snapshot, conf: SchedulerConf, record: Record) -> None:
-        cluster = ClusterInfo(snapshot)
+    def __init__(
+        self, snapshot: Snapshot, conf: SchedulerConf, record: Record, *, beside: Session | None = None
+    ) -> None:
+        """`beside` is the session of a cycle on nearly the same objects: what is the same is read there."""
+        cluster = ClusterInfo(snapshot, None if beside is None else beside.cluster)
         self.snapshot = snapshot
         self.process: Process = snapshot.process
         """What the process remembers; plugins replace what is theirs."""
@@ -68,7 +72,7 @@ class Session:
         A key without a dot belongs to the action that runs; an action without such a row prints nothing.
         """
         self.reasons = record.reasons
-        self.cluster = cluster
+        self.cluster: ClusterInfo = cluster
         self.jobs: dict[JobId, JobInfo] = cluster.jobs
         self.queues: dict[QueueName, QueueInfo] = cluster.queues
         self.nodes: dict[NodeName, NodeInfo] = cluster.nodes
@@ -82,13 +86,16 @@ class Session:
         has = snapshot.release.has
         self.leaves_refused = has(STATEMENT_NO_SELF_ROLLBACK)
         """Whether statements leave a pipeline that a handler refused as it is."""
-        self.view = NodeView.build(
+        self.view: NodeView = NodeView.build(
             self.node_table.names,
             self.nodes,
             {} if has(IMAGE_STATES) else None,
             snapshot.flags.gate,
             incoming_pod_level=not has(NODEORDER_POD_LEVEL_REQUESTS),
+            shapes=beside.view.shapes if beside is not None and beside.flags == snapshot.flags else None,
         )
+        self.past: Past | None = None
+        """What an earlier cycle has found, while this one runs and has done the same so far."""
         self.draws = Draws(snapshot.chance)
         self.plugins: dict[str, Plugin] = {}
         self.ask_extender: AskExtender | None = None

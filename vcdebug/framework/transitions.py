@@ -39,6 +39,8 @@ def record_op(
     record = ssn.record
     if record.silent:
         return
+    if ssn.past is not None:
+        ssn.past.repeats("op", op, task.key, node)
     accounts = ssn.accounts
     own, above = accounts.changed_by_operation(task), accounts.changed_above(task) if accounts.summed else ()
     place = record.figures.write(task, ssn.nodes.get(node), own, above)

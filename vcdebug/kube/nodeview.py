@@ -69,7 +69,9 @@ class NodeView:
         gate: Gate,
         *,
         incoming_pod_level: bool = True,
+        shapes: PodShapes | None = None,
     ) -> None:
+        """`shapes` are those of another view with the same gates, where pods of this one are parsed already."""
         size = len(names)
         self.names = list(names)
         self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
@@ -77,7 +79,7 @@ class NodeView:
         self.labels = NodeLabels(self.names, [nodes[name].labels for name in self.names])
         self.taints = NodeTaints([manifest.get("spec") or {} for manifest in self.manifests])
         self.images: list[ImageStates] = [{} for _ in self.names]
-        self.shapes = PodShapes(gate, incoming_pod_level=incoming_pod_level)
+        self.shapes = shapes or PodShapes(gate, incoming_pod_level=incoming_pod_level)
         self.ports = UsedPorts()
         self.counts = PodCounts(size)
         self.pods: list[list[PodShape]] = [[] for _ in self.names]
@@ -101,12 +103,13 @@ class NodeView:
         gate: Gate = _gate_open,
         *,
         incoming_pod_level: bool = True,
+        shapes: PodShapes | None = None,
     ) -> NodeView:
         """The view at session open: every task of a node counts, releasing and foreign ones included.
 
         A pipelined one does not: it enters with the event of its allocation.
         """
-        view = cls(names, nodes, gate, incoming_pod_level=incoming_pod_level)
+        view = cls(names, nodes, gate, incoming_pod_level=incoming_pod_level, shapes=shapes)
         states = image_states(dict(zip(view.names, view.manifests, strict=True))) if images is None else images
         for row, name in enumerate(view.names):
             view._read_allocatable(row)

@@ -53,23 +53,23 @@ class PodShapes:
 
     def shape(self, pod: Pod) -> PodShape:
         """The parsed parts that every pod in the node view needs."""
-        known = self._shapes.get(id(pod))
+        known = self._shapes.get(id(pod.manifest))
         if known is None:
-            known = self._shapes[id(pod)] = PodShape(
+            known = self._shapes[id(pod.manifest)] = PodShape(
                 pod, self.group(pod), self._affinity(pod), self._host_ports(pod), self._pod_requests(pod)
             )
         return known
 
     def placement(self, pod: Pod) -> Placement:
         """What the pod's spec asks of a node itself."""
-        known = self._placement_of.get(id(pod))
+        known = self._placement_of.get(id(pod.manifest))
         if known is not None:
             return known[1]
         spec = pod.spec
         affinity = (spec.get("affinity") or _NO_PARTS).get("nodeAffinity")
         text = repr((spec.get("nodeSelector"), affinity, spec.get("tolerations")))
         found = _once(self._placements, text, lambda: placement(spec))
-        self._placement_of[id(pod)] = (pod, found)
+        self._placement_of[id(pod.manifest)] = (pod, found)
         return found
 
     def group(self, pod: Pod) -> LabelGroup:

@@ -5,20 +5,20 @@ Upstream: cache/event_handlers, cache.Snapshot.
 
 from __future__ import annotations
 
-from vcdebug.model.csi import CsiVolumes, VolumeLookupError, limit_key_of
+from operator import attrgetter
+
+from vcdebug.model.csi import limit_key_of
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskId
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.ordering import Ordering
 from vcdebug.model.persistence import Persistence
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod_reader import PodReader
 from vcdebug.model.podgroup import PodGroup
-from vcdebug.model.podrequest import PodRequestCache
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -40,7 +40,8 @@ class ClusterInfo:
         "snapshot",
     )
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, beside: ClusterInfo | None = None) -> None:
+        """`beside` holds what was read of nearly the same objects."""
         self.snapshot = snapshot
         self.ordering = Ordering(snapshot.chance.order_seed)
         self.queues: dict[QueueName, QueueInfo] = {}
@@ -55,7 +56,7 @@ class ClusterInfo:
         self._read_nodes()
         self.persistence = Persistence(snapshot, self.nodes)
         self._read_jobs()
-        self._read_pods()
+        self._read_pods(beside)
         labels = {name: node.labels for name, node in self.nodes.items()}
         self.hyper_nodes = HyperNodes(snapshot.of("HyperNode"), labels)
 
@@ -87,26 +88,11 @@ class ClusterInfo:
                 jobs[job.uid] = job
         self.jobs = {uid: jobs[uid] for uid in self.ordering.keys(jobs)}
 
-    def _read_pods(self) -> None:
-        flags = self.snapshot.flags
-        volumes = CsiVolumes(self.snapshot)
-        requests = PodRequestCache(flags)
-        keeps_unread = self.snapshot.release.has(ADD_POD_ON_ERROR)
-        gate_known = not self.snapshot.release.has(QUEUE_ALLOCATION_GATE)
+    def _read_pods(self, beside: ClusterInfo | None) -> None:
         tasks: dict[str, TaskInfo] = {}
-        for manifest in self.snapshot.of("Pod"):
-            pod = Pod(manifest)
-            pod.volcano_gate_known = gate_known
-            if not pod.node_name and pod.scheduler_name not in flags.scheduler_names:
-                continue
-            task = TaskInfo(pod, requests.request(pod))
-            try:
-                volumes.charge(task)
-            except VolumeLookupError:
-                if not keeps_unread:
-                    continue
+        for task in PodReader(self.snapshot, beside).tasks(self.snapshot.of("Pod")):
             tasks[task.uid or task.key] = task
-        for task in sorted(tasks.values(), key=lambda t: t.key):
+        for task in sorted(tasks.values(), key=attrgetter("key")):
             self._place(task)
 
     def _place(self, task: TaskInfo) -> None:

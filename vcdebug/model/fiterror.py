@@ -91,6 +91,15 @@ class ReasonTable:
         """The code of an ordinary error, which upstream turns into one Error status."""
         return self.code((Status(ERROR, text),))
 
+    def continues(self, other: ReasonTable, code: int) -> bool:
+        """Give the next codes up to this one as another table has them; False where the two differ already."""
+        checked = len(self._statuses)
+        if self._statuses != other._statuses[:checked]:
+            return False
+        for statuses in other._statuses[checked : code + 1]:
+            self.code(statuses)
+        return True
+
     def statuses(self, code: int) -> tuple[Status, ...]:
         """The statuses behind a code."""
         return self._statuses[code]

@@ -73,6 +73,17 @@ class Pod:
         self._resources_text = ""
         self.nominated_node_name: str = self.status.get("nominatedNodeName") or ""
 
+    def afresh(self) -> Pod:
+        """The pod as another cycle begins with it."""
+        copy = Pod.__new__(Pod)
+        copy.manifest, copy.spec, copy.status = self.manifest, self.spec, self.status
+        copy.name, copy.namespace, copy.key, copy.uid = self.name, self.namespace, self.key, self.uid
+        copy.subject, copy.labels, copy.annotations = self.subject, self.labels, self.annotations
+        copy.creation_timestamp, copy.nominated_node_name = self.creation_timestamp, self.nominated_node_name
+        copy.volcano_gate_known, copy._resources_text = self.volcano_gate_known, self._resources_text
+        copy.node_name = self.spec.get("nodeName") or ""
+        return copy
+
     @property
     def resources_text(self) -> str:
         """Everything that the spec says of resources, as one text: pods of one template have the same."""

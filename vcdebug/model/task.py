@@ -99,6 +99,13 @@ class TaskInfo:
         copy.job_allocated_hyper_node = ""
         return copy
 
+    def afresh(self) -> TaskInfo:
+        """The task as another cycle begins with it, with a Pod of its own: what the manifest says is not read again."""
+        copy = self.clone()
+        pod = copy.pod = self.pod.afresh()
+        copy.node_name, copy.status, copy.last_transaction = pod.node_name, task_status(pod), None
+        return copy
+
     def transaction(self) -> TransactionContext:
         """The task's current transaction context."""
         now = (self.node_name, self.eviction_occurred, self.job_allocated_hyper_node, self.status)

@@ -55,6 +55,7 @@ class Binpack(Plugin):
     """(used + request) × weight / allocatable per configured resource, averaged by weight."""
 
     name: ClassVar[str] = "binpack"
+    judges_by_pod: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)

@@ -28,10 +28,12 @@ def replay(
     clock: Clock | None = None,
     ask_extender: AskExtender | None = None,
     bound: Bound | None = None,
+    beside: Recording | None = None,
 ) -> Recording:
     """Execute one cycle; a clock (seconds) is only used to time its stages, the extender's webhook only where given.
 
-    Beyond the bound the recording is cut off: `trace/cut.py` says where.
+    `beside` is a recording of nearly the same snapshot: what that cycle has read is not read again. The recording is
+    the same with and without it. Beyond the bound the recording is cut off: `trace/cut.py` says where.
     """
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     stages = Stages(clock)
@@ -44,6 +46,7 @@ def replay(
             actions=ACTIONS,
             tick=stages.end,
             ask_extender=ask_extender,
+            beside=None if beside is None else beside.session,
         )
     return Recording(snapshot, conf, session, stages.seconds)
 

@@ -87,7 +87,8 @@ def _two(args: Namespace, output: Output) -> Outcome:
         second = _released(second, args.release, output)
     if args.conf is not None:
         second = with_conf(second, args.conf)
-    runs = replay(first), replay(edited_snapshot(second, edits))
+    base = replay(first)
+    runs = base, replay(edited_snapshot(second, edits), beside=base)
     number, before, after = first_apart(*runs, between_of(args), args.cycles)
     found = compare(before, after)
     sides = Sides(before, after, _titles(args, first, second), tuple(edits), (number, args.cycles))

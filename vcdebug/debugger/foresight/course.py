@@ -143,7 +143,7 @@ class Course:
 
     def _replayed(self, every: timedelta) -> Recording:
         snapshot = advance(self.recording, replace(self._between, every=every), len(self.stages) + 1)
-        return whole(replay(snapshot, ask_extender=self.recording.session.ask_extender))
+        return whole(replay(snapshot, ask_extender=self.recording.session.ask_extender, beside=self.recording))
 
     def _note_repeat(self) -> None:
         """A cycle that starts like an earlier one, with evictions in between."""

@@ -42,7 +42,7 @@ def deadlock(recording: Recording, subject: Subject) -> Deadlock | None:
     groups = [*([job] for job in holders[:_MOST]), *([holders] if len(holders) > 1 else [])]
     for group in groups:
         edits = tuple(f"Pod/{task.key}:-" for job in group for task in _held(job))
-        changed = replay(edited(recording.snapshot, [parse_edit(edit) for edit in edits]))
+        changed = replay(edited(recording.snapshot, [parse_edit(edit) for edit in edits]), beside=recording)
         if explain_subject(whole(changed), subject).scheduled:
             own = jobs.get(subject.job)
             return Deadlock(tuple(job.uid for job in group), own is not None and waits_and_holds(own), edits)

@@ -58,12 +58,12 @@ class Trials:
 
     def __call__(self, edits: Edits) -> Outcome | None:
         """None for edits that cannot be made here, or that make the scheduler panic."""
-        before = self._before()
+        base, before = self._before()
         try:
             changed = edited(self._snapshot, [parse_edit(text) for text in edits])
         except EditError:
             return None
-        recording = whole(replay(changed))
+        recording = whole(replay(changed, beside=base))
         explanation = explain(recording, self._word)
         if explanation.cause == PANIC:
             return None
@@ -84,13 +84,13 @@ class Trials:
             tuple(levers(situation)) if further else (),
         )
 
-    def _before(self) -> _Fates:
+    def _before(self) -> tuple[Recording, _Fates]:
+        if self._base is None:
+            self._base = whole(replay(self._snapshot))
         if self._fates is None:
-            base = self._base or whole(replay(self._snapshot))
-            self._fates = _Fates(base)
-            self._cause = explain(base, self._word).cause
-            self._base = None
-        return self._fates
+            self._fates = _Fates(self._base)
+            self._cause = explain(self._base, self._word).cause
+        return self._base, self._fates
 
 
 class _Fates:

@@ -45,7 +45,7 @@ def with_action(recording: Recording, action: str) -> Recording:
     raw["actions"] = ", ".join(_inserted(recording.conf.actions, action))
     text = yaml.safe_dump(raw, sort_keys=False)
     snapshot = replace(recording.snapshot, scheduler_conf=text)
-    return replay(snapshot, ask_extender=recording.session.ask_extender)
+    return replay(snapshot, ask_extender=recording.session.ask_extender, beside=recording)
 
 
 def _inserted(actions: tuple[str, ...], action: str) -> list[str]:

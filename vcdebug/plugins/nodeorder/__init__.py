@@ -204,6 +204,7 @@ class NodeOrder(Plugin):
     """Adds up least/most allocated, balance, affinities, taints, spread and image locality."""
 
     name: ClassVar[str] = "nodeorder"
+    judges_by_pod: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)

@@ -78,6 +78,7 @@ class Predicates(Plugin):
     """The Kubernetes in-tree filters, their PreFilter states, and the node view's events."""
 
     name: ClassVar[str] = "predicates"
+    judges_by_pod: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)

@@ -1,0 +1,124 @@
+"""A cycle beside an earlier one: what is taken from there changes nothing of what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.recorded import bundled, each_case, recorded
+from vcdebug.debugger.what_if import edited
+from vcdebug.framework.placement import PredicateHelper
+from vcdebug.framework.record import PredicateEvent
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.codec import digest
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+EDITS = (
+    ("Queue", "spec.weight=7"),
+    ("Queue", "spec.capability={cpu: 3, memory: 9Gi}"),
+    ("Queue", "spec.reclaimable=false"),
+    ("PodGroup", "spec.minMember=1"),
+    ("PodGroup", "spec.priorityClassName=none"),
+    ("PodGroup", "-"),
+    ("Pod", "spec.containers[0].resources.requests.cpu=100m"),
+    ("Pod", 'spec.nodeSelector={"nowhere": "1"}'),
+    ("Pod", "metadata.labels={app: other}"),
+    ("Pod", "-"),
+    ("Pod", "+="),
+    ("Node", "spec.unschedulable=true"),
+    ("Node", "-"),
+    ("Node", "+="),
+)
+SETTINGS = ('conf:actions="enqueue, allocate, backfill"', "flag:percentage_nodes_to_find=50", "chance:tie_seed=3")
+
+
+MOST = 5
+"""Edits of one case: between them, the cases try each sort many times."""
+
+
+def texts(snapshot: Snapshot, random: Random) -> Iterator[str]:
+    """Edits of sorts and objects that are drawn; waiting pods are drawn more often."""
+    for kind, change in random.sample(EDITS, MOST):
+        names = [Pod(one).key for one in snapshot.of(kind)]
+        waiting = [Pod(one).key for one in snapshot.of(kind) if kind == "Pod" and not Pod(one).node_name]
+        if names:
+            name = random.choice(waiting or names if random.random() < 0.8 else names)
+            yield f"{kind}/{name}-added:+={name}" if change == "+=" else f"{kind}/{name}:{change}"
+    yield random.choice(SETTINGS)
+
+
+def edits_of(snapshot: Snapshot, seed: int) -> Iterator[Snapshot]:
+    """Those of them that can be made."""
+    for text in texts(snapshot, Random(seed)):
+        try:
+            yield edited(snapshot, [parse_edit(text)])
+        except EditError:
+            continue
+    yield replace(snapshot, chance=Chance.drawn(seed))
+
+
+@each_case
+def test_the_recording_is_the_same_beside_another_one(case: Path) -> None:
+    base = recorded(case)
+    before = digest(base)
+    made = 0
+    for snapshot in edits_of(base.snapshot, sum(map(ord, case.name))):
+        beside = replay(snapshot, beside=base)
+        assert digest(beside) == digest(replay(snapshot))
+        assert digest(replay(base.snapshot, beside=beside)) == before
+        made += 1
+    assert made >= 2
+    assert digest(base) == before
+
+
+def searches(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, base: Recording) -> tuple[Recording, int]:
+    """The recording beside another one, and for how many tasks nodes were looked for."""
+    made: list[object] = []
+    found = PredicateHelper._found
+
+    def counting(self: PredicateHelper, *args: object) -> PredicateEvent:
+        made.append(args[0])
+        return found(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PredicateHelper, "_found", counting)
+    return replay(snapshot, beside=base), len(made)
+
+
+def searched(recording: Recording) -> list[str]:
+    return [event.task for event in recording.record.events if isinstance(event, PredicateEvent)]
+
+
+def test_nothing_is_searched_again_where_nothing_is_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = placing()
+    again, made = searches(monkeypatch, replace(base.snapshot), base)
+    assert (digest(base), 0) == (digest(again), made)
+
+
+def test_what_comes_before_the_edited_pod_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = placing()
+    tasks = searched(base)
+    last = edited(base.snapshot, [parse_edit(f'Pod/{tasks[-1]}:spec.nodeSelector={{"nowhere": "1"}}')])
+    _, made = searches(monkeypatch, last, base)
+    assert (1, True) == (made, len(tasks) > 2)
+
+
+def test_everything_is_searched_again_after_a_change_of_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = placing()
+    name = base.record.node_names[-1]
+    changed = edited(base.snapshot, [parse_edit(f"Node/{name}:spec.unschedulable=true")])
+    branch, made = searches(monkeypatch, changed, base)
+    assert len(searched(branch)) == made
+
+
+def placing() -> Recording:
+    """A bundled cycle whose first searches are those of allocate."""
+    return replay(edited(bundled().snapshot, [parse_edit('conf:actions="enqueue, allocate, backfill"')]))

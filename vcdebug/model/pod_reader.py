@@ -1,0 +1,75 @@
+"""Tasks of pods: what a pod says is read once, by the first of several cycles on nearly the same objects.
+
+Upstream: none; each scheduler process reads its pods once, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from vcdebug.model.csi import CsiVolumes, VolumeLookupError
+from vcdebug.model.pod import Pod
+from vcdebug.model.podrequest import PodRequestCache
+from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+if TYPE_CHECKING:
+    from vcdebug.model.cluster import ClusterInfo
+
+VOLUMES: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+"""What the requests of pods with volumes depend on beside the pod."""
+
+
+class PodReader:
+    """Makes the tasks that a session begins with."""
+
+    def __init__(self, snapshot: Snapshot, beside: ClusterInfo | None = None) -> None:
+        """`beside` has read nearly the same objects: what is the same there is taken from its tasks."""
+        self._flags = snapshot.flags
+        self._volumes = CsiVolumes(snapshot)
+        self._requests = PodRequestCache(snapshot.flags)
+        self._keeps_unread = snapshot.release.has(ADD_POD_ON_ERROR)
+        self._gate_known = not snapshot.release.has(QUEUE_ALLOCATION_GATE)
+        self._known = {} if beside is None or beside.snapshot.flags != snapshot.flags else _tasks_by_manifest(beside)
+        self._same_volumes = beside is not None and all(
+            snapshot.objects.get(kind) is beside.snapshot.objects.get(kind) for kind in VOLUMES
+        )
+
+    def tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
+        """Of every pod that the cache holds, in the order of the manifests."""
+        for manifest in manifests:
+            task = self._copied(manifest) or self._read(manifest)
+            if task is not None:
+                yield task
+
+    def _copied(self, manifest: Manifest) -> TaskInfo | None:
+        known = self._known.get(id(manifest))
+        if known is None or known.pod.manifest is not manifest:
+            return None
+        if not self._same_volumes and known.pod.spec.get("volumes"):
+            return None
+        return known.afresh()
+
+    def _read(self, manifest: Manifest) -> TaskInfo | None:
+        pod = Pod(manifest)
+        pod.volcano_gate_known = self._gate_known
+        if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
+            return None
+        task = TaskInfo(pod, self._requests.request(pod))
+        try:
+            self._volumes.charge(task)
+        except VolumeLookupError:
+            if not self._keeps_unread:
+                return None
+        return task
+
+
+def _tasks_by_manifest(cluster: ClusterInfo) -> Mapping[int, TaskInfo]:
+    """Whatever the cycle has made of its tasks meanwhile, what the pods say has stayed."""
+    placed = (node.tasks.values() for node in cluster.nodes.values())
+    of_jobs = (job.tasks.values() for job in cluster.jobs.values())
+    tasks = chain(chain.from_iterable(placed), chain.from_iterable(of_jobs), cluster.orphans)
+    return {id(task.pod.manifest): task for task in tasks}

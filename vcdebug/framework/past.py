@@ -17,7 +17,6 @@ import numpy as np
 
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER, PREDICATE
 from vcdebug.framework.record import ActionEvent, OpEvent, PredicateEvent, Record, ScoreEvent
-from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import Codes
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 

@@ -5,7 +5,7 @@ Upstream: framework/session.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
@@ -78,9 +78,7 @@ class Session:
         self.nodes: dict[NodeName, NodeInfo] = cluster.nodes
         self.hyper_nodes: HyperNodes = cluster.hyper_nodes
         self.node_table = NodeTable(list(self.nodes.values()))
-        self.total_resource = Resource()
-        for node in self.nodes.values():
-            self.total_resource.add(node.allocatable)
+        self.total_resource = _sum(node.allocatable for node in self.nodes.values())
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
         has = snapshot.release.has
@@ -321,3 +319,11 @@ class Session:
             known = None if real is None else self.cluster.ordering.keys(node for node in real if node in self.nodes)
             self._hyper_node_rows[name] = None if known is None else self.node_table.rows_named(known)
         return self._hyper_node_rows[name]
+
+
+def _sum(amounts: Iterable[Resource]) -> Resource:
+    """Added up in their order."""
+    total = Resource()
+    for amount in amounts:
+        total.add(amount)
+    return total

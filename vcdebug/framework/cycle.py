@@ -65,11 +65,18 @@ def run_cycle(
     """
     ssn = Session(snapshot, conf, record, beside=beside)
     ssn.ask_extender = ask_extender
-    run_session(ssn, plugins=plugins, actions=actions, tick=tick)
+    run_session(ssn, plugins=plugins, actions=actions, tick=tick, beside=beside)
     return ssn
 
 
-def run_session(ssn: Session, *, plugins: Registry, actions: Registry, tick: Tick = lambda _stage: None) -> None:
+def run_session(
+    ssn: Session,
+    *,
+    plugins: Registry,
+    actions: Registry,
+    tick: Tick = lambda _stage: None,
+    beside: Session | None = None,
+) -> None:
     """The cycle of a session that nobody has opened yet."""
     record = ssn.record
     record.node_names = ssn.node_table.names

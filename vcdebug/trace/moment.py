@@ -52,11 +52,11 @@ class _Events(list[Event]):
 def look_on(recording: Recording, look: Look) -> None:
     """Run the recording's cycle again and look at each event; to end it, the look raises MomentReachedError."""
     record = Record()
-    session = Session(recording.snapshot, recording.conf, record)
+    session = Session(recording.snapshot, recording.conf, record, beside=recording.session)
     record.events = _Events(lambda seq, event: look(session, seq, event))
     plugins = registry_of(recording.snapshot.release, PLUGINS, OTHER_FORMS)
     with collector_paused():
-        run_session(session, plugins=plugins, actions=ACTIONS)
+        run_session(session, plugins=plugins, actions=ACTIONS, beside=recording.session)
 
 
 @per_recording(KEPT)

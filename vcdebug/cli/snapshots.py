@@ -12,7 +12,8 @@ from vcdebug.cli.output import Output
 from vcdebug.cli.progress import Tell, ignore_text, told
 from vcdebug.cli.sources import one_source
 from vcdebug.debugger.what_if import edited
-from vcdebug.errors import ConfigError
+from vcdebug.errors import ConfigError, VcdebugError
+from vcdebug.files.recordings import is_recording_file, open_recording
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.webhook import AskExtender
@@ -49,6 +50,10 @@ def load_snapshot(word: str, complete: bool | None = None, release: str | None =
 
 def _load(where: Source, complete: bool | None, release: str | None, tell: Tell = ignore_text) -> Loaded:
     start = time.perf_counter()
+    if is_recording_file(where):
+        snapshot = _recording_in(where, complete, release).snapshot
+        snapshot.objects = {kind: list(manifests) for kind, manifests in snapshot.objects.items()}
+        return Loaded(snapshot, time.perf_counter() - start)
 
     def progress(done: int, total: int, name: str) -> bool:
         tell(f"reading {Path(name).name}{f' {done * 100 // total} %' if total else ''}")
@@ -56,6 +61,14 @@ def _load(where: Source, complete: bool | None, release: str | None, tell: Tell 
 
     snapshot = load(where, complete=complete, release=release, notice=Output().narrate, progress=progress)
     return Loaded(snapshot, time.perf_counter() - start)
+
+
+def _recording_in(where: Source, complete: bool | None, release: str | None) -> Recording:
+    """The recording in a file: what it was made of is in it already."""
+    if complete is not None or release is not None:
+        option = "--release" if complete is None else "--complete"
+        raise VcdebugError(f"{option} is for a snapshot, and this is a recording", "open the snapshot", str(where))
+    return open_recording(Path(str(where)))
 
 
 def edited_snapshot(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
@@ -107,7 +120,11 @@ def replay_source(
     extender_url: str | None = None,
     bound: Bound | None = None,
 ) -> Replayed:
-    """The same for a path or stream."""
+    """The same for a path or stream; a recording in a file is run again only if something about it is to change."""
+    if is_recording_file(where) and seed is None and not edits and extender_url is None:
+        start = time.perf_counter()
+        recording = _recording_in(where, complete, release)
+        return Replayed(recording, {"load": time.perf_counter() - start, **recording.seconds})
     ask_extender = extender_client(extender_url)
     with told(Output(), "Ctrl-C stops") as tell:
         loaded = _load(where, complete, release, tell)

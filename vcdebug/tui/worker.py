@@ -88,11 +88,15 @@ def _cycle(
     source: Source, teller: ProgressReporter, ask_extender: AskExtender | None, options: LoadOptions, bound: Bound
 ) -> Recording:
     from vcdebug.collector import collector_paused
+    from vcdebug.files.recordings import is_recording_file, open_recording
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import replay
 
+    origin = _origin(source)
+    if isinstance(origin, Path) and is_recording_file(origin):
+        return open_recording(origin)
     with collector_paused():
-        snapshot = load(_origin(source), **options._asdict(), progress=teller.progress, notice=teller.notice)
+        snapshot = load(origin, **options._asdict(), progress=teller.progress, notice=teller.notice)
         teller.begin(snapshot.name)
         return replay(snapshot, ask_extender=ask_extender, bound=bound)
 

@@ -46,7 +46,10 @@ class Command(ABC):
         """Do it."""
 
 
-SNAPSHOT_HELP = "a folder, .tar.gz, .zip or file of manifests, - for standard input, or the name of a bundled snapshot"
+SNAPSHOT_HELP = (
+    "a folder, .tar.gz, .zip or file of manifests, - for standard input, the name of a bundled snapshot, or a "
+    "recording that run --save wrote"
+)
 
 
 def add_snapshot(parser: ArgumentParser) -> None:

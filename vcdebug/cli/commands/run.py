@@ -42,6 +42,11 @@ class Run(Command):
             "--trace", metavar="FILE", help="write every event as JSON lines; .gz is compressed, - is standard output"
         )
         parser.add_argument(
+            "--save",
+            metavar="FILE",
+            help="write the whole recording, which every command opens without running it again",
+        )
+        parser.add_argument(
             "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
         )
         add_cycles(parser, "; --trace writes all of them")
@@ -57,6 +62,7 @@ class Run(Command):
         from vcdebug.cli.render import show
         from vcdebug.cli.reports import cycle
         from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.files.recordings import save_recording
         from vcdebug.trace.codec import write_jsonl
         from vcdebug.trace.cut import whole
 
@@ -76,6 +82,8 @@ class Run(Command):
         )
         if args.extender_answers is not None:
             _write_answers(recording, args.extender_answers)
+        if args.save is not None:
+            save_recording(recording, Path(args.save))
         if args.cycles > 1:
             return _several(recording, seconds, args, output)
         if args.trace is not None:

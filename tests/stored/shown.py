@@ -1,0 +1,73 @@
+"""Everything that the debugger shows of a recording, as texts by name."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from io import StringIO
+
+from vcdebug.cli.reports import cycle
+from vcdebug.debugger.driver import Driver
+from vcdebug.explain.pending import explain
+from vcdebug.explain.survey import survey
+from vcdebug.questions.holders import who_holds
+from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import plain
+from vcdebug.views.detail import subject_detail
+from vcdebug.views.overview import overview
+from vcdebug.views.panels import PANELS
+
+MOMENTS = (0.0, 0.3, 0.6, 1.0)
+"""Where the panels are drawn, as parts of the recording."""
+
+
+def shown(recording: Recording) -> dict[str, str]:
+    """The trace, the report, each job's explanation, and every panel and page at some moments."""
+    return {name: text for part in (_whole, _answers, _panels, _pages) for name, text in part(recording)}
+
+
+def _whole(recording: Recording) -> Iterator[tuple[str, str]]:
+    trace = StringIO()
+    write_jsonl(recording, trace)
+    yield "trace", trace.getvalue()
+    yield "report", repr(cycle.document(recording, {}))
+    yield "overview", plain(overview(recording))
+    yield "spans", repr([(span.level, span.name, span.first, span.last, span.parent) for span in recording.spans])
+    yield "figures", repr(sorted(recording.timeline.opening_books.items(), key=repr))
+
+
+def _answers(recording: Recording) -> Iterator[tuple[str, str]]:
+    yield "survey", repr(survey(recording))
+    for uid in recording.session.jobs:
+        yield f"explain {uid}", repr(explain(recording, uid))
+        yield f"holders {uid}", repr(who_holds(recording, uid))
+
+
+def _panels(recording: Recording) -> Iterator[tuple[str, str]]:
+    driver = Driver(recording)
+    driver.add_breakpoint("victim")
+    driver.step("continue", back=False)
+    for seq in _moments(recording, driver.debugger.seq):
+        here = driver.goto(seq)
+        for panel in PANELS:
+            yield f"{panel.name} at {seq}", plain(panel.view(here))
+    yield "moment at the start", plain(PANELS[0].view(replace(driver.goto(1), reason="start")))
+
+
+def _pages(recording: Recording) -> Iterator[tuple[str, str]]:
+    session = recording.session
+    named = (
+        ("job", session.jobs),
+        ("node", session.nodes),
+        ("queue", session.queues),
+        ("task", recording.timeline.tasks),
+    )
+    for seq in _moments(recording, 1)[:2]:
+        for kind, names in named:
+            for name in [*names][:3]:
+                page = subject_detail(recording, seq, kind, name)
+                yield f"{kind} {name} at {seq}", "" if page is None else plain(page)
+
+
+def _moments(recording: Recording, stop: int) -> list[int]:
+    last = len(recording)
+    return sorted({stop, *(max(1, round(last * part)) for part in MOMENTS)})

@@ -1,0 +1,107 @@
+"""What a stored recording may not do: be damaged, come from another program, or name what is no part of a recording."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.recorded import bundled
+from vcdebug.stored import form
+from vcdebug.stored.form import DamagedError, ForeignError, UnstorableError
+from vcdebug.stored.names import name_of, named
+from vcdebug.stored.read import opened_recording
+from vcdebug.stored.write import stored
+
+START = len(form.MAGIC) + form.DIGEST_SIZE
+Directory = list[Any]
+
+
+@cache
+def data() -> bytes:
+    return b"".join(stored(bundled(), "this"))
+
+
+def with_directory(change: Callable[[Directory], object]) -> bytes:
+    """The same recording with another directory, and the digest that belongs to it."""
+    size = int.from_bytes(data()[START : START + 8], "little")
+    directory = json.loads(data()[START + 8 : START + 8 + size])
+    change(directory)
+    text = json.dumps(directory).encode()
+    text += b" " * (-len(text) % 8)
+    rest = len(text).to_bytes(8, "little") + text + data()[START + 8 + size :]
+    return form.MAGIC + hashlib.sha256(rest).digest() + rest
+
+
+@pytest.mark.parametrize("place", [0, 30, 60, 5000, -1])
+def test_a_byte_that_changed_is_found(place: int) -> None:
+    damaged = bytearray(data())
+    damaged[place] ^= 1
+
+    with pytest.raises(DamagedError):
+        opened_recording(bytes(damaged), "this")
+
+
+@pytest.mark.parametrize("size", [0, 10, 40, 60, 5000])
+def test_a_file_that_ends_early_is_found(size: int) -> None:
+    with pytest.raises(DamagedError):
+        opened_recording(data()[:size], "this")
+
+
+def test_the_recording_of_another_program_names_it() -> None:
+    with pytest.raises(ForeignError, match="this"):
+        opened_recording(data(), "that")
+
+
+def test_the_same_directory_again_is_the_same_recording() -> None:
+    assert len(bundled()) == len(opened_recording(with_directory(lambda _: None), "this"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os:system",
+        "builtins:eval",
+        "subprocess:Popen",
+        "vcdebug.cli.main:main",
+        "vcdebug.files.recordings:save_recording",
+        "vcdebug.snapshot.load:load",
+        "vcdebug.snapshot.load:marshal",
+        "vcdebug.snapshot.sources:Path",
+        "vcdebug.framework.session:re",
+        "vcdebug.model.pod:Pod.__init__",
+        "vcdebug.model.nothing:Nothing",
+        "vcdebug.model.status:TaskStatus:NOTHING",
+        "vcdebug",
+        "",
+    ],
+)
+def test_a_name_that_is_no_part_of_a_recording_is_refused(name: str) -> None:
+    with pytest.raises(DamagedError):
+        named(name)
+
+
+def test_a_class_that_is_no_part_of_a_recording_is_refused_wherever_it_stands() -> None:
+    def replace_every_class(directory: Directory) -> None:
+        for table in directory[-1]:
+            table[1] = table[1] and "subprocess:Popen"
+
+    with pytest.raises(DamagedError):
+        opened_recording(with_directory(replace_every_class), "this").event(1)
+
+
+def test_an_attribute_of_pythons_own_is_refused() -> None:
+    def rename(directory: Directory) -> None:
+        for table in directory[-1]:
+            table[4] = ["__class__" if table[0] == form.INSTANCE else name for name in table[4]]
+
+    with pytest.raises(DamagedError):
+        opened_recording(with_directory(rename), "this").event(1)
+
+
+@pytest.mark.parametrize("thing", [lambda: 1, print, Directory])
+def test_what_has_no_name_is_not_stored(thing: object) -> None:
+    with pytest.raises((UnstorableError, AttributeError)):
+        name_of(thing)

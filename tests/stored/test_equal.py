@@ -1,0 +1,64 @@
+"""A recording that was stored shows what the fresh one shows, to the byte, and goes on as that one would."""
+
+import random
+
+import pytest
+
+from tests.recorded import GOLDEN, ROOT, bundled
+from tests.stored.shown import shown
+from vcdebug.debugger.what_if import edited
+from vcdebug.snapshot.bundled import bundled as bundled_snapshots
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.load import load
+from vcdebug.stored.read import opened_recording
+from vcdebug.stored.write import stored
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+BUNDLED = [one.name for one in bundled_snapshots()]
+DRAWN = sorted(random.Random(16).sample(GOLDEN, 8))
+"""Some of the recorded cases."""
+
+
+def reopened(recording: Recording) -> Recording:
+    return opened_recording(b"".join(stored(recording, "this")), "this")
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_every_panel_and_answer_of_a_bundled_snapshot_is_the_same(name: str) -> None:
+    fresh = replay(load(ROOT / "fixtures" / name))
+
+    stored_at_once = reopened(fresh)
+
+    assert shown(fresh) == shown(stored_at_once)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_panel_and_answer_of_a_random_case_is_the_same(name: str) -> None:
+    fresh = replay(load(ROOT / "tests" / "golden" / "random" / name))
+
+    stored_at_once = reopened(fresh)
+
+    assert shown(fresh) == shown(stored_at_once)
+
+
+def test_what_was_asked_before_storing_makes_no_difference() -> None:
+    fresh = replay(load(ROOT / "fixtures" / "preempt-works"))
+    before = shown(fresh)
+
+    assert before == shown(reopened(fresh))
+
+
+def test_what_was_opened_can_be_stored_again() -> None:
+    once = reopened(bundled("reclaim-across-queues"))
+
+    assert shown(bundled("reclaim-across-queues")) == shown(reopened(once))
+
+
+def test_a_what_if_on_a_stored_recording_comes_to_the_same() -> None:
+    fresh = bundled()
+    edits = [parse_edit("queue/research:spec.weight=3"), parse_edit("node/gpu-a100-01:-")]
+
+    branch = replay(edited(reopened(fresh).snapshot, edits))
+
+    assert shown(replay(edited(fresh.snapshot, edits))) == shown(branch)

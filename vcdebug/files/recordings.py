@@ -1,0 +1,76 @@
+"""Recordings as files: written whole or not at all, opened without being run again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.files.program import program
+from vcdebug.snapshot.sources import Source
+from vcdebug.stored.form import MAGIC, DamagedError, ForeignError, UnstorableError
+from vcdebug.trace.recording import Recording
+
+SUFFIX: Final = ".vcrec"
+
+
+def is_recording_file(source: Source) -> bool:
+    """Whether it is a file that `run --save` wrote, by its first bytes."""
+    if not isinstance(source, str | Path):
+        return False
+    try:
+        path = Path(source)
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def open_recording(path: Path) -> Recording:
+    """The recording in a file; raises SnapshotError for one that is damaged or was made by another program."""
+    from vcdebug.stored.read import opened_recording
+
+    try:
+        with path.open("rb") as file:
+            data = mmap(file.fileno(), 0, access=ACCESS_READ)
+        return opened_recording(data, program())
+    except ForeignError as error:
+        hint = "open it with that one, or make it again from the snapshot"
+        raise SnapshotError(f"was recorded by vcdebug {error}; this is {program()}", hint, str(path)) from error
+    except DamagedError as error:
+        raise SnapshotError(f"is no recording that can be opened: {error}", where=str(path)) from error
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"cannot be read: {error}", where=str(path)) from error
+
+
+def save_recording(recording: Recording, path: Path, step: Callable[[], object] = lambda: None) -> None:
+    """Write the recording; raises VcdebugError where that is impossible. `step` may raise to stop it."""
+    from vcdebug.stored.write import stored
+
+    try:
+        with _replaced(path) as file:
+            for piece in stored(recording, program(), step):
+                file.write(piece)
+    except UnstorableError as error:
+        raise VcdebugError(f"this recording cannot be saved: {error}", where=str(path)) from error
+    except OSError as error:
+        raise VcdebugError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of another once it is whole."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

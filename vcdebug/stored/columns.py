@@ -1,0 +1,143 @@
+"""Columns of a stored recording, read value by value without unpacking them."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from vcdebug.stored import form
+from vcdebug.stored.form import ColumnForm, DamagedError
+from vcdebug.stored.names import named
+
+Value = Any  # Any: whatever a recording holds
+_INTS: Final = struct.Struct("<q")
+_FLOATS: Final = struct.Struct("<d")
+_BEYOND: Final = 1 << 62
+_SIZES: Final = {"B": 1, "H": 2, "I": 4, "q": 8}
+
+
+class Texts:
+    """Texts by number, each one object."""
+
+    def __init__(self, where: Sequence[int], data: memoryview) -> None:
+        count, ends_at, start = where
+        self._ends = data[ends_at : ends_at + 4 * count].cast("I")
+        self._data = data
+        self._start = start
+        self._made: dict[int, str] = {}
+
+    def get(self, number: int) -> str:
+        """The text with this number."""
+        try:
+            return self._made[number]
+        except KeyError:
+            start, end = (self._ends[number - 1] if number else 0), self._ends[number]
+            data = self._data[self._start + start : self._start + end]
+            return self._made.setdefault(number, sys.intern(str(data, "utf-8", "surrogatepass")))
+
+
+class Column:
+    """The values of one attribute, or what lists hold one after the other."""
+
+    __slots__ = ("_codes", "_numbers", "_one", "_read", "_reads", "at")
+
+    def __init__(self, stated: ColumnForm, data: memoryview, texts: Texts, get: Callable[[int], Value]) -> None:
+        self._one = stated.number
+        self._codes = data[stated.codes_at :] if stated.code < 0 else None
+        self._numbers = None if not stated.type else _cast(data, stated)
+        self._reads: tuple[Callable[[int], Value], ...] = (
+            _missing,
+            _none,
+            bool,
+            int,
+            _float,
+            texts.get,
+            get,
+            lambda number: named(texts.get(number)),
+            lambda number: int(texts.get(number)),
+            lambda number: datetime.fromisoformat(texts.get(number)),
+            *(partial(_part, get, name) for name in form.PARTS),
+        )
+        self._read = self._reads[stated.code] if stated.code >= 0 else None
+        self.at: Callable[[int], Value] = self._chosen()
+        """The value in a row."""
+
+    def _chosen(self) -> Callable[[int], Value]:
+        if self._codes is not None:
+            return self._at_mixed if self._numbers is not None else self._at_one_mixed
+        if self._numbers is None:
+            return self._at_one
+        return self._numbers.__getitem__ if self._read is int else self._at_many
+
+    def _at_one(self, _row: int) -> Value:
+        assert self._read is not None
+        return self._read(self._one)
+
+    def _at_many(self, row: int) -> Value:
+        return self._read(self._numbers[row])  # type: ignore[misc,index]
+
+    def _at_mixed(self, row: int) -> Value:
+        return self._reads[self._codes[row]](self._numbers[row])  # type: ignore[index]
+
+    def _at_one_mixed(self, row: int) -> Value:
+        return self._reads[self._codes[row]](self._one)  # type: ignore[index]
+
+    def run(self, start: int, end: int) -> list[Value]:
+        """The values from one row up to another."""
+        if self._codes is not None:
+            return list(map(self.at, range(start, end)))
+        assert self._read is not None
+        if self._numbers is None:
+            return [self._read(self._one)] * (end - start)
+        numbers = self._numbers[start:end].tolist()
+        return numbers if self._read is int else list(map(self._read, numbers))
+
+    def number(self, row: int) -> int:
+        """The number of the object in a row."""
+        number = self.number_if_object(row)
+        if number == _BEYOND:
+            raise DamagedError("no object stands where one is awaited")
+        return number
+
+    def number_if_object(self, row: int) -> int:
+        """As number, and beyond every object for anything else."""
+        code = form.OBJECT if self._read is self._reads[form.OBJECT] else form.NONE
+        if (self._codes[row] if self._codes is not None else code) != form.OBJECT:
+            return _BEYOND
+        return self._one if self._numbers is None else self._numbers[row]
+
+    def is_part(self, row: int) -> bool:
+        """Whether a manifest has to be read for the value in a row."""
+        return self._codes is not None and self._codes[row] >= form.LABELS
+
+    def is_missing(self, row: int) -> bool:
+        """Whether the object has no such attribute."""
+        code = self._codes[row] if self._codes is not None else form.NONE
+        return code == form.MISSING or self._read is _missing
+
+
+def _cast(data: memoryview, stated: ColumnForm) -> memoryview:
+    """Everything from there on: rows say how far it goes."""
+    size = _SIZES[stated.type]
+    rest = data[stated.at :]
+    return rest[: len(rest) // size * size].cast(stated.type)  # type: ignore[call-overload,no-any-return]  # exact: ints
+
+
+def _part(get: Callable[[int], Value], name: str, number: int) -> Value:
+    return form.part(get(number), name)
+
+
+def _missing(_number: int) -> Value:
+    raise DamagedError("an attribute is missing")
+
+
+def _none(_number: int) -> None:
+    return None
+
+
+def _float(number: int) -> float:
+    return _FLOATS.unpack(_INTS.pack(number))[0]  # type: ignore[no-any-return]

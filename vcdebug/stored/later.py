@@ -1,0 +1,184 @@
+"""Objects of a stored recording that fill themselves when somebody looks at them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, overload
+
+from vcdebug.stored.columns import Column
+
+Value = Any  # Any: whatever a recording holds
+Unfilled = Any  # Any: an instance of whatever class a recording holds
+Fill = Callable[[Unfilled, int, bool], bool]
+"""Sets the quick attributes of an instance from a row, or the slow ones; says whether slow ones are left."""
+MANIFEST: Final = "manifest"
+WHOLE: Final = "_vcdebug_whole"
+"""What a class that is not filled has in place of everything else: it fills an instance."""
+
+LATER: Final[Mapping[str, tuple[str, ...]]] = {
+    "vcdebug.framework.record:Record": ("events",),
+    "vcdebug.trace.mentions:EventColumns": ("_events",),
+    "vcdebug.framework.record:CloseEvent": ("jobs",),
+    "vcdebug.framework.record:JobClose": ("tasks",),
+    "vcdebug.trace.timeline:Timeline": ("tasks", "opening_tasks", "opening_nodes", "opening_on_node"),
+    "vcdebug.trace.mentions:Owners": ("jobs",),
+}
+"""Attributes with so many values that these are made one by one: a sequence, or a mapping, that is only read."""
+LAST: Final[Mapping[str, tuple[str, ...]]] = {
+    "vcdebug.framework.session:Session": (
+        "plugins",
+        "plugin_calls",
+        "functions",
+        "allocate_handlers",
+        "deallocate_handlers",
+        "view",
+        "_cycle_states",
+        "cached_idle",
+        "job_states",
+    ),
+}
+"""Attributes whose classes are read in only when somebody asks for them."""
+_AT_ONCE: Final = frozenset(("Resource",))
+"""Values whose class is compared as it is."""
+
+
+class LaterList(Sequence[Value]):
+    """A list whose values are made when somebody looks at them."""
+
+    __slots__ = ("_column", "_end", "_start")
+
+    def __init__(self, column: Column, start: int, end: int) -> None:
+        self._column = column
+        self._start = start
+        self._end = end
+
+    def __len__(self) -> int:
+        return self._end - self._start
+
+    @overload
+    def __getitem__(self, index: int) -> Value: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Value]: ...
+
+    def __getitem__(self, index: int | slice) -> Value:
+        rows = range(self._start, self._end)[index]
+        return self._column.at(rows) if isinstance(rows, int) else list(map(self._column.at, rows))
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(self._column.at, range(self._start, self._end))
+
+    def __add__(self, other: Sequence[Value]) -> list[Value]:
+        return [*self, *other]
+
+    def __radd__(self, other: Sequence[Value]) -> list[Value]:
+        return [*other, *self]
+
+
+class LaterMap(Mapping[Value, Value]):
+    """A mapping whose values are made when somebody looks at them."""
+
+    def __init__(self, keys: Column, values: Column, start: int, end: int) -> None:
+        self._keys = keys
+        self._values = values
+        self._start = start
+        self._end = end
+
+    @cached_property
+    def _rows(self) -> dict[Value, int]:
+        return dict(zip(self._keys.run(self._start, self._end), range(self._start, self._end), strict=True))
+
+    def __getitem__(self, key: Value) -> Value:
+        return self._values.at(self._rows[key])
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return self._end - self._start
+
+
+def filled_at_once(kind: type) -> bool:
+    """Whether instances are made whole: plain values, which are compared with others."""
+    return kind.__name__ in _AT_ONCE or dataclasses.is_dataclass(kind)
+
+
+class LaterClass:
+    """Makes instances of a class that are filled from a row at the first look.
+
+    Until then they are of a class of their own, which adds nothing to the other, so that they can become its.
+    What takes long to read follows when somebody asks for it.
+    """
+
+    def __init__(self, kind: type, fill: Fill) -> None:
+        self._kind = kind
+        self._fill = fill
+        self._rows: dict[int, int] = {}
+        """By the identity of instances that are not filled."""
+        get, rest = self._get, self._rest
+        named = {"__slots__": (), "__module__": kind.__module__}
+        unfilled = {
+            "__getattribute__": lambda made, name: get(made, name),
+            **self._writing(self._look),
+            **named,
+            WHOLE: self._whole,
+        }
+        half = {
+            "__getattr__": lambda made, name: rest(made, name),
+            **self._writing(self._complete),
+            **named,
+            WHOLE: self._complete,
+        }
+        self._unfilled: Unfilled = type(kind)(kind.__name__, (kind,), unfilled)
+        self._half: Unfilled = type(kind)(kind.__name__, (kind,), half)
+
+    def make(self, row: int) -> Unfilled:
+        """An instance that is not filled yet."""
+        made = self._unfilled.__new__(self._unfilled)
+        self._rows[id(made)] = row
+        return made
+
+    def _look(self, made: Unfilled) -> None:
+        left = self._fill(made, self._rows[id(made)], False)
+        object.__setattr__(made, "__class__", self._half if left else self._kind)
+
+    def _complete(self, made: Unfilled) -> None:
+        self._fill(made, self._rows[id(made)], True)
+        object.__setattr__(made, "__class__", self._kind)
+
+    def _whole(self, made: Unfilled) -> None:
+        self._look(made)
+        self._complete(made)
+
+    def _get(self, made: Unfilled, name: str) -> Value:
+        if name == "__class__":
+            return self._kind
+        self._look(made)
+        return getattr(made, name)
+
+    def _rest(self, made: Unfilled, name: str) -> Value:
+        self._complete(made)
+        return getattr(made, name)
+
+    def _writing(self, before: Callable[[Unfilled], None]) -> dict[str, Callable[..., None]]:
+        """Whoever sets or deletes an attribute finds all of them there."""
+
+        def put(made: Unfilled, name: str, value: Value) -> None:
+            before(made)
+            setattr(made, name, value)
+
+        def remove(made: Unfilled, name: str) -> None:
+            before(made)
+            delattr(made, name)
+
+        return {"__setattr__": put, "__delattr__": remove}
+
+
+def fill_all(values: Sequence[Value]) -> None:
+    """Fill what is not filled yet."""
+    for value in values:
+        whole = vars(type(value)).get(WHOLE)
+        if whole is not None:
+            whole(value)

@@ -1,0 +1,46 @@
+"""Storing: everything that a recording reaches, as bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from itertools import accumulate
+
+import numpy as np
+
+from vcdebug.stored import form
+from vcdebug.stored.form import StoredForm
+from vcdebug.stored.gather import Gathered, Step
+from vcdebug.stored.tables import Buffer
+from vcdebug.trace.recording import Recording
+
+
+def stored(recording: Recording, program: str, step: Step = lambda: None) -> Iterator[Buffer]:
+    """The recording's bytes, piece by piece; raises UnstorableError before the first if something has no stored form.
+
+    `step` is called again and again, and may raise if nobody waits for it any more.
+    """
+    pieces = _pieces(Gathered(recording, step), program)
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    yield form.MAGIC
+    yield digest.digest()
+    yield from pieces
+
+
+def _pieces(found: Gathered, program: str) -> list[Buffer]:
+    """The directory, then everything else."""
+    final = np.zeros(found.count, dtype=np.int64)
+    order = np.concatenate([np.array(table.found, dtype=np.int64) for table in found.tables])
+    final[order] = np.arange(len(order))
+    pieces = found.pieces
+    tables = [table.form(pieces, final) for table in found.tables]
+    texts = [one.encode("utf-8", "surrogatepass") for one in found.texts]
+    ends = np.fromiter(accumulate(map(len, texts)), dtype=np.uint32, count=len(texts))
+    where = (len(texts), pieces.place(ends.tobytes()), pieces.place(b"".join(texts)))
+    directory = StoredForm(program, int(final[found.root]), pieces.size, where, tables)
+    text = json.dumps(directory, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % form.ALIGNMENT)  # exact: ints
+    return [len(text).to_bytes(form.ALIGNMENT, "little"), text, *pieces.data]

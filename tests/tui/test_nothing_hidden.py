@@ -12,7 +12,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.tui.widgets.table_layout import Layout, lay_out
 from vcdebug.tui.widgets.wrapping import pad
-from vcdebug.views.base import Table
+from vcdebug.views.base import Piece, Table
 from vcdebug.views.panels import PANELS
 
 WIDTHS = {51: ("moment", "equation", "statement"), 68: ("moment", "equation", "statement"), 76: (), 117: ()}
@@ -37,6 +37,13 @@ def shown(layout: Layout, table: Table, row: int, column: int) -> str:
     return pad(text, width, right=False, name=True).strip()
 
 
+def drawn_heads(layout: Layout) -> Iterator[tuple[Piece, int]]:
+    """Each line of a head, and the cells that it has."""
+    for line in layout.top:
+        if line.heads:
+            yield from zip(line.cells, layout.bands[line.band].widths, strict=True)
+
+
 def faults(table: Table, width: int) -> Iterator[str]:
     layout = lay_out(table, table.rows, width)
     if len(table.rows) and layout.width > width:
@@ -44,6 +51,7 @@ def faults(table: Table, width: int) -> Iterator[str]:
     heads = " ".join(cell.text for line in layout.top if line.heads for cell in line.cells)
     if len(table.rows):
         yield from (f"head {c.title}" for c in table.columns if not all(word in heads for word in c.title.split()))
+        yield from (f"head {cell.text} in {cells} cells" for cell, cells in drawn_heads(layout) if len(cell.text) > cells)
     rows = range(min(len(table.rows), LOOKED_AT))
     for column in [i for i, one in enumerate(table.columns) if one.name and not table.one_line]:
         names = [(table.rows[row].cells[column].text, shown(layout, table, row, column)) for row in rows]

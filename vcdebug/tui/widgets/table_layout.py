@@ -158,7 +158,7 @@ class _Measured:
         self.shared = tuple(shared) or ("",) * len(table.columns)
         self.wraps = table.wraps and len(rows) <= WRAPPED_ROWS
         self.natural = _natural(table.columns, heads, rows, self.shared)
-        self.least = _least(table.columns, rows if self.wraps else (), self.natural)
+        self.least = _least(table.columns, heads, rows if self.wraps else (), self.natural)
 
     def laid_out(self, bands: tuple[Band, ...], width: int) -> Layout:
         """The lines for these bands."""
@@ -243,7 +243,7 @@ def _answers_below(measured: _Measured, width: int) -> Layout | None:
     if not explains or len(columns) == 1:
         return None
     last = explains[-1]
-    least = [*measured.least[:last], NARROWEST, *measured.least[last + 1 :]]
+    least = [*measured.least[:last], max(NARROWEST, _head_least(measured.heads[last])), *measured.least[last + 1 :]]
     natural = [*measured.natural[:last], max(width // 3, NARROWEST), *measured.natural[last + 1 :]]
     gap = GAP
     widths = _fit(columns, natural, least, width - GUTTER, gap)
@@ -324,13 +324,30 @@ def _folded(column: Column, shared: str) -> str:
 def _head_lines(heads: Sequence[str], bands: tuple[Band, ...]) -> list[Placed]:
     """The heads, standing on the rows below them."""
     headed = [(number, band) for number, band in enumerate(bands) if band.headed]
-    return [line for number, band in headed for line in _band_heads([heads[i] for i in band.columns], number)]
+    return [
+        line
+        for number, band in headed
+        for line in _band_heads([_broken(heads[i], w) for i, w in zip(band.columns, band.widths, strict=True)], number)
+    ]
 
 
-def _band_heads(heads: Sequence[str], band: int) -> list[Placed]:
-    if not any(heads):
+def _broken(head: str, width: int) -> list[str]:
+    """A head in lines no wider than its column, as far as its words allow."""
+    lines = [""]
+    for part in head.split("\n"):
+        first, *rest = part.split(" ")
+        lines.append(first)
+        for word in rest:
+            if cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+                lines[-1] += f" {word}"
+            else:
+                lines.append(word)
+    return lines[1:]
+
+
+def _band_heads(parts: Sequence[list[str]], band: int) -> list[Placed]:
+    if not any(any(part) for part in parts):
         return []
-    parts = [head.split("\n") for head in heads]
     height = max((len(part) for part in parts), default=0)
     lines = zip(*([""] * (height - len(part)) + part for part in parts), strict=True)
     return [Placed(-1, tuple(Piece(text, "muted") for text in line), heads=True, band=band) for line in lines]
@@ -369,16 +386,21 @@ def _widen_names(
             widths[i] = max(widths[i], longest)
 
 
-def _least(columns: Sequence[Column], rows: Sequence[Row], natural: Sequence[int]) -> list[int]:
-    """No column that wraps gets narrower than its longest word, within reason; names do not wrap."""
+def _least(columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], natural: Sequence[int]) -> list[int]:
+    """No column that wraps gets narrower than its longest word, head included; names do not wrap."""
     return [
         natural[i]
         if column.name and not column.flexible
-        else max([NARROWEST, column.least, *(_longest_word(row.cells[i].text) for row in rows)])
+        else max([NARROWEST, column.least, _head_least(heads[i]), *(_longest_word(row.cells[i].text) for row in rows)])
         if column.flexible
         else 0
         for i, column in enumerate(columns)
     ]
+
+
+def _head_least(head: str) -> int:
+    """The longest word of a head."""
+    return max((cell_len(word) for word in head.split()), default=0)
 
 
 def _longest_word(text: str) -> int:

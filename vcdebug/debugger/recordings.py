@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from vcdebug.compare.cycles import Comparison
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.edit import Edit
 from vcdebug.trace.recording import Recording
+
+if TYPE_CHECKING:
+    from vcdebug.compare.cycles import Comparison
 
 Side = Literal["original", "branch"]
 ORIGINAL: Final[Side] = "original"

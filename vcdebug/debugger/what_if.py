@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from vcdebug.compare.cycles import compare
-from vcdebug.compare.first_difference import part
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
-from vcdebug.framework.conf import parse_conf
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.edit import CONF, Edit, parse_edit
-from vcdebug.snapshot.edit_apply import apply_edits
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
 
 Run = Callable[[Snapshot, Recording], Recording]
 """Executes a snapshot in the way in which a recording was made."""
@@ -22,11 +17,16 @@ Run = Callable[[Snapshot, Recording], Recording]
 
 def run_as(snapshot: Snapshot, like: Recording) -> Recording:
     """Execute one cycle, with the extender's webhook if the other recording had it."""
+    from vcdebug.trace.replay import replay
+
     return replay(snapshot, ask_extender=like.session.ask_extender, beside=like)
 
 
 def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
     """A snapshot with the edits made; raises EditError, also for a configuration that the scheduler would refuse."""
+    from vcdebug.framework.conf import parse_conf
+    from vcdebug.snapshot.edit_apply import apply_edits
+
     for edit in edits:
         before = parse_conf(snapshot.scheduler_conf, snapshot.release)
         snapshot = apply_edits(snapshot, [edit], before.text)
@@ -77,11 +77,15 @@ def _rerun(open_: Recordings, edits: tuple[Edit, ...], run: Run) -> Recordings:
 
 def compared(open_: Recordings) -> Recordings:
     """What the edits changed in the shown cycle; raises where one side has no such cycle."""
+    from vcdebug.compare.cycles import compare
+
     return open_ if open_.found is not None else replace(open_, found=compare(*open_.pair()))
 
 
 def divergence_seq(before: Recordings, after: Recordings) -> Seq:
     """The first event that differs between what is shown before and after; beyond the last one where none does."""
+    from vcdebug.compare.first_difference import part
+
     found = after.found if after.found is not None else before.found
     if found is not None and _is_about(found_in=after, one=before.shown, other=after.shown):
         divergence = found.divergence

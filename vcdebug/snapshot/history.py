@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from vcdebug.snapshot.save import PRIVATE, save
 from vcdebug.snapshot.snapshot import Snapshot
 
 MOST_KEPT: Final = 100
@@ -30,6 +29,8 @@ class History:
 
     def keep(self, snapshot: Snapshot) -> Path:
         """Write one more, and let the oldest go."""
+        from vcdebug.snapshot.save import PRIVATE, save
+
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = self.folder / self._free(file_name(snapshot.name, snapshot.now))
         save(snapshot, target, PRIVATE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,6 @@ from vcdebug.releases.release import names
 from vcdebug.snapshot.bundled import bundled
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
-from vcdebug.views.editing import answer_words, edit_words
 
 MOST = 2_000
 """Names looked at for one completion; more would only slow typing."""
@@ -131,7 +131,14 @@ def _bookmarks(moment: DebuggerState | None) -> list[str]:
     return [str(mark.number) for mark in marks]
 
 
+def _editing(words: str, moment: DebuggerState | None) -> Iterable[str]:
+    """Edits that fit, by a function of their view."""
+    found: Iterable[str] = resolve(f"vcdebug.views.editing:{words}")(moment) if moment is not None else []
+    return found
+
+
 def _cycles(moment: DebuggerState | None) -> list[str]:
+
     open_ = moment.recordings if moment is not None else None
     return [str(number) for number in range(1, open_.cycles + 1)] if open_ is not None else []
 
@@ -147,9 +154,9 @@ _FOLLOW: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]] = 
     "unbookmark": lambda moment: [*_bookmarks(moment), "all"],
     "delete": lambda moment: [*_stands(moment), "all"],
     "log": lambda _: ("3", "4", "5"),
-    "set": lambda moment: edit_words(moment) if moment is not None else [],
+    "set": partial(_editing, "edit_words"),
     "release": lambda _: list(names()),
-    "force": lambda moment: answer_words(moment) if moment is not None else [],
+    "force": partial(_editing, "answer_words"),
     "edits": lambda _: ("save", "load", "clear"),
     "cycle": _cycles,
     "open": lambda _: [*(one.name for one in bundled()), *_files()],

@@ -7,6 +7,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 
 from vcdebug.actions import ACTIONS
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.plugins import PLUGINS
 from vcdebug.releases.release import Release
@@ -18,6 +19,11 @@ from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 COLUMNS = (Column("part"), Column("name"), Column("set to", flexible=True, least=16))
 WRONG = "!"
 Cells = tuple[str, Piece, Piece]
+
+
+def panel(here: DebuggerState) -> Table:
+    """The panel, at the present event."""
+    return conf(here.recording)
 
 
 def conf(recording: Recording) -> Table:

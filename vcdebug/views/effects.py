@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -18,6 +19,11 @@ COLUMNS = (
 )
 _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
 _STYLES: dict[str, Style] = {"bind": "good", "evict": "bad"}
+
+
+def panel(here: DebuggerState) -> Table:
+    """The panel, at the present event."""
+    return effects(here.recording, here.seq)
 
 
 @per_recording()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.equation import Equation, Figure, Ratio, Term
 from vcdebug.explain.equations import equation as explain
 from vcdebug.explain.node_room import NodeRoom, node_room
@@ -22,6 +23,11 @@ from vcdebug.views.score_names import short_part
 TITLE = "Equation"
 DECIDES = "◀"
 FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
+
+
+def panel(here: DebuggerState) -> Table:
+    """The panel, at the present event."""
+    return equation(here.recording, here.seq)
 
 
 def equation(recording: Recording, seq: Seq) -> Table:

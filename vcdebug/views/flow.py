@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
@@ -25,6 +26,11 @@ COLUMNS = (
 GUIDE = "│ "
 _OPEN, _CLOSED = "▾", "▸"
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
+
+
+def panel(here: DebuggerState) -> Table:
+    """The panel, at the present event."""
+    return flow(here.recording, around(here.recording, here.seq), here.seq)
 
 
 class Run(NamedTuple):

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from math import isnan
 from typing import Final
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.equation import Equation, Figure
 from vcdebug.explain.equations_scores import best_row, runner_up, scores_before
 from vcdebug.explain.score_parts import ScorePart, score_parts
@@ -24,6 +25,11 @@ TITLE: Final = "Inside"
 NOTHING = "nothing to open here: go to a pass of predicates, to scores, or to the node that is best by them"
 WEBHOOK = "a webhook had a say in this cycle: it cannot be run again up to here"
 SUM = "the sum of its parts"
+
+
+def panel(here: DebuggerState) -> Table:
+    """The panel, at the present event."""
+    return inside(here.recording, here.seq, here.node)
 
 
 def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:

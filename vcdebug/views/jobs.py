@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.status import TaskStatus
@@ -23,6 +24,11 @@ COLUMNS = (
     Column("prio", right=True),
     Column("rel", right=True),
 )
+
+
+def panel(here: DebuggerState) -> Table:
+    """The panel, at the present event."""
+    return jobs(here.recording, here.seq, here.job)
 
 
 def jobs(recording: Recording, seq: Seq, current: str = "") -> Table:

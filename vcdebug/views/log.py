@@ -7,19 +7,24 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from vcdebug.debugger.driver import DebuggerState
+from vcdebug.logs.levels import LEVELS, USUAL
 from vcdebug.logs.log_writer import LogLine, log_lines
 from vcdebug.model.names import Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Style, Table, count, line, muted
 
-LEVELS: Final = (3, 4, 5)
-USUAL: Final = 3
 OF_EVENT: Final = "▸"
 """Marks each line of the present event."""
 MOST_LINES: Final = 200_000
 """Lines read from a cycle at most: a longer log would take longer to write than anybody waits."""
 COLUMNS = (Column(""), Column("event", right=True), Column("-v", right=True), Column("line", flexible=True, least=20))
+
+
+def panel(here: DebuggerState) -> Table:
+    """The panel, at the present event."""
+    return log(here.recording, here.seq)
 
 
 class Written(NamedTuple):

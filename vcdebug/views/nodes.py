@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.input_problems import not_ready, overfull
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
@@ -21,6 +22,11 @@ from vcdebug.views.cell_figures import node_figure, task_figure
 
 BAR_WIDTH = 8
 KEPT_ROWS = 8_192
+
+
+def panel(here: DebuggerState) -> Table:
+    """The panel, at the present event."""
+    return nodes(here.recording, here.seq, here.node)
 
 
 def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:

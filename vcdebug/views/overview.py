@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.evictions import Eviction, evictions
 from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.record import CloseEvent
@@ -37,6 +38,11 @@ def overview(recording: Recording) -> Table:
         *_few([*_quirks(recording)], "panel quirks", "all quirks"),
     ]
     return Table(f"Overview of {recording.snapshot.name or 'the cycle'}", COLUMNS, rows, head=_head(recording))
+
+
+def page(here: DebuggerState) -> Table:
+    """As a page of its own, at any event."""
+    return overview(here.recording)
 
 
 def is_overview(table: Table) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.framework.registry import resolve
 from vcdebug.views.base import Row, Table
-from vcdebug.views.branches import commands_of, difference, edits
-from vcdebug.views.captures import capture_changes
-from vcdebug.views.cycles import cycles
-from vcdebug.views.overview import overview
-from vcdebug.views.waiting import waiting
+
+
+def _later(reference: str) -> Callable[..., Any]:  # Any: what a page shows of what, its own module says
+    """`module:function` of this room, imported when somebody opens the page."""
+    return lambda *asked: resolve(f"vcdebug.views.{reference}")(*asked)
 
 
 def _nowhere(_: Row) -> tuple[str, ...]:
@@ -29,10 +30,16 @@ class Page(NamedTuple):
 
 
 PAGES: Final[Mapping[str, Page]] = {
-    "edits": Page(edits),
-    "diff": Page(difference, commands_of, "Enter shows it in the branch   x in the original"),
-    "cycles": Page(cycles, lambda row: (row.key,), "Enter shows the cycle"),
-    "changes": Page(capture_changes),
-    "overview": Page(lambda here: overview(here.recording), lambda row: (row.key,), "Enter goes into it"),
-    "waiting": Page(waiting, lambda row: (f"explain {row.key}",), "Enter explains it"),
+    "edits": Page(_later("branches:edits")),
+    "diff": Page(
+        _later("branches:difference"),
+        _later("branches:commands_of"),
+        "Enter shows it in the branch   x in the original",
+    ),
+    "cycles": Page(_later("cycles:cycles"), lambda row: (row.key,), "Enter shows the cycle"),
+    "changes": Page(_later("captures:capture_changes")),
+    "overview": Page(
+        lambda here: _later("overview:overview")(here.recording), lambda row: (row.key,), "Enter goes into it"
+    ),
+    "waiting": Page(_later("waiting:waiting"), lambda row: (f"explain {row.key}",), "Enter explains it"),
 }

@@ -7,58 +7,12 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from vcdebug.debugger.commands import VERBS, CommandError
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line
-from vcdebug.views.bookmarks import bookmarks
-from vcdebug.views.conf import conf
-from vcdebug.views.dry_run import dry_run
-from vcdebug.views.effects import effects
-from vcdebug.views.equation import equation
-from vcdebug.views.event_view import event_view
-from vcdebug.views.evictions import evictions_table
-from vcdebug.views.flow import around, flow
-from vcdebug.views.funnel import funnel
-from vcdebug.views.hypernodes import hypernodes
-from vcdebug.views.inside import inside
-from vcdebug.views.jobs import jobs
-from vcdebug.views.log import log
-from vcdebug.views.nodes import nodes
-from vcdebug.views.order import orders
-from vcdebug.views.overview import overview
-from vcdebug.views.problems import problems
-from vcdebug.views.queues import queues
-from vcdebug.views.quirks import quirks
-from vcdebug.views.request import request
-from vcdebug.views.statement import statement
-from vcdebug.views.tiers import tiers
-from vcdebug.views.watch import watches
+from vcdebug.framework.registry import resolve
+from vcdebug.views.base import Column, Piece, Row, Table
 
-BREAK_COLUMNS = (Column("", right=True), Column(""), Column("breakpoint", flexible=True), Column("stops", right=True))
 Group = Literal["cycle", "cluster", "debugger"]
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
-START: Final = "start"
-"""The reason of a first position, as the debugger says it."""
 VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
-
-
-def _flow(here: DebuggerState) -> Table:
-    return flow(here.recording, around(here.recording, here.seq), here.seq)
-
-
-def _moment(here: DebuggerState) -> Table:
-    """Before the first step nothing has been decided yet: what the whole cycle came to is shown."""
-    at_start = here.seq == 1 and here.reason == START
-    return overview(here.recording) if at_start else event_view(here.recording, here.seq)
-
-
-def _breaks(here: DebuggerState) -> Table:
-    rows = [
-        Row(
-            str(one.number),
-            tuple(map(Piece, (str(one.number), YES if one.enabled else NO, one.text, str(len(one.hits))))),
-        )
-        for one in here.breakpoints
-    ]
-    return Table("Breaks", BREAK_COLUMNS, rows, foot=() if rows else (line("none"),))
 
 
 class PanelView(NamedTuple):
@@ -71,7 +25,8 @@ class PanelView(NamedTuple):
     """The key that leads to it, unless the settings name another one."""
     help: str
     """One sentence for the help."""
-    view: Callable[[DebuggerState], Table]
+    module: str
+    """Whose function `panel` shows it, among the views; imported when somebody looks."""
     leads: bool = False
     """Whether its rows lead to events."""
     keeps_row: bool = False
@@ -82,6 +37,11 @@ class PanelView(NamedTuple):
         """What commands and settings call it."""
         return self.title.lower()
 
+    def view(self, here: DebuggerState) -> Table:
+        """What it shows of a moment."""
+        table: Table = resolve(f"vcdebug.views.{self.module}:panel")(here)
+        return table
+
 
 PANELS: Final[tuple[PanelView, ...]] = (
     PanelView(
@@ -89,7 +49,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Flow",
         "1",
         "actions, queues, jobs, tasks and nodes in order, with what came of each",
-        _flow,
+        "flow",
         leads=True,
     ),
     PanelView(
@@ -98,14 +58,14 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "2",
         "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after; "
         "before the first step what the whole cycle came to, Enter goes into a line",
-        _moment,
+        "moment",
     ),
     PanelView(
         "cycle",
         "Equation",
         "3",
         "the arithmetic of the present answer, per dimension, the deciding one marked",
-        lambda here: equation(here.recording, here.seq),
+        "equation",
     ),
     PanelView(
         "cycle",
@@ -113,21 +73,21 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "i",
         "what each part of a score was made of, the best node beside the runner-up; for predicates what PreFilter left "
         "and what each filter compared, the error cache's hits among them",
-        lambda here: inside(here.recording, here.seq, here.node),
+        "inside",
     ),
     PanelView(
         "cycle",
         "Statement",
         "4",
         "operations of the open statement, whether it is committed or discarded, and why",
-        lambda here: statement(here.recording, here.seq),
+        "statement",
     ),
     PanelView(
         "cycle",
         "Order",
         "O",
         "queues, jobs, tasks and victims in the order of their turn, and which plugin's comparison decided",
-        lambda here: orders(here.recording, here.seq),
+        "order",
         leads=True,
     ),
     PanelView(
@@ -135,7 +95,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Funnel",
         "V",
         "the search for victims: how many tasks each filter leaves on each node, and which leaves nobody",
-        lambda here: funnel(here.recording, here.seq),
+        "funnel",
         leads=True,
     ),
     PanelView(
@@ -143,7 +103,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "DryRun",
         "D",
         "topology-aware preemption: whom each node's dry run takes away and spares, and the rule that chose the node",
-        lambda here: dry_run(here.recording, here.seq),
+        "dry_run",
         leads=True,
     ),
     PanelView(
@@ -151,7 +111,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Effects",
         "0",
         "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",
-        lambda here: effects(here.recording, here.seq),
+        "effects",
         leads=True,
     ),
     PanelView(
@@ -159,7 +119,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Evictions",
         "E",
         "who was evicted for whom, by which action and tier, and whether it was committed",
-        lambda here: evictions_table(here.recording, here.seq),
+        "evictions",
         leads=True,
     ),
     PanelView(
@@ -167,7 +127,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Log",
         "v",
         "the lines that the real scheduler would print at -v=3, 4 or 5, those of the present event marked",
-        lambda here: log(here.recording, here.seq),
+        "log",
         leads=True,
     ),
     PanelView(
@@ -175,14 +135,14 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Request",
         "W",
         "what the present task asks for: containers, init containers, sidecars, overhead, pod-level resources",
-        lambda here: request(here.recording, here.seq),
+        "request",
     ),
     PanelView(
         "cluster",
         "Jobs",
         "5",
         "every job with ready, waiting and pending tasks at this moment",
-        lambda here: jobs(here.recording, here.seq, here.job),
+        "jobs",
         keeps_row=True,
     ),
     PanelView(
@@ -190,7 +150,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Nodes",
         "6",
         "every node with idle, releasing and pipelined amounts at this moment",
-        lambda here: nodes(here.recording, here.seq, here.node),
+        "nodes",
         keeps_row=True,
     ),
     PanelView(
@@ -198,7 +158,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Queues",
         "7",
         "every queue with deserved, allocated, request and share at this moment",
-        lambda here: queues(here.recording, here.seq, here.queue),
+        "queues",
         keeps_row=True,
     ),
     PanelView(
@@ -206,14 +166,14 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "HyperNodes",
         "H",
         "the network topology as a tree: HyperNodes with their tiers and nodes, and where the present job's pods sit",
-        lambda here: hypernodes(here.recording, here.node, here.job, here.seq),
+        "hypernodes",
     ),
     PanelView(
         "cluster",
         "Problems",
         "9",
         "problems of the snapshot and its configuration, and quirks of the scheduler that acted",
-        lambda here: problems(here.recording),
+        "problems",
         leads=True,
     ),
     PanelView(
@@ -221,7 +181,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Quirks",
         "Q",
         "odd things that the real scheduler did in this cycle, where, and what they can change",
-        lambda here: quirks(here.recording, here.seq),
+        "quirks",
         leads=True,
     ),
     PanelView(
@@ -229,22 +189,22 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Conf",
         "p",
         "the configuration in force: actions, plugins by tier, switches, flags, chance; what is misspelt or unknown",
-        lambda here: conf(here.recording),
+        "conf",
     ),
     PanelView(
         "cluster",
         "Tiers",
         "T",
         "the plugins as the session opened them: hooks that each registered, switches on, off or misspelt, handlers",
-        lambda here: tiers(here.recording),
+        "tiers",
     ),
-    PanelView("debugger", "Breaks", "8", "breakpoints with their conditions and how often they stop", _breaks),
+    PanelView("debugger", "Breaks", "8", "breakpoints with their conditions and how often they stop", "breaks"),
     PanelView(
         "debugger",
         "Watch",
         "a",
         "figures and expressions that are watched: value now and before, last change; Enter goes there",
-        lambda here: watches(here.recording, here.seq, here.watches),
+        "watch",
         leads=True,
     ),
     PanelView(
@@ -252,7 +212,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Bookmarks",
         "M",
         "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows",
-        lambda here: bookmarks(here.recording, here.seq, here.bookmarks, here.bookmarks_elsewhere),
+        "bookmarks",
         leads=True,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import Registration, handlers, registrations
 from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, count, line, muted
@@ -18,6 +19,11 @@ COLUMNS = (
     Column("switch"),
     Column("how answers combine", flexible=True, least=16),
 )
+
+
+def panel(here: DebuggerState) -> Table:
+    """The panel, at the present event."""
+    return tiers(here.recording)
 
 
 def tiers(recording: Recording) -> Table:

@@ -14,12 +14,13 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending import explain
 from vcdebug.files.notes import load_notes, save_notes
 from vcdebug.files.report import write_here
+from vcdebug.logs.levels import USUAL
 from vcdebug.trace.codec import event_json
 from vcdebug.views.base import plain
 from vcdebug.views.document import Block, paragraph
 from vcdebug.views.finding import finding
 from vcdebug.views.headline import headline
-from vcdebug.views.log import USUAL, log
+from vcdebug.views.log import log
 from vcdebug.views.pages import PAGES
 from vcdebug.views.panels import panel, verbs
 from vcdebug.views.path import path_words

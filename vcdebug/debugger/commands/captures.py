@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from vcdebug.compare.captures import Changes, changes
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.captures import Captures, Read, alone, appended, followed, prepended
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import ORIGINAL
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+
+if TYPE_CHECKING:
+    from vcdebug.compare.captures import Changes
 
 
 def recapture(driver: Driver, _: str) -> Reply:
@@ -21,6 +22,9 @@ def recapture(driver: Driver, _: str) -> Reply:
     if captures is None or take is None:
         raise CommandError("this snapshot is of no live cluster", "vcdebug open --context NAME captures and opens one")
     last = captures.last(driver.recordings)
+
+    from vcdebug.compare.captures import changes
+    from vcdebug.trace.replay import replay
 
     def work() -> Reply:
         taken = take()
@@ -44,6 +48,8 @@ def earlier(driver: Driver) -> Reply | None:
     if captures is None or not captures.earlier:
         return None
     read, first = captures.earlier[-1], driver.recordings.original[0]
+
+    from vcdebug.trace.replay import replay
 
     def work() -> Reply:
         recording = replay(read(), ask_extender=first.session.ask_extender)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.between import ONE_SECOND, Between
-from vcdebug.debugger.between.actors import passing
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.commands.captures import earlier, later
-from vcdebug.debugger.cycles import Repeat, advanced, repeat
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import Recordings
-from vcdebug.trace.effects import effects
+
+if TYPE_CHECKING:
+    from vcdebug.debugger.between import Between
+    from vcdebug.debugger.cycles import Repeat
 
 MOST: Final = 100
 """Cycles that one command runs at most: each keeps its recording."""
@@ -24,6 +24,8 @@ def advance(driver: Driver, argument: str) -> Reply:
     count, between = _numbers(argument)
     before = driver.recordings
 
+    from vcdebug.debugger.cycles import advanced
+
     def work() -> Reply:
         after = advanced(before, count, between)
         text = _done(after)
@@ -35,6 +37,9 @@ def advance(driver: Driver, argument: str) -> Reply:
 
 def _numbers(argument: str) -> tuple[int, Between]:
     """(how many, what happens between two)."""
+    from vcdebug.debugger.between import ONE_SECOND, Between
+    from vcdebug.debugger.between.actors import passing
+
     words = argument.split()
     recreate = RECREATE in words
     numbers = [word for word in words if word != RECREATE]
@@ -52,6 +57,9 @@ def _numbers(argument: str) -> tuple[int, Between]:
 
 def _done(after: Recordings) -> str:
     """What the last cycle did, and whether it is one that was there before."""
+    from vcdebug.debugger.cycles import repeat
+    from vcdebug.trace.effects import effects
+
     done = effects(after.shown)
     counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.evicted, "evicted"))
     said = ", ".join(f"{len(entries)} {word}" for entries, word in counts if entries) or "nothing placed or evicted"

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from vcdebug.compare.cycles import Comparison
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings, Side
 from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_last
-from vcdebug.explain.votes import HOOK_AT, rule_of
-from vcdebug.framework.forced_values import choices
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.releases.naming import named_release
 from vcdebug.releases.release import names
 from vcdebug.snapshot.edit import FORMS, edit_of_words
 from vcdebug.snapshot.edit_file import expanded, read_edits, write_edits
+
+if TYPE_CHECKING:
+    from vcdebug.compare.cycles import Comparison
 
 Change = Callable[[Recordings], Recordings]
 RELEASE_EDIT: Final = "flag:release="
@@ -92,6 +92,9 @@ def _redo(driver: Driver, _: str) -> Reply:
 
 def _force(driver: Driver, argument: str) -> Reply:
     """The answer of the present hook call."""
+    from vcdebug.explain.votes import HOOK_AT, rule_of
+    from vcdebug.framework.forced_values import choices
+
     open_, seq = driver.recordings, driver.debugger.seq
     event = driver.debugger.event()
     if not isinstance(event, HookEvent):

@@ -17,7 +17,6 @@ from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Table, count
 from vcdebug.views.pages import Page
 from vcdebug.views.pending import job_at
-from vcdebug.views.questions import answered, question_named, questions, subject_of
 
 if TYPE_CHECKING:
     from vcdebug.debugger.remedies.plan import Remedy
@@ -62,6 +61,8 @@ class Asking:
 
     def ask(self, words: str = "") -> None:
         """A question by its name; without one, all that fit."""
+        from vcdebug.views.questions import question_named, questions, subject_of
+
         moment = self._current.moment
         if self._current.ready() is None or moment is None:
             return
@@ -81,6 +82,8 @@ class Asking:
         self._work.start(Reply(text=f"answering: {question.words}", work=work))
 
     def _answer(self, recording: Recording, question: Question, subject: str) -> Reply:
+        from vcdebug.views.questions import answered
+
         table = answered(question, subject, question.answer(recording, subject))
         return Reply(then=lambda: self._opened(table))
 

@@ -11,7 +11,6 @@ from vcdebug.tui.main.current import Current, LayOver
 from vcdebug.tui.screens.copy import Chosen, CopyScreen, Offer
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import plain
-from vcdebug.views.equation import equation
 
 
 class Copying:
@@ -48,6 +47,8 @@ class Copying:
         return Offer("p", "the panel", plain(self._focused().table))
 
     def _offers(self) -> Iterator[Offer]:
+        from vcdebug.views.equation import equation
+
         grid, moment = self._focused(), self._current.moment
         row = grid.cursor_row
         if row is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
 from textual.layout import Layout, WidgetPlacement
@@ -76,6 +76,11 @@ class MainLayout(Widget):
             if self._focus in LISTS:
                 self._chosen = self._focus
             self.rearrange()
+
+    @on(Panel.Grown)
+    def panel_grown(self) -> None:
+        """More of a panel is there than when it got its place."""
+        self.rearrange()
 
     def watch_moment(self) -> None:
         """Every panel that is seen draws the new moment, and gets the room that it needs for it."""

@@ -11,9 +11,7 @@ from vcdebug.files.notes import load_notes, save_notes
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.current import Current
 from vcdebug.tui.main.pages import Pages
-from vcdebug.views.finding import finding
 from vcdebug.views.pages import PAGES
-from vcdebug.views.waiting import survey_of
 
 if TYPE_CHECKING:
     from vcdebug.trace.recording import Recording
@@ -57,6 +55,8 @@ class Opening:
             self._work.start(Reply(text="explaining every job that waits", work=work))
 
     def _survey(self, recording: Recording) -> Reply:
+        from vcdebug.views.waiting import survey_of
+
         survey_of(recording)
         return Reply(then=self._surveyed)
 
@@ -68,6 +68,8 @@ class Opening:
         self._pages.open_page(name)
 
     def _find(self, words: str) -> None:
+        from vcdebug.views.finding import finding
+
         moment = self._current.moment
         if moment is not None:
             self._pages.open(finding(moment.recording, moment.seq, words))

@@ -13,7 +13,6 @@ from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Table
-from vcdebug.views.detail import cell_detail, subject_detail
 from vcdebug.views.pages import PAGES
 from vcdebug.views.pending import explanation, job_at
 
@@ -50,6 +49,8 @@ class Pages:
 
     def open_cell(self, asked: Grid.Opened) -> None:
         """The page of a node, queue or job, else the whole row."""
+        from vcdebug.views.detail import cell_detail, subject_detail
+
         moment, (kind, name) = self._current.moment, asked.row.subject
         found = subject_detail(moment.recording, moment.seq, kind, name) if moment is not None and name else None
         own = cell_detail(asked.table, asked.row, asked.column)

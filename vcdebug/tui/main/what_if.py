@@ -8,7 +8,6 @@ from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.current import Current, LayOver
 from vcdebug.tui.screens.confirm_leave import Answer, ConfirmLeaveScreen
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.editing import suggested_edit
 
 
 class WhatIf:
@@ -24,6 +23,8 @@ class WhatIf:
 
     def suggest(self) -> None:
         """Type an edit: of what the cursor is on, or of the answer that the panel of the present event shows."""
+        from vcdebug.views.editing import suggested_edit
+
         moment = self._current.moment
         if self._current.ready() is None or moment is None:
             return

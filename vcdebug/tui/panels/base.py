@@ -11,6 +11,7 @@ from weakref import ref
 from rich.cells import cell_len
 from textual import events, on
 from textual.binding import Binding, BindingsMap
+from textual.message import Message
 from textual.reactive import reactive
 
 from vcdebug.debugger.driver import DebuggerState
@@ -39,6 +40,10 @@ class Panel(Grid):
     """
 
     moment: reactive[DebuggerState | None] = reactive(None)
+
+    class Grown(Message):
+        """What was still being written is whole: it may want another place."""
+
     _drawn: ref[Recording] | None = None
     _drawn_width = 0
 

@@ -9,7 +9,6 @@ from textual.binding import Binding
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels.base import GO, Extra, Panel
 from vcdebug.views.base import Row, Table
-from vcdebug.views.flow import around, flow, whole_flow
 
 
 class Flow(Extra):
@@ -30,6 +29,8 @@ class Flow(Extra):
 
     def view(self, moment: DebuggerState) -> Table:
         """Open the way to the present event."""
+        from vcdebug.views.flow import around, flow, whole_flow
+
         if moment.seq != self._seq:
             self._seq = moment.seq
             self._opened.update(dict.fromkeys(around(moment.recording, moment.seq)))
@@ -39,6 +40,8 @@ class Flow(Extra):
 
     def searched(self, text: str) -> Table | None:
         """A search finds what is folded too."""
+        from vcdebug.views.flow import flow, whole_flow
+
         moment = self.panel.moment
         if moment is None or bool(text) == bool(self.panel.filter_text):
             return None
@@ -46,6 +49,8 @@ class Flow(Extra):
 
     def act(self, name: str) -> None:
         """Open or close the span under the cursor; closing what is not open goes to the span around it."""
+        from vcdebug.views.flow import flow
+
         row, moment = self.panel.cursor_row, self.panel.moment
         if row is None or moment is None:
             return

@@ -7,9 +7,9 @@ from typing import ClassVar
 from textual.binding import Binding
 
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.logs.levels import LEVELS, USUAL
 from vcdebug.tui.panels.base import GO, Extra, Panel
 from vcdebug.views.base import Table
-from vcdebug.views.log import LEVELS, USUAL, log_so_far, narration
 
 AT_ONCE = 1_000
 """Lines written before the first look."""
@@ -34,6 +34,8 @@ class Log(Extra):
 
     def view(self, moment: DebuggerState) -> Table:
         """The log at the chosen level; a long one is written while keys go on working."""
+        from vcdebug.views.log import log_so_far, narration
+
         told = narration(moment.recording)
         if not told.done and not self._writing and not told.write(AT_ONCE):
             self._writing = True
@@ -41,6 +43,8 @@ class Log(Extra):
         return log_so_far(moment.recording, moment.seq, self.level)
 
     def _go_on(self) -> None:
+        from vcdebug.views.log import narration
+
         moment = self.panel.moment if self.panel.display else None
         self._writing = moment is not None
         if moment is None:
@@ -49,6 +53,7 @@ class Log(Extra):
         if told.write(PART):
             self._writing = False
             self.panel.draw()
+            self.panel.post_message(Panel.Grown())
             return
         self.panel.border_subtitle = f"writing: event {told.lines[-1].seq}"
         self.panel.set_timer(PAUSE, self._go_on)

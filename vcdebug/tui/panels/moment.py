@@ -8,7 +8,6 @@ from textual.binding import Binding
 
 from vcdebug.tui.messages import Command
 from vcdebug.tui.panels.base import Extra
-from vcdebug.views.overview import is_overview
 
 
 class Moment(Extra):
@@ -21,6 +20,8 @@ class Moment(Extra):
 
     def act(self, name: str) -> None:
         """Run the command that the row stands for."""
+        from vcdebug.views.overview import is_overview
+
         row = self.panel.cursor_row
         if row is not None and is_overview(self.panel.table):
             self.panel.post_message(Command(row.key))

@@ -9,10 +9,18 @@ from vcdebug.debugger.captures import Captures, Read, alone, appended, followed,
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import ORIGINAL
+from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
 if TYPE_CHECKING:
     from vcdebug.compare.captures import Changes
+
+
+def _replayed(snapshot: Snapshot, like: Recording) -> Recording:
+    """The cycle of another capture, with the extender's webhook if the one beside it had it."""
+    from vcdebug.trace.replay import replay
+
+    return replay(snapshot, ask_extender=like.session.ask_extender)
 
 
 def recapture(driver: Driver, _: str) -> Reply:
@@ -24,11 +32,10 @@ def recapture(driver: Driver, _: str) -> Reply:
     last = captures.last(driver.recordings)
 
     from vcdebug.compare.captures import changes
-    from vcdebug.trace.replay import replay
 
     def work() -> Reply:
         taken = take()
-        recording = replay(taken.snapshot, ask_extender=last.session.ask_extender)
+        recording = _replayed(taken.snapshot, last)
         found = changes(last, recording)
         return Reply(then=lambda: _arrived(driver, captures, recording, taken.read, found))
 
@@ -49,10 +56,8 @@ def earlier(driver: Driver) -> Reply | None:
         return None
     read, first = captures.earlier[-1], driver.recordings.original[0]
 
-    from vcdebug.trace.replay import replay
-
     def work() -> Reply:
-        recording = replay(read(), ask_extender=first.session.ask_extender)
+        recording = _replayed(read(), first)
         return Reply(then=lambda: Reply(driver.take(prepended(driver.recordings, captures, recording), "capture 1")))
 
     return Reply(text="reading the capture before", work=work)
@@ -67,7 +72,7 @@ def later(driver: Driver) -> Reply | None:
     known = captures.newest if len(captures.later) == 1 else None
 
     def work() -> Reply:
-        recording = known or replay(read(), ask_extender=last.session.ask_extender)
+        recording = known or _replayed(read(), last)
         return Reply(then=lambda: _followed(driver, captures, recording))
 
     return Reply(text="reading the next capture", work=work)
@@ -91,7 +96,7 @@ def to_bookmark(driver: Driver, mark: Bookmark) -> Reply | None:
     read, last = captures.all[index], captures.last(open_)
 
     def work() -> Reply:
-        recording = replay(read(), ask_extender=last.session.ask_extender)
+        recording = _replayed(read(), last)
         return Reply(then=lambda: Reply(driver.goto_in(alone(driver.recordings, captures, index, recording), mark.seq)))
 
     return Reply(text="reading the capture", work=work)

@@ -51,7 +51,7 @@ def faults(table: Table, width: int) -> Iterator[str]:
     heads = " ".join(cell.text for line in layout.top if line.heads for cell in line.cells)
     if len(table.rows):
         yield from (f"head {c.title}" for c in table.columns if not all(word in heads for word in c.title.split()))
-        yield from (f"head {cell.text} in {cells} cells" for cell, cells in drawn_heads(layout) if len(cell.text) > cells)
+        yield from (f"head {one.text} in {cells} cells" for one, cells in drawn_heads(layout) if len(one.text) > cells)
     rows = range(min(len(table.rows), LOOKED_AT))
     for column in [i for i, one in enumerate(table.columns) if one.name and not table.one_line]:
         names = [(table.rows[row].cells[column].text, shown(layout, table, row, column)) for row in rows]

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.capture.fake_server import FakeApi
+from tests.capture.fake_server import FakeApi, status
 from tests.capture.small_cluster import CONF, CONFIG_MAP, SCHEDULER, config_map, deployment, deployments
 from vcdebug.capture import CaptureOptions, capture
 from vcdebug.errors import CaptureError
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.redact import redact
+from vcdebug.snapshot.save import save
 from vcdebug.snapshot.snapshot import Flags
 
 ANYWHERE = "/apis/apps/v1/deployments"
@@ -163,3 +168,59 @@ def test_a_deployment_of_an_odd_shape_is_no_obstacle(
 ) -> None:
     api.objects[SCHEDULER] = deployments({"metadata": {"namespace": "volcano-system"}} | broken)
     assert CONF == capture(options).scheduler_conf
+
+
+DEVICES = "nvidia:\n  resourceCountName: acme.com/gpus\n"
+VGPU_CONF = (
+    'actions: "allocate"\n'
+    "tiers:\n- plugins:\n  - name: deviceshare\n    arguments:\n      deviceshare.VGPUEnable: true\n"
+    "      deviceshare.KnownGeometriesCMName: cards\n"
+)
+
+
+def with_devices(api: FakeApi, conf: str) -> str:
+    """The path of the device configuration that is there."""
+    api.objects[CONFIG_MAP] = config_map("volcano-scheduler-configmap", {"volcano-scheduler.conf": conf})
+    path = settings_path("kube-system", "cards")
+    api.objects[path] = config_map("cards", {"device-config.yaml": DEVICES})
+    return path
+
+
+def test_the_device_configuration_is_read_and_kept_where_it_is_asked_for(
+    api: FakeApi, options: CaptureOptions, tmp_path: Path
+) -> None:
+    path = with_devices(api, VGPU_CONF)
+    snapshot = capture(options)
+    save(snapshot, tmp_path / "s.tar.gz")
+    again = load(tmp_path / "s.tar.gz")
+    assert (DEVICES, DEVICES) == (snapshot.device_config, again.device_config)
+    assert redact(snapshot).device_config not in (None, DEVICES)
+    with_devices(api, CONF)
+    assert None is capture(options).device_config
+    assert 1 == len([request for request in api.requests if request.path == path])
+
+
+def test_a_device_configuration_that_may_not_be_read_is_missing_and_one_that_is_not_there_is_not(
+    api: FakeApi, options: CaptureOptions
+) -> None:
+    path = with_devices(api, VGPU_CONF)
+    api.scripted[path] = [status(403, "Forbidden", "no")]
+    snapshot = capture(options)
+    assert snapshot.provenance is not None
+    assert ("the device configuration",) == snapshot.provenance.missing
+    assert ["ConfigMap kube-system/cards"] == [one.object for one in snapshot.problems]
+    del api.objects[path]
+    assert [] == capture(options).problems
+
+
+def test_device_taint_rules_are_kept_and_not_missed_where_no_server_has_them(
+    api: FakeApi, options: CaptureOptions
+) -> None:
+    path = KIND_BY_NAME["DeviceTaintRule"].path
+    rule = {"metadata": {"name": "broken"}, "spec": {"taint": {"key": "k", "effect": "NoSchedule"}}}
+    api.objects[path]["items"] = [rule]
+    assert ["broken"] == [one["metadata"]["name"] for one in capture(options).of("DeviceTaintRule")]
+    del api.objects[path]
+    snapshot = capture(options)
+    assert snapshot.provenance is not None
+    assert ((), []) == (snapshot.provenance.missing, snapshot.problems)

@@ -147,7 +147,7 @@ def test_somebody_at_the_terminal_is_asked_for_a_release_that_nothing_tells(
 def test_of_configmaps_the_role_allows_the_schedulers_alone() -> None:
     rules = yaml.safe_load(call(["capture", "--rbac", "--scheduler-configmap", "batch/mine"])[1])["rules"]
     (rule,) = [rule for rule in rules if rule["resources"] == ["configmaps"]]
-    assert (["mine"], ["get"]) == (rule["resourceNames"], rule["verbs"])
+    assert (["mine", "volcano-vgpu-device-config"], ["get"]) == (rule["resourceNames"], rule["verbs"])
 
 
 def test_verify_may_list_events_besides() -> None:

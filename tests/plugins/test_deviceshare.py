@@ -15,6 +15,7 @@ from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.resource import AssertPanic
+from vcdebug.snapshot.device_config import vgpu_names
 from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest
@@ -313,3 +314,43 @@ def test_spread_once_scored_cards_that_nobody_used() -> None:
     )
     assert [] == refusal(ssn)
     assert [200.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
+
+
+NAMES = """nvidia:
+  resourceCountName: acme.com/gpus
+  resourceMemoryName: acme.com/memory
+  resourceMemoryPercentageName: acme.com/percent
+"""
+
+
+def asking_otherwise(text: str | None, **limits: str) -> Session:
+    """A pod that asks by names of somebody's own, under a device configuration."""
+    conf = conf_of("predicates deviceshare") + "    arguments:\n      deviceshare.VGPUEnable: true\n"
+    asked = limited({f"acme.com/{name}": amount for name, amount in limits.items()})
+    snapshot = cluster(pod_group("j"), cards(), asked, conf=conf)
+    snapshot.process = Process(started=snapshot.now - timedelta(hours=1))
+    snapshot.device_config = text
+    return open_session(snapshot)
+
+
+def test_the_device_configuration_says_by_which_names_pods_ask() -> None:
+    assert [SHORT] == refusal(asking_otherwise(NAMES, gpus="3"))
+    assert [] == refusal(asking_otherwise(NAMES, gpus="2"))
+    assert [] == refusal(asking_otherwise(None, gpus="3"))
+
+
+def test_memory_may_be_asked_for_in_percent_of_a_card() -> None:
+    ssn = asking_otherwise(NAMES, gpus="1", percent="25")
+    placed(ssn)
+    assert [250, 0] == sorted((memory for _, _, memory, _ in used(ssn)), reverse=True)
+
+
+@pytest.mark.parametrize(("text", "number"), [("nvidia: {}", ""), ("", ""), ("{", "volcano.sh/vgpu-number")])
+def test_what_a_configuration_leaves_out_nobody_can_ask_for(text: str, number: str) -> None:
+    assert number == vgpu_names(text).number
+
+
+def test_without_a_device_configuration_a_problem_says_so() -> None:
+    said = [one.what for one in asking_otherwise(None).plugins["deviceshare"].problems]
+    assert ["the device configuration (device-config.yaml) is not in the snapshot"] == said
+    assert () == asking_otherwise(NAMES).plugins["deviceshare"].problems

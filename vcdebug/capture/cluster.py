@@ -57,6 +57,7 @@ def capture(
         scheduler_conf=settings.conf,
         now=now,
         usage=usage,
+        device_config=settings.device_config,
         flags=replace(settings.flags, server_version=version),
         problems=problems,
         description=_description(version, settings.image),

@@ -48,7 +48,8 @@ class ClientTransport:
         self.context = choice.context if choice is not None else ""
         self.user = choice.who if choice is not None else "this pod's service account"
         place = f"context {self.context!r}" if self.context else "this pod's cluster"
-        self.server = f"{place} ({client.configuration.host})"
+        unchecked = "" if client.configuration.verify_ssl else ", its certificate not checked"
+        self.server = f"{place} ({client.configuration.host}{unchecked})"
 
     def send(self, method: str, path: str, query: Sequence[tuple[str, str]], body: JsonObject | None = None) -> Answer:
         try:
@@ -109,6 +110,8 @@ def connect(options: CaptureOptions, clock: Callable[[], float] = time.monotonic
     if not settings.host:
         context = choice.context if choice is not None else ""
         raise CaptureError(f"the cluster of context {context!r} has no server address", where=shown(options))
+    if not settings.verify_ssl:
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     settings.retries = urllib3.Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False)
     return ClientTransport(ApiClient(configuration=settings), options, choice, clock)
 

@@ -73,6 +73,8 @@ def _read(api: Api, options: CaptureOptions, progress: Progress | None) -> Readi
         except ApiRefusal as refusal:
             if kind.required:
                 raise required_failed(api, kind, refusal) from refusal
+            if kind.gated and refusal.status == NOT_FOUND:
+                continue
             groups = groups_of(api) if groups is None and refusal.status == NOT_FOUND else groups
             _skip(reading, kind, optional_skipped(kind, refusal, groups or {}))
         except NoAnswer as failure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vcdebug.snapshot.device_config import NAME as DEVICES
 from vcdebug.snapshot.kinds import KINDS
 
 NAME = "vcdebug-capture"
@@ -15,7 +16,7 @@ rules:
 """
 CONFIG_MAPS = """- apiGroups: [""]
   resources: ["configmaps"]
-  resourceNames: ["{name}"]
+  resourceNames: ["{name}", "{devices}"]
   verbs: ["get"]
 """
 
@@ -27,13 +28,13 @@ EVENTS = """- apiGroups: [""]
 
 
 def cluster_role(config_map: str, *, events: bool = False) -> str:
-    """The role as YAML; of ConfigMaps it may get the scheduler's by name, and list none."""
+    """The role as YAML; of ConfigMaps it may get the scheduler's and that of virtual GPUs by name, and list none."""
     groups: dict[str, list[str]] = {}
     for kind in KINDS:
         if kind.name != "ConfigMap":
             groups.setdefault(kind.group, []).append(kind.plural)
     rules = "".join(_rule(group, plurals) for group, plurals in groups.items())
-    return HEAD + rules + CONFIG_MAPS.format(name=config_map) + (EVENTS if events else "")
+    return HEAD + rules + CONFIG_MAPS.format(name=config_map, devices=DEVICES) + (EVENTS if events else "")
 
 
 def _rule(group: str, plurals: list[str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from vcdebug.capture.devices import read_device_config
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
 from vcdebug.capture.schedulers import NAMESPACE, Objects, chosen, find_schedulers, started
@@ -48,6 +49,7 @@ class SchedulerSettings:
 
     conf: str | None = None
     flags: Flags = field(default_factory=Flags)
+    device_config: str | None = None
     image: str = ""
     started: datetime | None = None
     """Since when it runs."""
@@ -77,6 +79,7 @@ def read_settings(api: Api, options: CaptureOptions, objects: Objects) -> Schedu
     settings.conf = _read_conf(api, source, bool(options.scheduler_configmap), settings.problems)
     if settings.conf is None:
         settings.missing.append(CONF_MISSING)
+    settings.device_config = read_device_config(api, settings.conf, settings.problems, settings.missing)
     return settings
 
 

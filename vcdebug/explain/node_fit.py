@@ -153,9 +153,9 @@ def _statuses(session: Session, codes: Sequence[int]) -> Iterator[tuple[NodeName
 
 def cards_short(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
     """(cards of the node, cards that one container asks for) where these are more; None where they are not."""
-    asked = max((request.number for request in requests_of(task.pod)), default=0)
     ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, VgpuLedger)]
-    if not asked or not ledgers:
+    if not ledgers:
         return None
+    asked = max((request.number for request in requests_of(task.pod, ledgers[0].rules.names)), default=0)
     have = max(len(ledger.cards) for ledger in ledgers)
     return (have, asked) if asked > have else None

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from vcdebug.snapshot.archive import SourceFile
+from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.documents import decode, encoding_of, has_bad_bytes, read_documents
 from vcdebug.snapshot.json_documents import OpenList, ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
@@ -52,6 +53,8 @@ class Gathered:
         self.meta: tuple[str, Manifest] = ("", {})
         self.usage: tuple[str, Manifest] = ("", {})
         self.extender: tuple[str, Manifest] = ("", {})
+        self.device_configs: list[tuple[str, str]] = []
+        """Texts of device configurations: (file, text)."""
         self._unknown: dict[str, tuple[str, str, int]] = {}
 
     def add_file(self, file: SourceFile, read_so_far: ReadSoFar | None = None) -> None:
@@ -63,6 +66,8 @@ class Gathered:
                 self.report.add("holds bytes that are not UTF-8", "they count as the character U+FFFD", file=name)
             if PurePosixPath(name).name in SETTINGS_FILES:
                 self._add_settings(name, data)
+            elif PurePosixPath(name).name == DEVICE_FILE:
+                self.device_configs.append((name, decode(data)))
             elif name.endswith(".conf"):
                 self.confs.append((name, decode(data)))
             else:

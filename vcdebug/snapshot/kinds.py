@@ -22,6 +22,8 @@ class Kind:
     """Read for the scheduler's own settings, and not kept among the objects."""
     awaited: bool = False
     """The scheduler begins no cycle before the server has this kind."""
+    gated: bool = False
+    """Only a feature gate that is off by default makes a scheduler read it: a server without it lacks nothing."""
 
     @property
     def api_version(self) -> str:
@@ -83,6 +85,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("ResourceClaim", _DRA, "v1", "resourceclaims", True, _DEVICES),
     Kind("ResourceSlice", _DRA, "v1", "resourceslices", False, _DEVICES),
     Kind("DeviceClass", _DRA, "v1", "deviceclasses", False, _DEVICES),
+    Kind(*("DeviceTaintRule", _DRA, "v1beta2", "devicetaintrules", False, _DEVICES), gated=True),
     Kind("ConfigMap", "", "v1", "configmaps", True, "actions, tiers and plugins", settings=True),
     Kind("Deployment", "apps", "v1", "deployments", True, "the scheduler's command line flags", settings=True),
 )

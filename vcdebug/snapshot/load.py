@@ -15,6 +15,7 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot.absent import hand_written, note_hand_written, note_missing_fields
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.complete import complete_objects
+from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.gather import NOT_READ, Gathered
 from vcdebug.snapshot.identity import drop_duplicates, note_missing_namespaces, note_pod_uids
 from vcdebug.snapshot.meter import Meter, Progress, yaml_warning
@@ -141,6 +142,7 @@ def _build(found: Gathered, complete: bool | None, release: str | None = None, *
         chance=read_chance(meta.chance, found.meta[0], report),
         usage=read_usage(*found.usage, report),
         extender=read_answers(*found.extender, report),
+        device_config=_device_config(found),
         process=read_process(meta.scheduler, found.meta[0], report),
         persistence=meta.persistence,
         bound=meta.bound,
@@ -180,6 +182,13 @@ def _flags(found: Gathered, meta: Meta, release: str | None) -> Flags:
         if stated:
             return with_release(flags, stated, found.report, file=file, field=field)
     return flags
+
+
+def _device_config(found: Gathered) -> str | None:
+    """A file, else the first ConfigMap that holds one, else None."""
+    held = [(map_.get("data") or {}).get(DEVICE_FILE) for _, map_ in found.settings.get("ConfigMap", ())]
+    texts = [text for _, text in found.device_configs] + [text for text in held if isinstance(text, str)]
+    return texts[0] if texts else None
 
 
 def _conf(found: Gathered) -> str | None:

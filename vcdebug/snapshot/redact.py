@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.device_config import VgpuNames, only_names, readable, vgpu_names
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.provenance import Provenance
@@ -101,11 +102,19 @@ def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _
         answers=tuple(answer._replace(value=rewriter.value(answer.value), text="") for answer in snapshot.answers),
         usage=rewriter.document(snapshot.usage),
         extender=rewriter.document(snapshot.extender),
+        device_config=_device_config(snapshot.device_config, rewriter),
         process=_process(snapshot.process, rewriter),
         bound={rewriter.value(pod): rewriter.value(node) for pod, node in snapshot.bound.items()},
         problems=[_problem(problem, rewriter) for problem in snapshot.problems],
         provenance=_provenance(snapshot.provenance, rewriter),
     )
+
+
+def _device_config(text: str | None, rewriter: Rewriter) -> str | None:
+    """Only the names; what is no configuration stays none."""
+    if text is None or not readable(text):
+        return None
+    return only_names(VgpuNames(*(rewriter.value(name) if name else "" for name in vgpu_names(text))))
 
 
 def _flags(flags: Flags, rewriter: Rewriter) -> Flags:

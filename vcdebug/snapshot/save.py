@@ -13,6 +13,7 @@ from typing import Any
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.gather import EXTENDER_FILE, META_FILE, USAGE_FILE
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
 from vcdebug.snapshot.process import Process
@@ -65,6 +66,8 @@ def saved_files(snapshot: Snapshot) -> Iterator[tuple[str, bytes]]:
         yield USAGE_FILE, _json(dict(snapshot.usage), indent=1)
     if snapshot.extender:
         yield EXTENDER_FILE, _json(dict(snapshot.extender), indent=1)
+    if snapshot.device_config is not None:
+        yield DEVICE_FILE, snapshot.device_config.encode("utf-8", errors="replace")
     for kind in KINDS:
         if kind.name in snapshot.objects:
             yield kind.file, _list(snapshot.objects[kind.name], kind.name)

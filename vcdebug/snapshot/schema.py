@@ -279,13 +279,20 @@ _RESOURCE_CLAIM = _kind(
         reservedFor=structs(apiGroup=TEXT, resource=TEXT, name=TEXT, uid=TEXT),
     ),
 )
+_TAINT_PARTS = ("key", "value", "effect")
 _RESOURCE_SLICE = _kind(
     spec=struct(
         **dict.fromkeys(("driver", "nodeName"), TEXT),
         pool=struct(name=TEXT, generation=LONG, resourceSliceCount=LONG),
         nodeSelector=_NODE_SELECTOR,
         allNodes=BOOL,
-        devices=structs(name=TEXT),
+        devices=structs(name=TEXT, taints=structs(**dict.fromkeys(_TAINT_PARTS, TEXT))),
+    )
+)
+_DEVICE_TAINT_RULE = _kind(
+    spec=struct(
+        deviceSelector=struct(**dict.fromkeys(("driver", "pool", "device"), TEXT)),
+        taint=struct(**dict.fromkeys(_TAINT_PARTS, TEXT)),
     )
 )
 
@@ -321,6 +328,7 @@ SHAPES: Mapping[str, Struct] = {
     "Namespace": _kind(),
     "ResourceClaim": _RESOURCE_CLAIM,
     "ResourceSlice": _RESOURCE_SLICE,
+    "DeviceTaintRule": _DEVICE_TAINT_RULE,
     "DeviceClass": _kind(spec=struct(selectors=structs(cel=struct(expression=TEXT)), extendedResourceName=TEXT)),
 }
 """The fields read per kind: a row for every kind that a snapshot keeps."""

@@ -137,6 +137,8 @@ class Snapshot:
     """Measured node usage: node name -> time, cpu {period: percent}, mem {period: percent}."""
     extender: Mapping[str, Any] = field(default_factory=dict)
     """Recorded answers of the extender's webhook: verb -> key -> answer or answers in order."""
+    device_config: str | None = None
+    """The text of device-config.yaml; None stands for the built-in names of virtual GPUs."""
     process: Process = field(default_factory=Process)
     """What the scheduler remembers of earlier cycles."""
     persistence: Persistence = "auto"

@@ -9,6 +9,7 @@ from vcdebug.cli.reports.releases import release_document, release_line
 from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
 from vcdebug.snapshot import provenance
+from vcdebug.snapshot.device_config import vgpu_names
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.provenance import Provenance
@@ -118,6 +119,9 @@ def blocks(inspection: Inspection) -> Iterator[Block]:
     if changed:
         yield paragraph("scheduler flags that are not the default", "title")
         yield listing(("flag", "value"), tuple((name, str(value)) for name, value in changed.items()), 2)
+        yield paragraph("")
+    if snapshot.device_config is not None:
+        yield paragraph(f"virtual GPUs are asked for as {', '.join(filter(None, vgpu_names(snapshot.device_config)))}")
         yield paragraph("")
     yield paragraph("not in the snapshot: what a replay cannot know if the cluster has them", "title")
     yield listing(("falsifies", "kinds"), tuple(_missing_by_effect(snapshot)), 2)

@@ -67,7 +67,7 @@ def _shared_cards(ledger: GpuShareLedger, memory: int, number: int) -> Iterator[
 
 
 def _virtual(ledger: VgpuLedger, pod: Pod) -> Drawing:
-    requests, wanted = requests_of(pod), CardFilter.of_pod(pod, ledger.rules)
+    requests, wanted = requests_of(pod, ledger.rules.names), CardFilter.of_pod(pod, ledger.rules)
     asks = ", then ".join(_request(one) for one in requests)
     first = requests[0] if requests else ContainerRequest(0, 0, 0)
     return Drawing(asks, tuple(_card(card, first, wanted) for card in ledger.cards.values()))

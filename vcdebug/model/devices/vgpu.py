@@ -1,7 +1,7 @@
 """NVIDIA cards cut into virtual GPUs by HAMi-core: memory, cores and a number of users per card.
 
 Upstream: api/devices/nvidia/vgpu.
-Differs: the built-in device configuration is in force; cards in MIG mode have no ledger here.
+Differs: of the device configuration only the names of resources are in force; cards in MIG mode have no ledger here.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from vcdebug.model.devices.vgpu_request import (
     HAMI_CORE,
     MODE_ANNOTATION,
     NEWEST_RULES,
-    VGPU_CORES,
-    VGPU_MEMORY,
-    VGPU_NUMBER,
     CardFilter,
     CardRules,
     ContainerRequest,
@@ -30,6 +27,7 @@ from vcdebug.model.devices.vgpu_request import (
 )
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import NIL_POINTER, AssertPanic
+from vcdebug.snapshot.device_config import BUILT_IN, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value
 
@@ -178,7 +176,7 @@ class VgpuLedger:
 
     def has_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/nvidia/vgpu/device_info.HasDeviceRequest."""
-        return asks_vgpu(pod)
+        return asks_vgpu(pod, self.rules.names)
 
     def filter(self, pod: Pod, policy: str) -> str | None:
         """Upstream: api/devices/nvidia/vgpu/device_info.FilterNode."""
@@ -241,11 +239,12 @@ class VgpuLedger:
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Upstream: api/devices/nvidia/vgpu/device_info.AddQueueResource."""
         amounts: dict[str, float] = {}
+        names = self.rules.names
         for held in self.held_by(pod):
             for card in self.cards.values():
                 if card.uuid in held.uuid:
-                    amounts[VGPU_MEMORY] = amounts.get(VGPU_MEMORY, 0.0) + float(held.memory * 1000)
-                    amounts[VGPU_CORES] = amounts.get(VGPU_CORES, 0.0) + float(held.core * 1000)
+                    amounts[names.memory] = amounts.get(names.memory, 0.0) + float(held.memory * 1000)
+                    amounts[names.cores] = amounts.get(names.cores, 0.0) + float(held.core * 1000)
         return amounts
 
     def clone(self) -> VgpuLedger:
@@ -273,7 +272,7 @@ class VgpuLedger:
         held: list[Held] = []
         charged: list[tuple[Card, int, int]] = []
         score = 0.0
-        for request in requests_of(pod):
+        for request in requests_of(pod, self.rules.names):
             missing, error = request.number, None
             if missing > len(cards):
                 error = TOO_FEW_CARDS.format(self.node)
@@ -358,7 +357,7 @@ def _card_score(card: Card, way: Way) -> float:
 
 def _allocatable(manifest: JsonObject) -> bool:
     amounts = (manifest.get("status") or {}).get("allocatable") or {}
-    return all(name in amounts and value(amounts[name]) for name in (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY))
+    return all(name in amounts and value(amounts[name]) for name in BUILT_IN[:3])
 
 
 def _registered(manifest: JsonObject) -> Cards:
@@ -379,10 +378,10 @@ def _registered(manifest: JsonObject) -> Cards:
     return cards
 
 
-def asks_vgpu(pod: Pod) -> bool:
+def asks_vgpu(pod: Pod, names: VgpuNames = BUILT_IN) -> bool:
     """Whether some container has a limit on virtual GPUs or their memory."""
     containers = pod.spec.get("containers") or ()
-    return any(limit(c, VGPU_MEMORY) is not None or limit(c, VGPU_NUMBER) is not None for c in containers)
+    return any(limit(c, names.memory) is not None or limit(c, names.number) is not None for c in containers)
 
 
 def registers_mig(manifest: JsonObject) -> bool:

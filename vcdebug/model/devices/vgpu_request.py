@@ -23,14 +23,13 @@ from vcdebug.releases.devices import (
     VGPU_UUID_LISTS,
 )
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.device_config import BUILT_IN, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 
 if TYPE_CHECKING:
     from vcdebug.model.devices.vgpu import Card
 
-VGPU_NUMBER = "volcano.sh/vgpu-number"
-VGPU_MEMORY = "volcano.sh/vgpu-memory"
-VGPU_CORES = "volcano.sh/vgpu-cores"
+WHOLE_CARD = 100
 VOLCANO_GROUP_ANNOTATION = "scheduling.volcano.sh/group-name"
 HAMI_CORE = "hami-core"
 MODE_ANNOTATION = "volcano.sh/vgpu-mode"
@@ -44,29 +43,32 @@ NO_UUID_MATCHES = 'no GPU matches UUID constraints {}="{}", {}="{}" on node {}'
 
 
 class ContainerRequest(NamedTuple):
-    """Virtual GPUs of one container: how many cards, and memory (0: the whole card) and cores on each."""
+    """Virtual GPUs of one container: how many cards, and memory (0: a part of the card) and cores on each."""
 
     number: int
     memory: int
     cores: int
+    percentage: int = 100
+    """That part, where no memory is named."""
 
     def memory_on(self, card_memory: int) -> int:
         """Memory that a card of this size has to give."""
-        return self.memory or card_memory
+        return self.memory or card_memory * self.percentage // 100  # exact: ints
 
 
-def requests_of(pod: Pod) -> list[ContainerRequest]:
+def requests_of(pod: Pod, names: VgpuNames = BUILT_IN) -> list[ContainerRequest]:
     """Regular containers that name a number or memory as limit; memory alone asks for one card.
     Upstream: api/devices/nvidia/vgpu/utils.resourcereqs.
     """
     found: list[ContainerRequest] = []
     for container in pod.spec.get("containers") or ():
-        number = limit(container, VGPU_NUMBER)
-        if number is None and limit(container, VGPU_MEMORY) is None:
+        number = limit(container, names.number)
+        if number is None and limit(container, names.memory) is None:
             continue
         count = 1 if number is None else exact_integer(number)
-        memory = exact_integer(_limit_or_request(container, VGPU_MEMORY))
-        found.append(ContainerRequest(count, memory, exact_integer(_limit_or_request(container, VGPU_CORES))))
+        memory, cores, part = (exact_integer(_limit_or_request(container, name)) for name in names[1:])
+        stated = _limit_or_request(container, names.percentage) is not None
+        found.append(ContainerRequest(count, memory, cores, part if stated else WHOLE_CARD))
     return found
 
 
@@ -104,9 +106,11 @@ class CardRules(NamedTuple):
     """Cards count while the device plugin answers; a release gives nothing back."""
     validates: bool = True
     """Entries that cannot be read are passed over."""
+    names: VgpuNames = BUILT_IN
+    """The resources by which pods ask."""
 
     @classmethod
-    def of(cls, release: Release) -> CardRules:
+    def of(cls, release: Release, names: VgpuNames = BUILT_IN) -> CardRules:
         """As the release has them."""
         return cls(
             not release.has(VGPU_UUID_LISTS),
@@ -119,6 +123,7 @@ class CardRules(NamedTuple):
             release.has(DEVICES_SHARED_WITH_CACHE),
             release.has(VGPU_HANDSHAKE),
             not release.has(VGPU_IDS_VALIDATION),
+            names,
         )
 
 

@@ -35,6 +35,7 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.deviceshare.settings import RULES, Settings
 from vcdebug.releases.devices import GPU_EXCLUSIVE_RULES, RELEASING_CHARGED_TO_DEVICES
+from vcdebug.snapshot.device_config import vgpu_names
 
 ASCEND_PREFIX = "huawei.com/"
 
@@ -54,7 +55,7 @@ class Deviceshare(Plugin):
         Upstream: plugins/deviceshare.OnSessionOpen.
         """
         self._ssn = ssn
-        self._card_rules = CardRules.of(ssn.release)
+        self._card_rules = CardRules.of(ssn.release, vgpu_names(ssn.snapshot.device_config))
         self._share_rules = ShareRules.of(ssn.release)
         self._holds_none = (TaskStatus.PIPELINED,) if ssn.release.has(RELEASING_CHARGED_TO_DEVICES) else NO_DEVICES
         notes = PodNotes()
@@ -116,7 +117,7 @@ class Deviceshare(Plugin):
     def _note_unknown(self, pod: Pod, nodes: NodeRows) -> None:
         if self._settings.ascend and _asks_ascend(pod):
             note_unknown(self._ssn, DEVICE_NOT_REPLAYED, f"{pod.key} asks for Ascend devices: every node passes")
-        if not any(self._mig) or not vgpu.asks_vgpu(pod):
+        if not any(self._mig) or not vgpu.asks_vgpu(pod, self._card_rules.names):
             return
         names = [name for name, row in zip(nodes.names, nodes.rows.tolist(), strict=True) if self._mig[row]]
         if names:

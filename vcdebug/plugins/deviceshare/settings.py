@@ -12,6 +12,8 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.model.devices.exclusive import Rule, parse_rules
 from vcdebug.model.devices.vgpu import registers_mig
+from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
+from vcdebug.snapshot.device_config import readable
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -75,8 +77,11 @@ class Settings(NamedTuple):
             yield from self._vgpu_problems(snapshot)
 
     def _vgpu_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
-        what = "the device configuration (device-config.yaml) is not part of a snapshot"
-        yield _problem(VGPU, what, "the scheduler's built-in one is used")
+        if snapshot.device_config is None:
+            what = "the device configuration (device-config.yaml) is not in the snapshot"
+            yield _problem(VGPU, what, "the scheduler's built-in one is used")
+        elif not readable(snapshot.device_config):
+            yield Problem(DEVICE_FILE, "", "", "is no configuration", "the scheduler's built-in one is used")
         if self.node_lock:
             yield _problem(NODE_LOCK, "node locks are not replayed", "every lock counts as free")
         for node in snapshot.of("Node"):

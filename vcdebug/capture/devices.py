@@ -1,0 +1,48 @@
+"""The configuration of virtual GPUs, where the scheduler's own asks for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
+from vcdebug.capture.transport import Api, ApiRefusal
+from vcdebug.snapshot.device_config import FILE as KEY
+from vcdebug.snapshot.device_config import NAME, NAME_ARGUMENT, NAMESPACE, NAMESPACE_ARGUMENT
+from vcdebug.snapshot.problem import Problem
+
+if TYPE_CHECKING:
+    from vcdebug.framework.arguments import Arguments
+
+PLUGIN, SWITCH = "deviceshare", "deviceshare.VGPUEnable"
+MISSING = "the device configuration"
+BUILT_IN = "the built-in names of virtual GPUs are used, which this cluster may not use"
+
+
+def read_device_config(api: Api, conf: str | None, problems: list[Problem], missing: list[str]) -> str | None:
+    """Its text; None where nothing asks for it, where there is none, or where it may not be read."""
+    arguments = _arguments(conf)
+    if arguments is None or not arguments.get_bool(SWITCH, default=False):
+        return None
+    namespace, name = arguments.get_string(NAMESPACE_ARGUMENT, NAMESPACE), arguments.get_string(NAME_ARGUMENT, NAME)
+    try:
+        data = api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}").get("data")
+    except ApiRefusal as refusal:
+        if refusal.status != NOT_FOUND:
+            what = 'missing permission: verb "get"' if refusal.status == FORBIDDEN else str(refusal)
+            problems.append(Problem(FILE, f"ConfigMap {namespace}/{name}", "", what, BUILT_IN))
+            missing.append(MISSING)
+        return None
+    text = data.get(KEY) if isinstance(data, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _arguments(conf: str | None) -> Arguments | None:
+    """Those of the plugin, if it is configured."""
+    from vcdebug.framework.arguments import Arguments
+    from vcdebug.framework.conf import parse_conf
+
+    for tier in parse_conf(conf).tiers:
+        for option in tier:
+            if option.name == PLUGIN:
+                return Arguments(option.arguments)
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable
 from itertools import islice
 from multiprocessing import active_children
@@ -13,8 +14,9 @@ from tests.cli.runs import Dies, Interrupts, fails_on_three, square
 from vcdebug.cli.executors import executor
 from vcdebug.cli.executors.base import ATTEMPTS, LOST, Answer, Executor, Item, Result, gather
 from vcdebug.cli.executors.in_process import InProcess
-from vcdebug.cli.executors.processes import Processes
+from vcdebug.cli.executors.processes import LEFT, Processes, Standing
 from vcdebug.cli.failure import Failure
+from vcdebug.cli.rounds import Rounds
 from vcdebug.errors import VcdebugError
 
 EXECUTORS = (InProcess(), Processes(2))
@@ -94,3 +96,21 @@ def test_an_executor_that_breaks_keeps_what_is_done() -> None:
 def test_an_executor_that_breaks_before_anything_is_done_is_an_error() -> None:
     with pytest.raises(VcdebugError, match="the scheduler has left"):
         gather(Breaks(0), square, range(5), ignore)
+
+
+def test_a_round_ends_between_two_trials_when_nobody_waits_any_more() -> None:
+    tried: list[int] = []
+
+    def trial(number: int) -> int:
+        tried.append(number)
+        return number
+
+    rounds = Rounds(trial, 1, lambda: len(tried) < 2)
+    assert [0, 1, None, None] == rounds([0, 1, 2, 3])
+    assert [0, 1] == tried
+
+
+def test_workers_are_given_up_in_the_middle_of_a_trial() -> None:
+    standing: Standing[float, None] = Standing(1, time.sleep)
+    assert [LEFT, LEFT] == standing([3600.0, 3600.0], lambda: False)
+    standing.end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import cache
 
 import pytest
@@ -13,7 +14,7 @@ from vcdebug.debugger.remedies.lever import Amount, Harm, Lever
 from vcdebug.debugger.remedies.plan import Remedy
 from vcdebug.debugger.remedies.prove import conclusion, result, search_for, trials_of
 from vcdebug.debugger.remedies.search import Search, carried_out
-from vcdebug.debugger.remedies.trial import Edits, Outcome, Trials
+from vcdebug.debugger.remedies.trial import Edits, Outcome
 from vcdebug.debugger.what_if import edited
 from vcdebug.explain.pending import explain
 from vcdebug.explain.survey import survey
@@ -194,10 +195,9 @@ def test_trials_travel_as_their_snapshot_and_say_the_same_elsewhere() -> None:
     recording = bundled("pending-queue-quota")
     explanation = explain(recording, "vision/image-captioning")
     here = trials_of(recording, explanation)
-    function, arguments = here.__reduce__()
+    there = pickle.loads(pickle.dumps(here))
     edits = ("Queue/team-vision:spec.capability[nvidia.com/gpu]=18",)
-    assert function is Trials
-    assert here(edits) == Trials(*arguments)(edits)
+    assert here(edits) == there(edits)
 
 
 # The search alone, with a world that only it knows
@@ -249,6 +249,13 @@ def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so() -> None:
     search = search_for(recording, explanation)
     carried_out(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trials < 1)
     assert (False, True) == (search.finished, bool(search.remedies))
+
+
+def test_what_takes_nothing_from_the_job_comes_before_what_makes_it_smaller() -> None:
+    found = [
+        one.plan.levers[0].less for one in found_for("pending-scheduling-gate", "genomics/variant-calling").remedies
+    ]
+    assert found == [False, True]
 
 
 def test_a_missing_pod_group_is_created() -> None:

@@ -39,16 +39,16 @@ def proven(
 ) -> Search:
     """The search as far as it got; Ctrl-C keeps what there is."""
     search = search_for(recording, explanation)
-    start = time.perf_counter()
+    end = time.perf_counter() + seconds
     with (
         told(output, "trying remedies (Ctrl-C stops)") as tell,
-        closing(Rounds(trials_of(recording, explanation), workers)) as run,
+        closing(Rounds(trials_of(recording, explanation), workers, lambda: time.perf_counter() < end)) as run,
     ):
 
         def go_on(search: Search) -> bool:
             found = len([remedy for remedy in search.remedies if remedy.proven])
             tell(f"{plural(search.trials, 'cycle')}, {found} found")
-            return time.perf_counter() - start < seconds
+            return time.perf_counter() < end
 
         try:
             carried_out(search, run, go_on)

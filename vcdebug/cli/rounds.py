@@ -19,22 +19,31 @@ WORTH_HIRING = 0.25
 class Rounds(Generic[Item, Result]):
     """Runs trials here; hires worker processes once it has seen that a trial takes long."""
 
-    def __init__(self, trial: Callable[[Item], Result], workers: int | None) -> None:
+    def __init__(
+        self, trial: Callable[[Item], Result], workers: int | None, going: Callable[[], bool] = lambda: True
+    ) -> None:
         self._trial = trial
         self._workers = workers or os.cpu_count() or 1
+        self._going = going
+        """Asked between trials, and while workers are at it: what is not done when it says no is left."""
         self._standing: Standing[Item, Result] | None = None
 
     def __call__(self, wanted: Sequence[Item]) -> list[Result | None]:
-        """One result per item, None for a trial that failed."""
+        """One result per item, None for a trial that failed or was left."""
         done: list[Result | Failure] = []
         while self._standing is None and len(done) < len(wanted):
+            if not self._going():
+                return [*self._found(done), *[None] * (len(wanted) - len(done))]
             start = time.perf_counter()
             done.append(attempt(partial(self._trial, wanted[len(done)])))
             if self._workers > 1 and time.perf_counter() - start > WORTH_HIRING:
                 self._standing = Standing(self._workers, self._trial)
         rest = wanted[len(done) :]
         if rest and self._standing is not None:
-            done += self._standing(rest)
+            done += self._standing(rest, self._going)
+        return self._found(done)
+
+    def _found(self, done: list[Result | Failure]) -> list[Result | None]:
         return [None if isinstance(one, Failure) else one for one in done]
 
     def close(self) -> None:

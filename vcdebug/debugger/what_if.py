@@ -28,13 +28,17 @@ def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
     from vcdebug.snapshot.edit_apply import apply_edits
 
     for edit in edits:
-        before = parse_conf(snapshot.scheduler_conf, snapshot.release)
-        snapshot = apply_edits(snapshot, [edit], before.text)
-        if edit.kind == CONF:
-            after = parse_conf(snapshot.scheduler_conf, snapshot.release)
-            new = [problem for problem in after.problems if problem not in before.problems]
-            if new:
-                raise edit.error(f"the configuration would be wrong: {new[0].line()}", edit.value_at)
+        snapshot = _with_conf(snapshot, edit) if edit.kind == CONF else apply_edits(snapshot, [edit], "")
+    return snapshot
+
+
+def _with_conf(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    before = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    snapshot = apply_edits(snapshot, [edit], before.text)
+    after = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    new = [problem for problem in after.problems if problem not in before.problems]
+    if new:
+        raise edit.error(f"the configuration would be wrong: {new[0].line()}", edit.value_at)
     return snapshot
 
 

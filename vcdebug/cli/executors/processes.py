@@ -15,6 +15,9 @@ from vcdebug.cli.failure import Failure, attempt
 
 # A fresh interpreter inherits no thread, no lock and no pipe of ours: a worker notices when we are gone.
 CONTEXT = get_context("spawn")
+LOOK = 0.1
+"""Seconds between two looks whether the rest is still wanted."""
+LEFT = Failure("given up: nobody waits for it any more")
 
 
 class Processes:
@@ -39,13 +42,16 @@ class Standing(Generic[Item, Result]):
         self._workers = workers
         self._crew = _Crew[Item, Result](function, ())
 
-    def __call__(self, items: Sequence[Item]) -> list[Result | Failure]:
-        """One result per item, in their order."""
+    def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | Failure]:
+        """One result per item, in their order; what is under way when it is not wanted any more is given up."""
         found: dict[int, Result | Failure] = {}
         self._crew.refill(items)
         while self._crew.put_to_work(self._workers):
-            found.update((answer.number, answer.result) for answer in self._crew.answers())
-        return [found[number] for number in range(len(items))]
+            found.update((answer.number, answer.result) for answer in self._crew.answers(LOOK))
+            if not going():
+                self._crew.dismiss()
+                break
+        return [found.get(number, LEFT) for number in range(len(items))]
 
     def end(self) -> None:
         """The workers may go."""
@@ -107,10 +113,10 @@ class _Crew(Generic[Item, Result]):
             hired.give(task)
         return any(worker.task is not None for worker in self._workers)
 
-    def answers(self) -> Generator[Answer[Result]]:
-        """Of at least one worker, or the loss of one."""
+    def answers(self, seconds: float | None = None) -> Generator[Answer[Result]]:
+        """Of at least one worker, or the loss of one; of nobody once so long has passed."""
         busy = {worker.connection: worker for worker in self._workers if worker.task is not None}
-        ready = wait(list(busy))
+        ready = wait(list(busy), seconds)
         for worker in [worker for connection, worker in busy.items() if connection in ready]:
             task, worker.task = worker.task, None
             if task is None:
@@ -124,6 +130,7 @@ class _Crew(Generic[Item, Result]):
         """End every worker, busy or not."""
         for worker in self._workers:
             worker.end()
+        self._workers.clear()
 
     def _next(self) -> _Task[Item] | None:
         if self._again:

@@ -101,7 +101,9 @@ def _roles(situation: Situation) -> Iterator[Lever]:
             yield Lever(words, (f"{path}-",), Harm.JOB, _GANG, aspect=f"role {role}")
         elif least > 0:
             words = f"start with fewer pods of role {role}: minTaskMember {BLANK} instead of {least}"
-            yield Lever(words, (f"{path}={BLANK}",), Harm.JOB, _GANG, Amount(least, 0), aspect=f"role {role}")
+            yield Lever(
+                words, (f"{path}={BLANK}",), Harm.JOB, _GANG, Amount(least, 0), less=True, aspect=f"role {role}"
+            )
 
 
 def _minimum(situation: Situation) -> Iterator[Lever]:
@@ -113,13 +115,13 @@ def _minimum(situation: Situation) -> Iterator[Lever]:
     least = max(1, roles)
     if group.min_member > least:
         words = f"start with fewer pods: minMember {BLANK} instead of {group.min_member}"
-        yield Lever(words, edit, Harm.JOB, _GANG, Amount(group.min_member, least), aspect="minMember")
+        yield Lever(words, edit, Harm.JOB, _GANG, Amount(group.min_member, least), less=True, aspect="minMember")
     if group.min_member >= roles > 1:
         words = (
             f"lower minMember from {group.min_member} to {BLANK}, below the {roles} that minTaskMember adds up to: "
             "roles are then not counted"
         )
-        yield Lever(words, edit, Harm.JOB, _GANG, Amount(roles, 1))
+        yield Lever(words, edit, Harm.JOB, _GANG, Amount(roles, 1), less=True)
 
 
 def _admission(situation: Situation) -> Iterator[Lever]:

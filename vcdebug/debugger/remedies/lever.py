@@ -77,6 +77,8 @@ class Lever:
     """Levers of one family are the same remedy in several sizes, the mildest proposed first."""
     choices: tuple[Choice, ...] = ()
     """Sizes of the change, the mildest first; the amount then counts them from 1."""
+    less: bool = False
+    """Whether the job gets less than it asks for: smaller pods, or fewer at a time."""
     aspect: str = ""
     """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
 

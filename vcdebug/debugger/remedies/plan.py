@@ -71,9 +71,11 @@ class Remedy:
         return ", and ".join(lever.words for lever in self.plan.fixed)
 
     @property
-    def order(self) -> tuple[bool, Harm, int, int]:
-        """What works before what does not, then the least harm, fewest changes, fewest who pay."""
-        return not self.proven, self.plan.harm, len(self.plan.levers), len(self.outcome.costs)
+    def order(self) -> tuple[bool, Harm, int, bool, bool, int]:
+        """Works at all, the least harm, the fewest changes, all that the job asks for, nobody's end, fewest costs."""
+        costs, levers = self.outcome.costs, self.plan.levers
+        ends = any(cost.startswith(("ends", "evicts")) for cost in costs)
+        return not self.proven, self.plan.harm, len(levers), any(lever.less for lever in levers), ends, len(costs)
 
 
 def everything(levers: Iterable[Lever], most: Harm, first: tuple[Lever, ...] = ()) -> Plan:

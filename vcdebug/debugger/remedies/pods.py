@@ -76,7 +76,7 @@ def _smaller(situation: Situation) -> Iterator[Lever]:
             words = f"ask for {BLANK} instead of {amount.text(present)} {resource} in {who}"
             edits = tuple(edit for pod in pods for edit in _requests(pod, container, resource))
             aspect = f"request of {present} {resource} in container {container}"
-            yield Lever(words, edits, Harm.JOB, _SIZES, amount, aspect=aspect)
+            yield Lever(words, edits, Harm.JOB, _SIZES, amount, less=True, aspect=aspect)
 
 
 def is_nowhere(situation: Situation, resource: str) -> bool:
@@ -100,7 +100,7 @@ def _left_out(situation: Situation) -> Iterator[Lever]:
         if situation.group is not None and resource in (situation.group.min_resource_list or ()):
             edits.append(f"{situation.group_path}:spec.minResources{field(resource)}-")
         words = f"leave {resource}, which no node offers, out of {plural(len(pods), 'pod')}"
-        yield Lever(words, tuple(edits), Harm.JOB, _SIZES, aspect=f"no {resource}")
+        yield Lever(words, tuple(edits), Harm.JOB, _SIZES, less=True, aspect=f"no {resource}")
 
 
 def _requests(pod: Pod, container: int, resource: str) -> Iterator[str]:

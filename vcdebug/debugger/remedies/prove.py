@@ -25,7 +25,7 @@ def search_for(recording: Recording, explanation: Explanation) -> Search:
 
 def trials_of(recording: Recording, explanation: Explanation) -> Trials:
     """What runs its trials."""
-    return Trials(recording.snapshot, explanation.pod or explanation.job, recording)
+    return Trials.of(recording, explanation)
 
 
 def conclusion(search: Search) -> str:

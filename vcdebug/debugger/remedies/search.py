@@ -43,13 +43,15 @@ class Search:
         self._steps: list[Remedy] = []
         """Plans that got the job further, but not in."""
         self._tried: dict[Edits, Outcome | None] = {}
+        self._tight: list[frozenset[str]] = []
+        """Families whose mildest amounts are known."""
         self.finished = False
         """Whether everything was tried that was meant to be."""
 
     @property
     def trials(self) -> int:
         """How many cycles were run."""
-        return len(self._tried)
+        return len([outcome for outcome in self._tried.values() if outcome is not None])
 
     @property
     def remedies(self) -> list[Remedy]:
@@ -60,7 +62,11 @@ class Search:
 
     def rounds(self) -> Rounds:
         """All trials, what is most likely to help first."""
-        yield from self._all([Plan.of(lever) for lever in self._levers[: self._relevant]])
+        for harm in Harm:
+            levers = [lever for lever in self._levers[: self._relevant] if lever.harm is harm]
+            if len(self.remedies) < ENOUGH or not self._proven:
+                yield from self._all([Plan.of(lever) for lever in levers])
+                yield from self._tightened()
         if not self._proven:
             yield from self._all([Plan.of(lever) for lever in self._levers[self._relevant :]])
         if not self._proven:
@@ -162,16 +168,18 @@ class Search:
     def _tightened(self) -> Rounds:
         """The mildest amount of each remedy that works, by bisection of all at once."""
         kept = self.remedies if self._proven else []
-        for place in range(max((len(remedy.plan.levers) for remedy in kept), default=0)):
-            open_ = [Bisection(remedy, place) for remedy in kept if has_amount(remedy.plan, place)]
+        loose = [remedy for remedy in kept if remedy.plan.family not in self._tight]
+        for place in range(max((len(remedy.plan.levers) for remedy in loose), default=0)):
+            open_ = [Bisection(remedy, place) for remedy in loose if has_amount(remedy.plan, place)]
             while busy := [one for one in open_ if not one.done]:
                 plans = [one.probe for one in busy]
                 for one, plan, outcome in zip(busy, plans, (yield [plan.edits for plan in plans]), strict=True):
                     self._tried[plan.edits] = outcome
                     one.learn(plan, outcome)
             closed = {id(one.before): one.remedy for one in open_}
-            kept = [closed.get(id(remedy), remedy) for remedy in kept]
-            self._proven = kept
+            loose = [closed.get(id(remedy), remedy) for remedy in loose]
+            self._proven = [closed.get(id(remedy), remedy) for remedy in self._proven]
+        self._tight += [remedy.plan.family for remedy in loose]
 
 
 def _built_upon(frontier: Sequence[Remedy]) -> list[Plan]:

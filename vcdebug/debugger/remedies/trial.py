@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from vcdebug.debugger.remedies.lever import Lever, Situation
 from vcdebug.debugger.remedies.proposals import levers
 from vcdebug.debugger.what_if import edited
 from vcdebug.explain.amounts import plural
+from vcdebug.explain.answer import Explanation
 from vcdebug.explain.gates.validity import NOT_ENOUGH
 from vcdebug.explain.pending import PANIC, explain
 from vcdebug.model.names import JobId, NodeName, TaskKey
@@ -16,7 +18,7 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
-from vcdebug.trace.effects import Effects, effects
+from vcdebug.trace.effects import Effect, effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -43,31 +45,38 @@ class Outcome(NamedTuple):
 
 
 class Trials:
-    """A function of edits that travels between processes: each runs the base once, then a cycle per trial."""
+    """A function of edits that travels between processes: a cycle per trial, beside one without edits."""
 
-    def __init__(self, snapshot: Snapshot, word: str, base: Recording | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, word: str, cause: str, before: Fates) -> None:
         self._snapshot = snapshot
         self._word = word
-        self._base = base
-        self._fates: _Fates | None = None
-        self._cause = ""
+        self._cause = cause
+        """What the job waits for without any change."""
+        self._before = before
 
-    def __reduce__(self) -> tuple[type[Trials], tuple[Snapshot, str]]:
+    @classmethod
+    def of(cls, recording: Recording, explanation: Explanation) -> Trials:
+        """About one job, beside a recording that is there."""
+        word = explanation.pod or explanation.job
+        trials = cls(recording.snapshot, word, explanation.cause, Fates.of(recording))
+        trials._base = recording
+        return trials
+
+    def __reduce__(self) -> tuple[type[Trials], tuple[Snapshot, str, str, Fates]]:
         """Pickled without its recording; a process that needs one replays the snapshot."""
-        return Trials, (self._snapshot, self._word)
+        return Trials, (self._snapshot, self._word, self._cause, self._before)
 
     def __call__(self, edits: Edits) -> Outcome | None:
         """None for edits that cannot be made here, or that make the scheduler panic."""
-        base, before = self._before()
         try:
             changed = edited(self._snapshot, [parse_edit(text) for text in edits])
         except EditError:
             return None
-        recording = whole(replay(changed, beside=base))
+        recording = whole(replay(changed, beside=self._base))
         explanation = explain(recording, self._word)
         if explanation.cause == PANIC:
             return None
-        after = _Fates(recording)
+        after = Fates.of(recording)
         placed = after.placed_of(explanation.job)
         situation = Situation(recording, explanation)
         admitted = explanation.cause == NOT_ENOUGH and not situation.has_pods
@@ -80,37 +89,42 @@ class Trials:
             tuple(dict.fromkeys(placed.values())),
             explanation.cause,
             explanation.sentence,
-            tuple(_costs(explanation.job, before, after)),
+            tuple(_costs(explanation.job, self._before, after)),
             tuple(levers(situation)) if further else (),
         )
 
-    def _before(self) -> tuple[Recording, _Fates]:
-        if self._base is None:
-            self._base = whole(replay(self._snapshot))
-        if self._fates is None:
-            self._fates = _Fates(self._base)
-            self._cause = explain(self._base, self._word).cause
-        return self._base, self._fates
+    @cached_property
+    def _base(self) -> Recording:
+        return whole(replay(self._snapshot))
 
 
-class _Fates:
+class Fates(NamedTuple):
     """Who is where after a cycle."""
 
-    def __init__(self, recording: Recording) -> None:
-        done: Effects = effects(recording)
-        self.evicted: Mapping[TaskKey, JobId] = {effect.task: effect.job for effect in done.evicted}
-        self.waiting = dict.fromkeys(one.job for one in done.jobs if one.ready + one.waiting < one.min_available)
-        self.tasks: Mapping[TaskKey, JobId] = {
-            task.key: uid for uid, job in recording.session.jobs.items() for task in job.tasks.values()
-        }
-        self._moved = (*done.bound, *done.pipelined)
+    evicted: Mapping[TaskKey, JobId]
+    waiting: tuple[JobId, ...]
+    """Jobs that lack a part of their minimum."""
+    tasks: Mapping[TaskKey, JobId]
+    moved: tuple[Effect, ...]
+    """Tasks that got a place."""
+
+    @classmethod
+    def of(cls, recording: Recording) -> Fates:
+        """As a recording ends."""
+        done = effects(recording)
+        return cls(
+            {effect.task: effect.job for effect in done.evicted},
+            tuple(dict.fromkeys(one.job for one in done.jobs if one.ready + one.waiting < one.min_available)),
+            {task.key: uid for uid, job in recording.session.jobs.items() for task in job.tasks.values()},
+            (*done.bound, *done.pipelined),
+        )
 
     def placed_of(self, job: JobId) -> dict[TaskKey, NodeName]:
         """Pods of the job that this cycle bound or pipelined, and where."""
-        return {effect.task: effect.node for effect in self._moved if effect.job == job}
+        return {effect.task: effect.node for effect in self.moved if effect.job == job}
 
 
-def _costs(job: JobId, before: _Fates, after: _Fates) -> Iterator[str]:
+def _costs(job: JobId, before: Fates, after: Fates) -> Iterator[str]:
     """What others pay, by job."""
     for verb, lost in (
         ("evicts", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),

@@ -31,7 +31,7 @@ def _without_claims(situation: Situation) -> Iterator[Lever]:
     for claim, changes in edits.items():
         missing = "" if claim in names else ", which does not exist"
         words = f"mount an emptyDir in place of claim {claim}{missing} ({plural(len(changes), 'pod')})"
-        yield Lever(words, tuple(changes), Harm.JOB, _VOLUMES, aspect=f"claim {claim}")
+        yield Lever(words, tuple(changes), Harm.JOB, _VOLUMES, less=True, aspect=f"claim {claim}")
 
 
 def _claims(pod: Pod) -> Iterator[tuple[int, str, str]]:

@@ -24,7 +24,6 @@ def run_as(snapshot: Snapshot, like: Recording) -> Recording:
 
 def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
     """A snapshot with the edits made; raises EditError, also for a configuration that the scheduler would refuse."""
-    from vcdebug.framework.conf import parse_conf
     from vcdebug.snapshot.edit_apply import apply_edits
 
     for edit in edits:
@@ -33,6 +32,9 @@ def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
 
 
 def _with_conf(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    from vcdebug.framework.conf import parse_conf
+    from vcdebug.snapshot.edit_apply import apply_edits
+
     before = parse_conf(snapshot.scheduler_conf, snapshot.release)
     snapshot = apply_edits(snapshot, [edit], before.text)
     after = parse_conf(snapshot.scheduler_conf, snapshot.release)

@@ -46,7 +46,10 @@ class NodeFits:
         objections = predicate_objections(self.view.session, self.task)
         objections.update(self._recorded())
         found = unasked(self.view.recording, self._since, tuple(self.task.init_resreq.items()))
-        return [self._node(one, objections.get(one.fit.name, ())) for one in found]
+        if not objections:
+            return [one.fit for one in found]
+        get = objections.get
+        return [self._node(one, said) if (said := get(one.fit.name)) else one.fit for one in found]
 
     def _recorded(self) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
         """What the recorded search says about the nodes for which it got beyond resources."""
@@ -58,8 +61,6 @@ class NodeFits:
                 yield name, statuses
 
     def _node(self, before: Before, statuses: tuple[Status, ...]) -> NodeFit:
-        if not statuses:
-            return before.fit
         fit = before.with_objections(statuses)
         if fit.kind == "refused" and cards_short(self.view.session.nodes[fit.name], self.task) is not None:
             return replace(fit, kind="unresolvable")

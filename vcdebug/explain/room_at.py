@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from vcdebug.explain.searches import reasons_text
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, Status, aborts
-from vcdebug.model.names import NodeName, Seq
-from vcdebug.model.resource import PODS, Resource, at_most
+from vcdebug.model.names import BoolArray, FloatArray, NodeName, Seq
+from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.history import TaskState
 from vcdebug.trace.memo import per_recording
@@ -53,6 +55,10 @@ class NodeFit:
         return objections or "room"
 
 
+FUTURE, ALLOCATABLE = 0, 1
+"""Places in NodeIdle."""
+
+
 class NodeIdle(NamedTuple):
     """What a node has left, and what it has in all."""
 
@@ -86,7 +92,28 @@ def rooms(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
 def unasked(recording: Recording, seq: Seq, request: Amounts) -> Sequence[Before]:
     """Every node for a request, as if no predicate objected."""
     asked = tuple((name, amount) for name, amount in request if amount > 0)
-    return [_before(name, asked, room) for name, room in rooms(recording, seq).items()]
+    everyone = rooms(recording, seq)
+    small, short = (_lacking(recording, seq, asked, field) for field in (ALLOCATABLE, FUTURE))
+    return [
+        _before(name, everyone[name], asked, small=is_small, short=is_short)
+        for name, is_small, is_short in zip(everyone, small, short, strict=True)
+    ]
+
+
+def _lacking(recording: Recording, seq: Seq, asked: Amounts, field: int) -> list[bool]:
+    """Whether each node lacks something of what is asked for, by one of its amounts."""
+    lacking: BoolArray = np.zeros(len(recording.session.nodes), dtype=np.bool_)
+    for name, amount in asked:
+        lacking |= ~(_column(recording, seq, field, name) - amount > -MIN_RESOURCE)
+    found: list[bool] = lacking.tolist()
+    return found
+
+
+@per_recording(most=64)
+def _column(recording: Recording, seq: Seq, field: int, name: str) -> FloatArray:
+    """One dimension of one amount of all nodes."""
+    column: FloatArray = np.array([room[field].get(name) for room in rooms(recording, seq).values()], dtype=np.float64)
+    return column
 
 
 @per_recording(most=8)
@@ -110,16 +137,18 @@ def _as_it_was(task: TaskInfo, state: TaskState) -> TaskInfo:
     return clone
 
 
-def _before(name: NodeName, asked: Amounts, room: NodeIdle) -> Before:
-    whole = lack(asked, room.allocatable)
-    short = whole or lack(asked, room.future)
-    kind = _kind((), too_small=bool(whole), short=short)
-    return Before(NodeFit(name, kind, (), room.future, room.allocatable, short), bool(whole))
+def _before(name: NodeName, room: NodeIdle, asked: Amounts, *, small: bool, short: bool) -> Before:
+    missing = lack(asked, room.allocatable) if small else lack(asked, room.future) if short else ()
+    kind = _kind((), too_small=small, short=missing)
+    return Before(NodeFit(name, kind, (), room.future, room.allocatable, missing), small)
 
 
 def lack(asked: Amounts, available: Resource) -> Lack:
-    """What is asked for and not there."""
-    return tuple([(name, amount - have) for name, amount in asked if not at_most(amount, have := available.get(name))])
+    """What is asked for and not there: resource.at_most spelt out, since it is asked for every node."""
+    missing = [
+        (name, amount - have) for name, amount in asked if not (have := available.get(name)) - amount > -MIN_RESOURCE
+    ]
+    return tuple(missing)
 
 
 def _kind(statuses: tuple[Status, ...], *, too_small: bool, short: Lack) -> Kind:

@@ -16,6 +16,8 @@ from vcdebug.framework.record import OpEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.memo import per_recording
+from vcdebug.trace.recording import Recording
 
 PHANTOM = "phantom-pipelined"
 
@@ -43,6 +45,12 @@ def _releasing(view: JobView, task: TaskInfo) -> bool:
 
 def stopped(view: JobView) -> list[Finding]:
     """Why allocate does not bind what waits; nothing where it was not tried, since it has a place already."""
+    return list(_stopped(view.recording, view))
+
+
+@per_recording(most=1)
+def _stopped(_: Recording, view: JobView) -> Sequence[Finding]:
+    """Asked for by the sentence, and again by what is told beside it."""
     task = _waiting(view)[0]
     if _kept(view, task):
         return []

@@ -96,3 +96,21 @@ def test_a_large_table_is_looked_at_bit_by_bit_and_keeps_no_row_for_it() -> None
     part.set_order(Order(0, descending=True))
     assert "49999" == part.rows[0].key
     assert 0 == part.position("49999")
+
+
+def test_numbers_in_names_go_before_words_and_with_zeros_before_them_count_as_much() -> None:
+    names = ["a-b", "a10", "a007", "a9b", "a9", "A8"]
+    order = ordered(range(len(names)), names.__getitem__, descending=False)
+    assert ["a007", "A8", "a9", "a9b", "a10", "a-b"] == [names[index] for index in order]
+
+
+def test_a_hundred_thousand_rows_are_sorted_by_looking_at_each_text_once() -> None:
+    looked: list[int] = []
+
+    def cell(index: int) -> str:
+        looked.append(index)
+        return f"node-{index % 1000}"
+
+    order = ordered(range(100_000), cell, descending=False)
+    assert [0, 1000, 2000] == order[:3]
+    assert 100_000 == len(looked)

@@ -87,6 +87,7 @@ class Panel(Grid):
     def _with_long_title(self, table: Table) -> Table:
         """A title that the frame has no room for leaves its first word out, or becomes the first line."""
         room = self.outer_size.width - FRAME
+        self.titled = False
         if not self.size.width or cell_len(table.title) <= room:
             return table
         rest = table.title.removeprefix(self.shows.title).strip()
@@ -94,6 +95,7 @@ class Panel(Grid):
             self.border_title = self.title_text(rest)
             return table
         self.border_title = self.title_text(self.shows.title)
+        self.titled = True
         return replace(table, head=(line(Piece(rest, "strong")), *table.head))
 
     def wanted_lines(self, width: int, *, framed: bool) -> int:

@@ -20,7 +20,7 @@ from vcdebug.debugger.figures import Figure
 from vcdebug.tui.widgets.ordering import Order, next_order
 from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.tui.widgets.table_layout import GUTTER, STANDS_IN, Layout, Placed, lay_out
-from vcdebug.tui.widgets.wrapping import pad
+from vcdebug.tui.widgets.wrapping import pad, wrap
 from vcdebug.views.base import HERE, Row, Table
 
 CURSOR = "›"
@@ -89,6 +89,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.shown = ShownRows()
         self.cursor_without_focus = False
         """Whether the cursor is seen while somebody types elsewhere."""
+        self.titled = False
+        """Whether the first entry of the head is the title, which stays in sight as the heads do."""
         self._writing = False
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
@@ -236,7 +238,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return
         layout, column = self._layout, self.cursor_column
         line = layout.line_of(self.cursor)
-        kept = layout.head_lines + (len(self._path(self.cursor)) if self._rows is self.table.rows else 0)
+        kept = len(self._staying()) + (len(self._path(self.cursor)) if self._rows is self.table.rows else 0)
         top = 0 if self.cursor == 0 else max(line - kept, 0)
         height = max(1, line - top + layout.lines_of(self.cursor))
         left, span = layout.span(column)
@@ -263,10 +265,10 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _placed(self, line: int, y: int) -> Placed | None:
         """What a line shows; the heads stay at the top of the place."""
-        layout = self._layout
-        top, heads = len(layout.top), layout.head_lines
-        if y < heads and line >= top - heads + y:
-            return layout.top[top - heads + y]
+        layout, staying = self._layout, self._staying()
+        top, heads = len(layout.top), len(staying)
+        if y < heads and line >= staying[y]:
+            return layout.top[staying[y]]
         if self.table.depths and heads <= y < heads + len(above := self._above(line - y + heads - top)):
             return self._uniform(above[y - heads])
         if line < top:
@@ -276,6 +278,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return layout.body[line] if layout.body is not None else self._uniform(line)
         line -= layout.body_size
         return layout.bottom[line] if line < len(layout.bottom) else None
+
+    def _staying(self) -> Sequence[int]:
+        """The lines at the top that stay in sight: a title that the frame has no room for, and the heads."""
+        layout = self._layout
+        top, heads = len(layout.top), layout.head_lines
+        title = len(wrap(self.table.head[0], self._laid_out_for)) if self.titled and self.table.head else 0
+        if title + heads >= self.size.height:
+            title = 0
+        return (*range(title), *range(top - heads, top))
 
     def _above(self, first: int) -> list[int]:
         """The rows around the ones in sight, of which the first is given: they stay in sight themselves."""

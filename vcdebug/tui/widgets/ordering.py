@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 ASCENDING: Final = "▲"
 DESCENDING: Final = "▼"
@@ -15,9 +15,13 @@ _UNITS: Final = {
 _MARKS = " ✓✗★●·▸▾◉○◆▲▼≈<>=~"
 _MISSING = ("", "–", "-", "—", "none")
 _FIGURE = re.compile(r"([-+]?\d{1,3}(?: \d{3})+|[-+]?\d+)(\.\d+)?\s?([KMGTP]i|[mkMGTP])?(?![\w.])")
-_NUMBER = re.compile(r"(\d+)")
+_NUMBER = re.compile(r"\d+")
 
-Place = tuple[int, float, tuple[str | int, ...]]
+_BETWEEN: Final = "\x1f"
+_FIRST: Final = "\x00"
+"""Before each number: a text that goes on with one comes before all others that begin alike."""
+Figure = tuple[float, str]
+"""A value, and the text behind it."""
 
 
 class Order(NamedTuple):
@@ -41,26 +45,49 @@ def next_order(order: Order | None, column: int) -> Order | None:
 
 def ordered(indexes: Sequence[int], cell: Callable[[int], str], *, descending: bool) -> list[int]:
     """The rows in the order of a cell; equal ones stay as they stood."""
-    places = {index: place(cell(index)) for index in indexes}
-    there = [index for index in indexes if places[index] is not None]
-    missing = [index for index in indexes if places[index] is None]
-    there.sort(key=lambda index: places[index] or (0, 0.0, ()), reverse=descending)
-    return [*there, *missing]
+    places: dict[str, Figure | str] = {}
+    figures: list[tuple[Figure, int]] = []
+    names: list[tuple[str, int]] = []
+    missing: list[int] = []
+    for index in indexes:
+        text = cell(index)
+        place = places.get(text)
+        if place is None:
+            place = places[text] = _place(text)
+        if isinstance(place, tuple):
+            figures.append((place, index))
+        elif place:
+            names.append((place, index))
+        else:
+            missing.append(index)
+    words = _in_order(_natural([text for text, _ in names]), [index for _, index in names], descending=descending)
+    rests = _natural([rest for (_, rest), _ in figures])
+    sizes = [(value, rest) for ((value, _), _), rest in zip(figures, rests, strict=True)]
+    amounts = _in_order(sizes, [index for _, index in figures], descending=descending)
+    return [*words, *amounts, *missing] if descending else [*amounts, *words, *missing]
 
 
-def place(text: str) -> Place | None:
-    """Where a cell belongs; None for one that says nothing."""
+def _in_order(keys: Sequence[Any], indexes: Sequence[int], *, descending: bool) -> list[int]:  # Any: what compares
+    return [indexes[at] for at in sorted(range(len(keys)), key=keys.__getitem__, reverse=descending)]
+
+
+def _place(text: str) -> Figure | str:
+    """A figure with the text behind it, or the text; empty for a cell that says nothing."""
     bare = text.strip(_MARKS)
     if bare in _MISSING:
-        return None
-    figure = _FIGURE.match(bare)
-    if figure is not None:
-        whole, fraction, unit = figure.groups()
-        value = float(whole.replace(" ", "") + (fraction or "")) * _UNITS.get(unit or "", 1.0)
-        return 0, value, _natural(bare[figure.end() :])
-    return 1, 0.0, _natural(bare)
+        return ""
+    found = _FIGURE.match(bare)
+    if found is None:
+        return bare
+    whole, fraction, unit = found.groups()
+    value = float(whole.replace(" ", "") + (fraction or "")) * _UNITS.get(unit or "", 1.0)
+    return value, bare[found.end() :]
 
 
-def _natural(text: str) -> tuple[str | int, ...]:
-    parts = _NUMBER.split(text.casefold())
-    return tuple(int(part) if index % 2 else part for index, part in enumerate(parts))
+def _natural(texts: Sequence[str]) -> list[str]:
+    """Texts that compare as their words and numbers do: all at once, which is much faster than one by one."""
+    if not texts:
+        return []
+    joined = _BETWEEN.join(texts).casefold()
+    widest = max(map(len, _NUMBER.findall(joined)), default=0)
+    return _NUMBER.sub(lambda number: _FIRST + number[0].zfill(widest), joined).split(_BETWEEN)

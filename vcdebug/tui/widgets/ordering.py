@@ -45,21 +45,11 @@ def next_order(order: Order | None, column: int) -> Order | None:
 
 def ordered(indexes: Sequence[int], cell: Callable[[int], str], *, descending: bool) -> list[int]:
     """The rows in the order of a cell; equal ones stay as they stood."""
-    places: dict[str, Figure | str] = {}
-    figures: list[tuple[Figure, int]] = []
-    names: list[tuple[str, int]] = []
-    missing: list[int] = []
-    for index in indexes:
-        text = cell(index)
-        place = places.get(text)
-        if place is None:
-            place = places[text] = _place(text)
-        if isinstance(place, tuple):
-            figures.append((place, index))
-        elif place:
-            names.append((place, index))
-        else:
-            missing.append(index)
+    places = _places([cell(index) for index in indexes])
+    there = list(zip(places, indexes, strict=True))
+    figures = [(place, index) for place, index in there if isinstance(place, tuple)]
+    names = [(place, index) for place, index in there if isinstance(place, str) and place]
+    missing = [index for place, index in there if not place]
     words = _in_order(_natural([text for text, _ in names]), [index for _, index in names], descending=descending)
     rests = _natural([rest for (_, rest), _ in figures])
     sizes = [(value, rest) for ((value, _), _), rest in zip(figures, rests, strict=True)]
@@ -69,6 +59,15 @@ def ordered(indexes: Sequence[int], cell: Callable[[int], str], *, descending: b
 
 def _in_order(keys: Sequence[Any], indexes: Sequence[int], *, descending: bool) -> list[int]:  # Any: what compares
     return [indexes[at] for at in sorted(range(len(keys)), key=keys.__getitem__, reverse=descending)]
+
+
+def _places(texts: Sequence[str]) -> list[Figure | str]:
+    """Each text's place; where many are alike each is looked at once."""
+    distinct = dict.fromkeys(texts)
+    if 2 * len(distinct) > len(texts):
+        return [_place(text) for text in texts]
+    known = {text: _place(text) for text in distinct}
+    return [known[text] for text in texts]
 
 
 def _place(text: str) -> Figure | str:
@@ -89,5 +88,8 @@ def _natural(texts: Sequence[str]) -> list[str]:
     if not texts:
         return []
     joined = _BETWEEN.join(texts).casefold()
-    widest = max(map(len, _NUMBER.findall(joined)), default=0)
+    sizes = dict.fromkeys(map(len, _NUMBER.findall(joined)))
+    if len(sizes) <= 1:
+        return _NUMBER.sub(rf"{_FIRST}\g<0>", joined).split(_BETWEEN)
+    widest = max(sizes)
     return _NUMBER.sub(lambda number: _FIRST + number[0].zfill(widest), joined).split(_BETWEEN)

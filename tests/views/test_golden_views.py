@@ -28,7 +28,7 @@ from vcdebug.views.effects import effects
 from vcdebug.views.equation import equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.evictions import evictions_table
-from vcdebug.views.flow import flow
+from vcdebug.views.flow import flow, span_key
 from vcdebug.views.funnel import funnel
 from vcdebug.views.hypernodes import hypernodes
 from vcdebug.views.jobs import jobs
@@ -49,7 +49,7 @@ View = Callable[[Recording, Seq], Table]
 
 
 def everything_open(recording: Recording, seq: Seq) -> Table:
-    return flow(recording, range(len(recording.spans)), seq)
+    return flow(recording, [span_key(span.index) for span in recording.spans], seq)
 
 
 def first_job(recording: Recording, seq: Seq) -> Table:

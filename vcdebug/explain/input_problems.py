@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from vcdebug.actions import ACTIONS
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
-from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.problem import Problem
+from vcdebug.trace.left_out import not_ready
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -49,14 +49,6 @@ def _plugins(conf: SchedulerConf) -> Iterator[Problem]:
 
 NOT_READY = "the scheduler does not look at conditions: it places pods there unless a taint keeps them away"
 OVERFULL = "nothing that asks for it fits there until pods have gone"
-
-
-def not_ready(node: NodeInfo) -> str:
-    """The status of the condition Ready, where it is stated and not True."""
-    conditions = (node.manifest.get("status") or {}).get("conditions") or ()
-    ready = next((one for one in conditions if one.get("type") == "Ready"), None)
-    status = str(ready.get("status")) if ready is not None else "True"
-    return "" if status == "True" else status
 
 
 def overfull(idle: Resource) -> list[str]:

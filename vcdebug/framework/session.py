@@ -111,7 +111,8 @@ class Session:
         self.dirty_jobs: dict[JobId, None] = {}
         self.node_search_start = snapshot.chance.search_start
         """Where the next search over nodes begins; shared by all actions of the process."""
-        self._cycle_states: dict[TaskId, CycleState] = {}
+        self.cycle_states: dict[TaskId, CycleState] = {}
+        """What the Kubernetes checks and simulations keep of pods, by uid: made when one is first asked about."""
         self._accounts: OpenAccounts | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
         self.job_states: dict[JobId, tuple[int, JobState]] = {}
@@ -134,9 +135,9 @@ class Session:
 
     def cycle_state(self, task: TaskInfo) -> CycleState:
         """The task's state for the whole session. Upstream: framework/session.GetCycleState."""
-        state = self._cycle_states.get(task.uid)
+        state = self.cycle_states.get(task.uid)
         if state is None:
-            state = self._cycle_states[task.uid] = CycleState()
+            state = self.cycle_states[task.uid] = CycleState()
         return state
 
     # Orders

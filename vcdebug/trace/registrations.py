@@ -73,13 +73,19 @@ def _meant(word: str) -> str:
     return next(iter(get_close_matches(word, list(switches()), 1)), "")
 
 
-def handlers(recording: Recording) -> Iterator[tuple[str, str]]:
-    """(plugin, what it is told of) for event handlers, in the order in which they are told."""
+def told(recording: Recording) -> Iterator[tuple[str, str]]:
+    """(plugin, what it is told of), once for each, in the order in which they are told."""
     session = recording.session
-    told: dict[str, list[str]] = {}
     for words, listed in ((ALLOCATIONS, session.allocate_handlers), (DEALLOCATIONS, session.deallocate_handlers)):
         for name, plugin in session.plugins.items():
             if any(getattr(handler, "__self__", None) is plugin for handler in listed):
-                told.setdefault(name, []).append(words)
-    for name, each in told.items():
+                yield name, words
+
+
+def handlers(recording: Recording) -> Iterator[tuple[str, str]]:
+    """(plugin, all that it is told of) for event handlers, in the order in which they are told."""
+    found: dict[str, list[str]] = {}
+    for name, words in told(recording):
+        found.setdefault(name, []).append(words)
+    for name, each in found.items():
         yield name, f"told of {' and '.join(each)}"

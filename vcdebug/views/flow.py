@@ -1,9 +1,12 @@
-"""The flow of a cycle as rows: spans that open and close, and the events directly inside them, in runs."""
+"""The flow of a cycle as rows: spans that open and close, and the events directly inside them, in runs.
+
+Before the first action and after the last one stand the steps of the session's opening and closing (views/steps.py).
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,6 +20,7 @@ from vcdebug.views.base import NO, Column, OnDemand, Piece, Row, Style, Table, c
 from vcdebug.views.headline import VICTIM_POINTS, answer, headline
 from vcdebug.views.names import bare, list_or
 from vcdebug.views.outcome import outcome
+from vcdebug.views.steps import CLOSED, OPEN, Branch, Everything, Opened, branches, edges, step_row, walk_steps
 
 COLUMNS = (
     Column("", flexible=True, least=22, name=True),
@@ -24,7 +28,6 @@ COLUMNS = (
     Column("ev", right=True),
 )
 GUIDE = "│ "
-_OPEN, _CLOSED = "▾", "▸"
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
 
 
@@ -40,13 +43,14 @@ class Run(NamedTuple):
     last: Seq
 
 
-Shown = list[tuple[int, Span | Run]]
+Part = Span | Branch | Run
+Shown = list[tuple[int, Part]]
 """(depth, part) of each row."""
 
 
-def flow(recording: Recording, opened: Collection[int], seq: Seq) -> Table:
-    """The tree with the spans of `opened` open; `current` is the row at which one stands."""
-    shown = list(_walk(recording, -1, opened, 0))
+def flow(recording: Recording, opened: Opened, seq: Seq) -> Table:
+    """The tree with the rows of `opened` open; `current` is the row at which one stands."""
+    shown = _all(recording, opened)
     rows = OnDemand([_key(part) for _, part in shown], lambda i: _row(recording, *shown[i], opened))
     return _table(recording, shown, rows, seq)
 
@@ -69,8 +73,8 @@ def whole_flow(recording: Recording, seq: Seq) -> Table:
 
 @per_recording()
 def _whole(recording: Recording) -> tuple[Shown, OnDemand]:
-    opened = range(len(recording.spans))
-    shown = list(_walk(recording, -1, opened, 0))
+    opened = Everything()
+    shown = _all(recording, opened)
     return shown, OnDemand([_key(part) for _, part in shown], lambda i: _row(recording, *shown[i], opened))
 
 
@@ -88,35 +92,70 @@ def _here(recording: Recording, shown: Shown, seq: Seq) -> str:
     return _key(shown[index][1])
 
 
-def _key(part: Span | Run) -> str:
-    return f"event {part.first}" if isinstance(part, Run) else f"span {part.index}"
+def _key(part: Part) -> str:
+    if isinstance(part, Branch):
+        return part.key
+    return f"event {part.first}" if isinstance(part, Run) else span_key(part.index)
 
 
-def around(recording: Recording, seq: Seq) -> tuple[int, ...]:
-    """The spans that must be open to see where one stands."""
+def depth_of(row: Row) -> int:
+    """How deep a row of the tree stands."""
+    return row.cells[0].text.count(GUIDE)
+
+
+def span_key(index: int) -> str:
+    """The key of a span's row."""
+    return f"span {index}"
+
+
+def around(recording: Recording, seq: Seq) -> tuple[str, ...]:
+    """The rows that must be open to see where one stands."""
     owner = recording.tree.owner(seq)
-    found: list[int] = []
+    if owner is None:
+        return tuple(branch.key for branch in branches(recording) if branch.first < seq <= branch.last)
+    found: list[str] = []
     while owner is not None:
-        found.append(owner.index)
+        found.append(span_key(owner.index))
         owner = recording.tree.parent(owner)
     return tuple(found)
 
 
-def _walk(recording: Recording, index: int, opened: Collection[int], depth: int) -> Iterator[tuple[int, Span | Run]]:
+def _all(recording: Recording, opened: Opened) -> list[tuple[int, Part]]:
+    """(depth, row), depth first: the opening, what the actions did, the closing."""
+    shown: list[tuple[int, Part]] = []
+    first, last = 1, len(recording)
+    before, after = edges(recording)
+    if before is not None:
+        shown += _branch(recording, before, opened)
+        first = before.last + 1
+    behind = _branch(recording, after, opened) if after is not None else []
+    last = after.first - 1 if after is not None else last
+    return [*shown, *(each for each in _walk(recording, -1, opened, 0) if first <= each[1].first <= last), *behind]
+
+
+def _branch(recording: Recording, branch: Branch, opened: Opened) -> list[tuple[int, Part]]:
+    """A branch with its open steps; its own events stand behind them, or before those of the close."""
+    if branch.key not in opened:
+        return [(0, branch)]
+    runs = [(1, run) for run in _runs(recording, branch.first, branch.last, coarse=True)]
+    return [(0, branch), *walk_steps(branch, opened), *runs]
+
+
+def _walk(recording: Recording, index: int, opened: Opened, depth: int) -> Iterator[tuple[int, Part]]:
     """(depth, span or run), depth first; -1 is the cycle, which is not a row itself."""
     for part in _parts(recording, index):
         yield depth, part
-        if isinstance(part, Span) and part.index in opened:
+        if isinstance(part, Span) and span_key(part.index) in opened:
             yield from _walk(recording, part.index, opened, depth + 1)
 
 
 @per_recording(most=10_000)
-def _parts(recording: Recording, index: int) -> tuple[Span | Run, ...]:
+def _parts(recording: Recording, index: int) -> tuple[Part, ...]:
     """What lies directly inside a span."""
     span = recording.spans[index] if index >= 0 else None
     seq, last = (span.first, span.last) if span is not None else (1, len(recording))
     coarse = span is None or span.level <= Level.ACTION
-    parts: list[Span | Run] = []
+    parts: list[Part] = []
     for child in recording.tree.children(span):
         parts += [*_runs(recording, seq, child.first - 1, coarse=coarse), child]
         seq = child.last + 1
@@ -139,14 +178,16 @@ def _kind(recording: Recording, seq: Seq, *, coarse: bool) -> object:
     return seq
 
 
-def _row(recording: Recording, depth: int, part: Span | Run, opened: Collection[int]) -> Row:
+def _row(recording: Recording, depth: int, part: Part, opened: Opened) -> Row:
     indent = GUIDE * depth
+    if isinstance(part, Branch):
+        return step_row(part, GUIDE * depth, opened)
     events = muted(grouped(part.last - part.first + 1))
     job = _job_name(recording, part)
     if isinstance(part, Run):
         what, result = _run_words(recording, part)
         return Row(_key(part), (Piece(f"{indent}  {_within(job, what)}"), result, events), part.first)
-    mark = _OPEN if part.index in opened else _CLOSED
+    mark = OPEN if span_key(part.index) in opened else CLOSED
     style: Style = "title" if part.level is Level.ACTION else "strong"
     label = Piece(f"{indent}{mark} {_within(job, bare(part.name))}", style)
     subject = (_SUBJECTS[part.level], part.name) if part.level in _SUBJECTS else ("", "")

@@ -10,7 +10,9 @@ from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.node_map import ENTERS, KEEPER, LEAVES, pods_in_view
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.registrations import ALLOCATIONS, DEALLOCATIONS, told
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, dimensions, figure, short_name
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
@@ -44,7 +46,21 @@ def operation(recording: Recording, seq: Seq, event: OpEvent) -> Table:
     title = f"Operation: {event.op} {bare(event.task)} @{event.node}"
     rows = [*_node_rows(event, before, after), *_book_rows(event, before)]
     figures = partial(operation_figure, event)
-    return Table(title, COLUMNS, rows, head=tuple(_head(recording, seq, event)), figures=figures)
+    foot = tuple(_told(recording, seq, event))
+    return Table(title, COLUMNS, rows, head=tuple(_head(recording, seq, event)), foot=foot, figures=figures)
+
+
+def _told(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
+    """Whose event handlers were told, in their order, and what predicates' keeps for Kubernetes' checks."""
+    if event.op not in (*ENTERS, *LEAVES):
+        return
+    what = ALLOCATIONS if event.op in ENTERS else DEALLOCATIONS
+    names = [name for name, words in told(recording) if words == what]
+    yield line(muted(f"event handlers told: {', '.join(names) or 'none'}"))
+    counts = pods_in_view(recording, seq)
+    if counts is not None:
+        lost = "" if counts.after != counts.before else ", where the pod is not found"
+        yield line(muted(f"{KEEPER} keeps NodeMap: pods on {event.node} {counts.before} → {counts.after}{lost}"))
 
 
 def _words(recording: Recording, seq: Seq, event: OpEvent) -> str:

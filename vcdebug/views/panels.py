@@ -108,6 +108,14 @@ PANELS: Final[tuple[PanelView, ...]] = (
     ),
     PanelView(
         "cycle",
+        "Session",
+        "Z",
+        "how the session opens and closes, step by step: snapshot, plugins, CycleStates; phases, conditions, queues",
+        "steps",
+        leads=True,
+    ),
+    PanelView(
+        "cycle",
         "Effects",
         "0",
         "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",

@@ -8,7 +8,7 @@ from textual.binding import Binding
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels.base import GO, Extra, Panel
-from vcdebug.views.base import Row, Table
+from vcdebug.views.base import Table
 
 
 class Flow(Extra):
@@ -24,7 +24,7 @@ class Flow(Extra):
 
     def __init__(self, panel: Panel) -> None:
         super().__init__(panel)
-        self._opened: dict[int, None] = {}
+        self._opened: dict[str, None] = {}
         self._seq = 0
 
     def view(self, moment: DebuggerState) -> Table:
@@ -54,23 +54,24 @@ class Flow(Extra):
         row, moment = self.panel.cursor_row, self.panel.moment
         if row is None or moment is None:
             return
-        kind, _, number = row.key.partition(" ")
-        index = int(number)
-        is_open = kind == "span" and index in self._opened
-        if kind == "span" and name != "close" and not is_open:
-            self._opened[index] = None
+        can_open = not row.key.startswith("event ")
+        is_open = can_open and row.key in self._opened
+        if can_open and name != "close" and not is_open:
+            self._opened[row.key] = None
         elif is_open and name != "open":
-            del self._opened[index]
+            del self._opened[row.key]
         elif name == "close":
-            self._to_parent(moment, row)
+            self._to_parent()
             return
         self.panel.set_table(flow(moment.recording, self._opened, moment.seq), follow=False)
 
-    def _to_parent(self, moment: DebuggerState, row: Row) -> None:
-        path = moment.recording.tree.path(row.seq)
-        above = [key for span in path if (key := f"span {span.index}") != row.key]
+    def _to_parent(self) -> None:
+        """Up to the last row before the cursor that stands less deep."""
+        from vcdebug.views.flow import depth_of
+
         rows, cursor = self.panel.shown_rows, self.panel.cursor
-        found = [at for at, shown in enumerate(rows[:cursor]) if shown.key in above]
-        if found:
-            self.panel.cursor = found[-1]
+        depth = depth_of(rows[cursor])
+        above = next((at for at in range(cursor - 1, -1, -1) if depth_of(rows[at]) < depth), None)
+        if above is not None:
+            self.panel.cursor = above
             self.panel.show_cursor()

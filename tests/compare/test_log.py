@@ -103,9 +103,10 @@ def test_a_line_that_the_replay_would_not_print_is_found() -> None:
 def test_lines_of_parallel_workers_may_stand_in_any_order() -> None:
     lines = list(copied(PREEMPT)[0])
     at = position(lines, "Considering Task <default/")
+    before = check_log(lines, copied(PREEMPT)[1]).best.reordered
     lines[at], lines[at + 2] = lines[at + 2], lines[at]
     check = check_log(lines, copied(PREEMPT)[1])
-    assert (True, 2) == (check.agrees, check.best.reordered)
+    assert (True, 2) == (check.agrees, check.best.reordered - before)
 
 
 def test_unknown_lines_and_prefixes_are_passed_over() -> None:

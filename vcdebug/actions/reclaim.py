@@ -56,8 +56,8 @@ class Reclaim(Action):
         self._shares_statement = ssn.release.has(RECLAIM_SHARED_STATEMENT)
         self._evicts_first = ssn.release.has(RECLAIM_EVICTS_BEFORE_TEST)
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
-        starving, jobs_in_need = collect_starving(ssn)
-        heaps = {job.uid: _pending_tasks(ssn, job) for job in jobs_in_need}
+        heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
+        starving = collect_starving(ssn, lambda job: heaps.update({job.uid: _pending_tasks(ssn, job)}))
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.scope(Level.QUEUE, queue.name):

@@ -6,6 +6,7 @@ Upstream: framework/interface (Action), actions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -71,6 +72,16 @@ class QueuedJobs:
         self._ssn.log("job", job.uid, queue.name)
         self.jobs[queue.name].push(job)
 
+    def enter(self, job: JobInfo) -> None:
+        """Enter the job, and its queue not yet."""
+        self.heap(job.queue).push(job)
+
+    def heap(self, queue: QueueName) -> PriorityQueue[JobInfo]:
+        """The jobs of a queue."""
+        if queue not in self.jobs:
+            self.jobs[queue] = job_heap(self._ssn)
+        return self.jobs[queue]
+
 
 def is_invalid(ssn: Session, job: JobInfo) -> bool:
     """Whether a plugin says that the job cannot be scheduled as it is."""
@@ -81,10 +92,9 @@ def is_invalid(ssn: Session, job: JobInfo) -> bool:
     return True
 
 
-def collect_starving(ssn: Session) -> tuple[QueuedJobs, list[JobInfo]]:
-    """(queues of all admitted valid jobs with the starving ones in heaps, the starving jobs by id)."""
+def collect_starving(ssn: Session, found: Callable[[JobInfo], None]) -> QueuedJobs:
+    """Queues of all admitted valid jobs with the starving ones in heaps; `found` is told of each of these."""
     queued = QueuedJobs(ssn)
-    starving: list[JobInfo] = []
     for job in ssn.jobs.values():
         if job.is_pending() or is_invalid(ssn, job):
             continue
@@ -92,8 +102,8 @@ def collect_starving(ssn: Session) -> tuple[QueuedJobs, list[JobInfo]]:
         queued.add_queue(queue, job)
         if ssn.ask(JOB_STARVING, job):
             queued.add_job(queue, job)
-            starving.append(job)
-    return queued, starving
+            found(job)
+    return queued
 
 
 def pre_predicate_errors(ssn: Session, error: PluginError, nodes: NodeRows) -> FitErrors:

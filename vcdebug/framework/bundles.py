@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import cmp_to_key
 
+from vcdebug.framework.stable_sort import slice_stable
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.resource import Resource
@@ -146,10 +146,10 @@ def sort_bundles(bundles: Iterable[Bundle], need: Resource, owner_less: JobLess)
     Upstream: actions/utils/bundle.SortBundlesForPreempt, actions/utils/bundle.SortBundlesForReclaim.
     """
 
-    def compare(left: Bundle, right: Bundle) -> int:
-        return _compare(left, right, need, owner_less)
+    def less(left: Bundle, right: Bundle) -> bool:
+        return _compare(left, right, need, owner_less) < 0
 
-    return sorted(bundles, key=cmp_to_key(compare))
+    return slice_stable(bundles, less)
 
 
 def _compare(left: Bundle, right: Bundle, need: Resource, owner_less: JobLess) -> int:

@@ -84,7 +84,7 @@ class GangEviction:
     def execute(self, ssn: Session) -> None:
         """Drain every queue once; queues are not pushed back."""
         self.error_cache = ssn.conf.arguments_of(ALLOCATE).get_bool(ERROR_CACHE, default=True)
-        starving, _ = collect_starving(ssn)
+        starving = collect_starving(ssn, lambda _: None)
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.scope(Level.QUEUE, queue.name):

@@ -67,6 +67,11 @@ def drf_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said]
         yield "drf.victims", at.tasks_text(result)
 
 
+def proportion_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
+    """Who may be reclaimed."""
+    yield "proportion.victims", at.tasks_text(result)
+
+
 def proportion_overused(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """The queue's figures where it is overused."""
     if result:
@@ -94,6 +99,7 @@ ANSWERS: Mapping[tuple[str, str], Callable[[Context, Subject, Result], Iterator[
     ("priority", "Preemptable"): priority_victims,
     ("priority", "UnifiedEvictable"): lambda at, _, result: iter([("priority.unified", at.tasks_text(result))]),
     ("drf", "Preemptable"): drf_victims,
+    ("proportion", "Reclaimable"): proportion_victims,
     ("proportion", "Overused"): proportion_overused,
     ("proportion", "Allocatable"): proportion_refused,
     ("proportion", "Preemptive"): proportion_refused,

@@ -21,16 +21,13 @@ from vcdebug.framework.record import (
     ScoreEvent,
     StatementEvent,
 )
-from vcdebug.logs import answer_lines, event_lines, search_lines
+from vcdebug.logs import answer_lines, event_lines, opening_lines, search_lines
 from vcdebug.logs.context import Context, Said
-from vcdebug.logs.gotext import json_text
 from vcdebug.logs.messages import texts
 from vcdebug.model.names import Seq
-from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording
 
 LOUDEST = 10
-TOTALS = ("drf", "proportion", "capacity")
 
 OF_EVENT: Mapping[type, Callable[[Context, Any], Iterator[Said]]] = {  # Any: an event of the type before it
     ActionEvent: event_lines.action,
@@ -49,6 +46,7 @@ IN_SHORT: Mapping[str, Callable[..., Iterator[Said]]] = {
     "preempt.no-victims": search_lines.no_victims,
     "reclaim.no-victims": search_lines.no_victims,
     "score.domains": search_lines.hyper_node_scores,
+    "proportion.rounds": opening_lines.rounds_of_proportion,
 }
 """What the engine logs in short, and what is printed instead."""
 
@@ -80,9 +78,12 @@ def log_lines(recording: Recording, level: int = LOUDEST) -> Iterator[LogLine]:
 
 def _whole_cycle(at: Context) -> Iterator[Said]:
     """What is said before the first event, about each event, and between them."""
-    yield from _opening(at.recording)
+    yield from opening_lines.session(at.recording)
     between = iter(at.recording.record.lines)
     line = next(between, None)
+    while line is not None and not line.seq:
+        yield from _of_line(at, line)
+        line = next(between, None)
     for seq, event in enumerate(at.recording.events, start=1):
         of_event = OF_EVENT.get(type(event))
         if of_event is not None:
@@ -99,16 +100,3 @@ def _of_line(at: Context, line: Line) -> Iterator[Said]:
     key = line.key if "." in line.key else f"{at.action}.{line.key}"
     in_short = IN_SHORT.get(key)
     return iter([(key, *line.values)]) if in_short is None else in_short(at, *line.values)
-
-
-def _opening(recording: Recording) -> Iterator[Said]:
-    """The session, and the totals of the plugins that share."""
-    session, books = recording.session, recording.timeline.opening_books
-    for name, info in sorted(session.hyper_nodes.by_name.items()):
-        children = ",".join(f"{json_text(child)}:{{}}" for child in sorted(info.children))
-        yield "session.hypernode", name, info.tier, info.parent, f"{{{children}}}"
-    yield "session.open", len(session.jobs), len(session.queues), session.hyper_nodes.ready
-    for plugin in session.plugins:
-        total = books.get((plugin, "", "total"))
-        if plugin in TOTALS and isinstance(total, Resource):
-            yield f"{plugin}.total", total

@@ -29,6 +29,10 @@ statement.go statement
   recover 4 Recover operations:
 
 cache.go cache ?
+  no-queue 3~ The Queue <{queue}> of Job <{job}> does not exist, ignore it.
+  no-group 4~ The scheduling spec of Job <{uid}:{job}> is nil, ignore it.
+  priority 4~ The priority of job <{job}> is <{priority_class}/{priority}>
+  snapshot 3 "SnapShot for scheduling" jobNum={jobs} QueueNum={queues} NodeNum={nodes}
   bind 5~ add bind task {task}
 
 enqueue.go enqueue
@@ -163,6 +167,9 @@ nodeorder.go score ?
   nodeorder 4~ Nodeorder Total Score for task<{task}> on node {node} is: {score:.6f}
   nodeorder-batch 4 Batch Total Score for task {task} is: {scores}
 
+score_helper.go score ?
+  batch-part 4 {part} Score for task {task} is: {scores}
+
 predicates.go score ?
   predicates-batch 4 Batch Total Score for task {task} is: {scores}
 
@@ -171,6 +178,7 @@ binpack.go score ?
 
 drf.go drf
   total 4 Total Allocatable {total}
+  job-order 4 DRF JobOrderFn: <{left}> share state: {share}, <{right}> share state: {other}
   victims 4 [drf] Victims from DRF preemptable plugin are {tasks}
   victims 4@log-names Victims from DRF plugins are {tasks}
   allocate 4 [drf] AllocateFunc: task <{task}>, resreq <{request}>, share <{share}>, namespace share <-1>
@@ -180,6 +188,22 @@ drf.go drf
 
 proportion.go proportion
   total 4 The total resource is <{total}>
+  guarantee 4 The total guarantee resource is <{total}>
+  job 4 Considering Job <{job}>.
+  added 4 Added Queue <{queue}> attributes.
+  sums 5 Queue {queue} allocated <{allocated}> request <{request}> inqueue <{inqueue}> elastic <{elastic}>
+  queue 4 Considering Queue <{queue}>: weight <{weight}>, total weight <{total}>.
+  deserved 4 Format queue <{queue}> deserved resource to <{deserved}>
+  meet 4 queue <{queue}> is meet
+  capped 4 queue <{queue}> is meet cause of the capability
+  attributes 4 The attributes of queue <{queue}> in proportion: deserved <{deserved}>, realCapability <{limit}>, allocate <{allocated}>, request <{request}>, elastic <{elastic}>, share <{share:.2f}>
+  remaining 4 Remaining resource is  <{remaining}>
+  done 4 Exiting when remaining is empty or no queue has more resource request:  <{remaining}>
+  no-weight 4 Exiting when total weight is 0
+  no-minimum 4> job {name} MinResources is null.
+  minimum 5> job {name} min resource <{minimum}>, queue {queue} capability <{limit}> allocated <{allocated}> inqueue <{inqueue}> elastic <{elastic}>
+  inqueue 5> job {name} inqueue {fits}
+  victims 4 Victims from proportion plugins are {tasks}
   overused 3 Queue <{queue}> is overused: deserved <{deserved}>, allocated <{allocated}>, share <{share}>
   refused 3 Queue <{queue}>: deserved <{deserved}>, allocated <{allocated}>; Candidates total request <{request}>{name:.0}
   refused 3@log-names Queue <{queue}>: deserved <{deserved}>, allocated <{allocated}>; Candidate <{name}>: resource request <{request}>
@@ -195,11 +219,45 @@ capacity.go capacity ?
   deallocate 4 [capacity] DeallocateFunc: task <{task}>, resreq <{request}>, share <{share}>
   deallocate 4@log-names Capacity EvictFunc: task <{task}>, resreq <{request}>,  share <{share}>
 
+overcommit.go overcommit
+  enter 5 Enter overcommit plugin ...
+  leave 5 Leaving overcommit plugin.
+  best-effort 4> Job <{job}> is bestEffort, permit to be inqueue.
+  sufficient 4> Sufficient resources, permit job <{job}> to be inqueue
+  overused 4> Resource in cluster is overused, reject job <{job}> to be inqueue
+
+resourcequota.go resourcequota
+  refused 4> enqueueable false for job: {job}, because :{message}
+
+sla.go sla
+  enter 4 Enter sla plugin ...
+  leave 4 Leaving sla plugin.
+
+rescheduling.go rescheduling
+  enter 5 Enter rescheduling plugin ...
+  leave 5 Leaving rescheduling plugin.
+  not-due 3 It is not the time to execute rescheduling strategies.
+  strategy 4 strategy: {strategy}
+
+low_node_utilization.go rescheduling
+  above 4> The resource utilization of all nodes is above the threshold
+  below 4> The resource utilization of all nodes is below the threshold
+  untouched 4> The resource utilization of all nodes is below the target threshold
+
+usage.go usage
+  enter 5 Enter usage plugin ...
+  leave 5 Leaving usage plugin ...
+
 gang.go gang
+  job-order 4 Gang JobOrderFn: <{left}> is ready: {ready}, <{right}> is ready: {other}
+  sub-job-order 4 Gang SubJobOrderFn: <{left}> is ready: {ready}, <{right}> is ready: {other}
   kept 4 Can not preempt task <{task}> because job {job} ready num({ready}) <= MinAvailable({minimum}) for gang-scheduling
   victims 4 Victims from Gang plugins, victims={tasks} preemptor={preemptor}
 
 priority.go priority
+  task-order 4 Priority TaskOrder: <{left}> priority is {priority}, <{right}> priority is {other}
+  job-order 4 Priority JobOrderFn: <{left}> priority: {priority}, <{right}> priority: {other}
+  sub-job-order 4 Priority SubJobOrderFn: <{left}> priority: {priority}, <{right}> priority: {other}
   job 4 [priority] Can not preempt task <{task}> because preemptee job has greater or equal job priority ({theirs}) than preemptor ({ours})
   job 4@log-names Can not preempt task <{task}>because preemptee job has greater or equal job priority ({theirs}) than preemptor ({ours})
   task 4 [priority] Can not preempt task <{task}> because preemptee task has greater or equal task priority ({theirs}) than preemptor ({ours})

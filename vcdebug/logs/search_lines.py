@@ -5,7 +5,7 @@ Upstream: util/predicate_helper, util/scheduler_helper; scores of nodeorder, bin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -18,7 +18,12 @@ from vcdebug.logs.gotext import json_object
 from vcdebug.model.fiterror import fit_error_text
 from vcdebug.model.names import FloatArray, IntArray, NodeName, Row, TaskKey
 from vcdebug.model.resource import Resource
-from vcdebug.plugins.nodeorder import IMAGES, KEYS, weights_of
+from vcdebug.plugins.nodeorder import BALANCED, IMAGES, KEYS, LEAST, TAINTS, weights_of
+
+BATCH_PARTS, CLAIMS = "nodeorder/batch/", "DynamicResources"
+"""Before the names of scorers that look at all nodes at once, and the one of them that is predicates' own."""
+ALWAYS = (BALANCED, LEAST, TAINTS)
+"""Those of nodeorder that do not skip where there is no node."""
 
 
 def helper(at: Context, cache_on: bool) -> Iterator[Said]:
@@ -91,8 +96,22 @@ def scores(at: Context, event: ScoreEvent) -> Iterator[Said]:
                 )
     for plugin in _answering(at, BATCH_NODE_ORDER.method):
         if plugin in ("nodeorder", "predicates"):
+            for part, scored in _batch_parts(at, plugin, parts):
+                yield "score.batch-part", part, event.task, _by_node(names, scored)
             yield f"score.{plugin}-batch", event.task, _by_node(names, parts.get(f"{plugin}/batch"))
     yield "score.total", event.task, _by_node(names, event.total)
+
+
+def _batch_parts(at: Context, plugin: str, parts: Mapping[str, FloatArray]) -> Iterator[tuple[str, FloatArray | None]]:
+    """The scorers of a batch by name; over no nodes those that are asked whatever there is."""
+    if not parts:
+        always = [CLAIMS] if plugin == "predicates" else [part for part in ALWAYS if _weights(at)[KEYS[part]]]
+        yield from ((part, None) for part in always)
+        return
+    for name in sorted(parts):
+        part = name.removeprefix(BATCH_PARTS)
+        if name.startswith(BATCH_PARTS) and (part == CLAIMS) == (plugin == "predicates"):
+            yield part, parts[name]
 
 
 def _answering(at: Context, method: str) -> list[str]:
@@ -110,14 +129,18 @@ def _score(at: Context, task: TaskKey, node: NodeName, plugin: str, parts: dict[
 
 def _parts(at: Context, task: TaskKey, node: NodeName, parts: dict[str, float]) -> Iterator[Said]:
     """Each part with its weight; releases that do not normalise show the weight of images beside each of them."""
-    option = next(o for tier in at.recording.conf.tiers for o in tier if o.name == "nodeorder")
-    weights = weights_of(Arguments(option.arguments))
+    weights = _weights(at)
     for path, score in parts.items():
         part = path.removeprefix("nodeorder/")
         if part in KEYS and not np.isnan(score):
             weight = weights[KEYS[part]]
             yield "score.scoring", part
             yield "score.part", node, task, part, weight, round(score / weight), score, str(weights[KEYS[IMAGES]])
+
+
+def _weights(at: Context) -> dict[str, int]:
+    option = next(o for tier in at.recording.conf.tiers for o in tier if o.name == "nodeorder")
+    return weights_of(Arguments(option.arguments))
 
 
 def _by_node(names: list[NodeName], scores: FloatArray | None) -> dict[NodeName, float]:

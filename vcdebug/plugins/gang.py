@@ -43,6 +43,7 @@ class Gang(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/gang.OnSessionOpen."""
         self.jobs = ssn.jobs
+        self.log = ssn.log
 
     def job_valid(self, job: JobInfo) -> ValidateResult | None:
         """None unless the job's pods cannot make a gang, whatever room there is. Upstream: plugins/gang.validJobFn."""
@@ -58,10 +59,12 @@ class Gang(Plugin):
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """Upstream: plugins/gang.jobOrderFn."""
+        self.log("gang.job-order", left.uid, left.is_ready(), right.uid, right.is_ready())
         return unready_first(left, right)
 
     def sub_job_order(self, left: SubJobInfo, right: SubJobInfo) -> int:
         """Upstream: plugins/gang.subJobOrderFn."""
+        self.log("gang.sub-job-order", left.uid, left.is_ready(), right.uid, right.is_ready())
         return unready_first(left, right)
 
     def job_ready(self, job: JobInfo) -> bool:

@@ -44,6 +44,7 @@ class Overcommit(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/overcommit.OnSessionOpen."""
         self.ssn = ssn
+        ssn.log("overcommit.enter")
         self.form = Reserving.of(ssn.release)
         self.total.add(ssn.total_resource)
         used = Resource()
@@ -52,6 +53,7 @@ class Overcommit(Plugin):
         self.idle = self.total.clone().multi(self.factor).sub_without_assert(used)
         for job in ssn.jobs.values():
             self.reserve_open(job)
+        ssn.log("overcommit.leave")
 
     def reserve_open(self, job: JobInfo) -> None:
         """What the job promises others not to take."""
@@ -61,10 +63,13 @@ class Overcommit(Plugin):
 
     def job_enqueueable(self, job: JobInfo) -> int:
         if job.pod_group.min_resources is None:
+            self.ssn.log("overcommit.best-effort", job.uid)
             return PERMIT
         check = admission(self.inqueue, job.get_min_resources(), self.idle)
         if check.fits:
+            self.ssn.log("overcommit.sufficient", job.uid)
             return PERMIT
+        self.ssn.log("overcommit.overused", job.uid)
         message = format_resource_names(OVERUSED_MESSAGE, "overused", check.exceeded)
         self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT

@@ -31,17 +31,21 @@ class Priority(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/priority.OnSessionOpen."""
         self.jobs = ssn.jobs
+        self.log = ssn.log
 
     def task_order(self, left: TaskInfo, right: TaskInfo) -> int:
         """Upstream: plugins/priority.taskOrderFn."""
+        self.log("priority.task-order", left.key, left.priority, right.key, right.priority)
         return higher_first(left.priority, right.priority)
 
     def sub_job_order(self, left: SubJobInfo, right: SubJobInfo) -> int:
         """Upstream: plugins/priority.subJobOrderFn."""
+        self.log("priority.sub-job-order", left.uid, left.priority, right.uid, right.priority)
         return higher_first(left.priority, right.priority)
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """Upstream: plugins/priority.jobOrderFn."""
+        self.log("priority.job-order", left.uid, left.priority, right.uid, right.priority)
         return higher_first(left.priority, right.priority)
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:

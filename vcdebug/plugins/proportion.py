@@ -88,6 +88,10 @@ class QueueAttr:
             self._totals = Totals(self.deserved)
         return self._totals
 
+    def sums(self) -> tuple[Resource, ...]:
+        """What its jobs add up to: allocated, request, inqueue, elastic."""
+        return self.allocated, self.request, self.inqueue, self.elastic
+
     def hold(self, allocated: Resource) -> None:
         """Replace what is allocated."""
         self.allocated = allocated
@@ -143,14 +147,22 @@ class Proportion(Plugin):
         self.total.add(ssn.total_resource)
         for queue in ssn.queues.values():
             self.guaranteed.add(Resource.from_list(queue.guarantee))
+        ssn.log("proportion.total", self.total)
+        ssn.log("proportion.guarantee", self.guaranteed)
         attrs: Attrs = {}
         form = Reserving.of(ssn.release)
         for job in ssn.jobs.values():
+            ssn.log("proportion.job", job.uid)
             if job.queue not in attrs:
                 attrs[job.queue] = self.new_attr(ssn.queues[job.queue])
-            count_in(attrs[job.queue], job, form)
+                ssn.log("proportion.added", job.queue)
+            attr = attrs[job.queue]
+            count_in(attr, job, form)
+            allocated, request, inqueue, elastic = (part.clone() for part in attr.sums())
+            ssn.log("proportion.sums", job.queue, allocated, request, inqueue, elastic)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         divide(self.total, list(self.queues.values()))
+        ssn.log("proportion.rounds")
 
     def new_attr(self, queue: QueueInfo) -> QueueAttr:
         """The queue's limits: what others' guarantees leave of the cluster, and its own capability."""
@@ -198,8 +210,10 @@ class Proportion(Plugin):
         if self.ssn.queues[job.queue].state != OPEN:
             return REJECT
         if job.pod_group.min_resources is None:
+            self.ssn.log("proportion.no-minimum", job.name)
             return PERMIT
         check = self.admission(attr, job)
+        self._say_check(attr, job, fits=check.fits)
         if check.fits:
             if self.reserves_at_vote:
                 self.job_enqueued(job)
@@ -208,6 +222,12 @@ class Proportion(Plugin):
         message = format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded)
         self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT
+
+    def _say_check(self, attr: QueueAttr, job: JobInfo, *, fits: bool) -> None:
+        log, name, minimum = self.ssn.log, job.name, job.get_min_resources()
+        limit, allocated, inqueue, elastic = attr.real_capability, attr.allocated, attr.inqueue.clone(), attr.elastic
+        log("proportion.minimum", name, minimum, job.queue, limit, allocated, inqueue, elastic)
+        log("proportion.inqueue", name, fits)
 
     def admission(self, attr: QueueAttr, job: JobInfo) -> LimitCheck:
         """The job's minimum against the queue's limit."""
@@ -344,6 +364,10 @@ class Round(NamedTuple):
     remaining: Resource
     """What is dealt, by weight."""
     dealt: tuple[Dealt, ...]
+    left: Resource
+    """What is left to be dealt after it."""
+    last: bool
+    """Nothing is left, or nobody takes it."""
 
 
 def divide(total: Resource, attrs: list[QueueAttr]) -> None:
@@ -365,11 +389,12 @@ def rounds(total: Resource, attrs: list[QueueAttr]) -> Iterator[Round]:
         had = [attr.deserved for attr in hungry]
         satisfied = [deal(attr, remaining, weight, given, returned) for attr in hungry]
         now = [attr.deserved for attr in hungry]
-        yield Round(weight, before, tuple(map(Dealt, hungry, had, now, satisfied)))
-        hungry = [attr for attr, done in zip(hungry, satisfied, strict=True) if not done]
         remaining = exceeded_part(remaining.add(returned), given)
-        if remaining.is_empty() or deep_equal(remaining, before):
+        last = remaining.is_empty() or deep_equal(remaining, before)
+        yield Round(weight, before, tuple(map(Dealt, hungry, had, now, satisfied)), remaining.clone(), last)
+        if last:
             return
+        hungry = [attr for attr, done in zip(hungry, satisfied, strict=True) if not done]
 
 
 def offered(before: Resource, remaining: Resource, weight: int, total_weight: int) -> Resource:

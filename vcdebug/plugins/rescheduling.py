@@ -79,6 +79,7 @@ class Rescheduling(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/rescheduling.OnSessionOpen."""
         self._ssn = ssn
+        ssn.log("rescheduling.enter")
         self._settings = Settings.read(_last_arguments(ssn))
         self.problems = tuple(_missing(ssn.snapshot, self._settings.period))
         due = _due(ssn, self._settings.interval)
@@ -86,6 +87,11 @@ class Rescheduling(Plugin):
             ssn.process = replace(ssn.process, last_rescheduling=ssn.snapshot.now)
         if not due or STRATEGY not in self._settings.strategies:
             ssn.withdraw(self, "victim_tasks")
+        if not due:
+            ssn.log("rescheduling.not-due")
+        elif STRATEGY in self._settings.strategies:
+            ssn.log("rescheduling.strategy", STRATEGY)
+        ssn.log("rescheduling.leave")
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Victims from nodes above a target, as long as nodes below all thresholds have room for them."""
@@ -94,6 +100,8 @@ class Rescheduling(Plugin):
         low = [busy for busy in measured if _is_low(busy, low_at)]
         high = [busy for busy in measured if not _is_low(busy, low_at) and _is_high(busy, target)]
         if not low or len(low) == len(self._ssn.nodes) or not high:
+            calm = "rescheduling.below" if len(low) == len(self._ssn.nodes) else "rescheduling.untouched"
+            self._ssn.log(calm if low else "rescheduling.above")
             return []
         budget = _budget(low, target)
         victims: list[TaskInfo] = []

@@ -78,7 +78,9 @@ class ResourceQuota(Plugin):
             if exceeded:
                 parts = {"requested": minimum, "used": quota.used, "hard": quota.hard}
                 shown = {key: go_map_text(amounts, exceeded) for key, amounts in parts.items()}
-                self.ssn.pod_group_event(job, "Normal", "Unschedulable", MESSAGE.format(**shown))
+                message = MESSAGE.format(**shown)
+                self.ssn.log("resourcequota.refused", job.uid, message)
+                self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
                 return REJECT
         if self.reserves_at_vote:
             self.job_enqueued(job)

@@ -29,6 +29,8 @@ class Sla(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/sla.OnSessionOpen."""
         self.now = nanoseconds(ssn.snapshot.now)
+        ssn.log("sla.enter")
+        ssn.log("sla.leave")
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """The earlier deadline first; jobs without one last. Upstream: plugins/sla.jobOrderFn."""

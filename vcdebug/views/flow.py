@@ -20,7 +20,7 @@ from vcdebug.views.base import NO, Column, OnDemand, Piece, Row, Style, Table, c
 from vcdebug.views.headline import VICTIM_POINTS, answer, headline
 from vcdebug.views.names import bare, list_or
 from vcdebug.views.outcome import outcome
-from vcdebug.views.steps import CLOSED, OPEN, Branch, Everything, Opened, branches, edges, step_row, walk_steps
+from vcdebug.views.steps import CLOSED, OPEN, Branch, EveryEvent, Opened, branches, edges, step_row, walk_steps
 
 COLUMNS = (
     Column("", flexible=True, least=22, name=True),
@@ -73,7 +73,7 @@ def whole_flow(recording: Recording, seq: Seq) -> Table:
 
 @per_recording()
 def _whole(recording: Recording) -> tuple[Shown, OnDemand]:
-    opened = Everything()
+    opened = EveryEvent()
     shown = _all(recording, opened)
     return shown, OnDemand([_key(part) for _, part in shown], lambda i: _row(recording, *shown[i], opened))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -85,6 +85,18 @@ def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
         head.append(line(muted("still being written")))
     rows = OnDemand(found.keys, lambda i: _row(found.keys[i], found.lines[i], seq))
     return Table(f"Log at -v={level}", COLUMNS, rows, tuple(head), current=current, sought=sought)
+
+
+def heard_at(recording: Recording, seq: Seq, level: int) -> int:
+    """The quietest level from this one on at which the event has a line; this one where it has none at all."""
+    told = narration(recording)
+    levels = (each for each in LEVELS if each >= level)
+    return next((each for each in levels if seq in _events(recording, each, len(told.lines))), level)
+
+
+@per_recording(most=6)
+def _events(recording: Recording, level: int, size: int) -> Mapping[Seq, None]:
+    return dict.fromkeys(_written(recording, level, size).seqs)
 
 
 def _row(key: str, said: LogLine, seq: Seq) -> Row:

@@ -17,6 +17,8 @@ from vcdebug.views.base import NO, YES, Column, OnDemand, Piece, Row, Style, Tab
 
 OPEN, CLOSED = "▾", "▸"
 TITLE = "Session"
+BEGIN, END = "step 0", "step 1"
+"""The keys of the two branches; those of the steps inside follow, as `step 0.2.1`."""
 COLUMNS = (
     Column("step", flexible=True, least=24, name=True),
     Column("what comes of it", flexible=True, least=1),
@@ -37,6 +39,13 @@ class Everything:
         return True
 
 
+class EveryEvent:
+    """All rows that lead to events are open; what lies deeper in a step has the panel Session."""
+
+    def __contains__(self, key: object, /) -> bool:
+        return not str(key).startswith(f"{BEGIN}.") and not str(key).startswith(f"{END}.")
+
+
 @dataclass(frozen=True, slots=True)
 class Branch:
     """A step as a row: where it stands, and the events that lie inside it; none where `last` is before `first`."""
@@ -52,8 +61,8 @@ def edges(recording: Recording) -> tuple[Branch | None, Branch | None]:
     """The session's opening and closing with their events; None where the recording has no such event."""
     opened, closing = opened_at(recording), ending(recording)
     size = len(recording)
-    first = Branch("step 0", opening(recording), 1, opened) if opened else None
-    return first, Branch("step 1", closing, size, size) if closing is not None else None
+    first = Branch(BEGIN, opening(recording), 1, opened) if opened else None
+    return first, Branch(END, closing, size, size) if closing is not None else None
 
 
 def branches(recording: Recording) -> tuple[Branch, ...]:

@@ -121,6 +121,7 @@ class Preempt(Action):
         jobs: dict[QueueName, list[JobInfo]] = {}
         heaps: TaskHeaps = {}
         walked: dict[QueueName, JobInfo] = {}
+        starving = QueuedJobs(ssn)
         for job in ssn.jobs.values():
             if job.is_pending() or is_invalid(ssn, job):
                 continue
@@ -133,13 +134,11 @@ class Preempt(Action):
                 ssn.log("topology", job.uid, job.queue)
                 continue
             jobs.setdefault(job.queue, []).append(job)
+            starving.enter(job)
             heaps[job.uid] = _pending_heap(ssn, job)
-        starving = QueuedJobs(ssn)
-        for name in sorted(walked):
-            starving.add_queue(ssn.queues[name], walked[name])
-        for name in sorted(jobs):
-            for job in jobs[name]:
-                starving.add_job(ssn.queues[name], job)
+        for name in sorted({**walked, **jobs}):
+            starving.heap(name)
+            starving.queues.push(ssn.queues[name])
         return starving, heaps, jobs
 
     def _preempt_between_jobs(

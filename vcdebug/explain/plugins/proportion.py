@@ -5,7 +5,7 @@ Upstream: plugins/proportion.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
@@ -227,14 +227,28 @@ class Portion(NamedTuple):
         return next((words for words, limit in limits.items() if limit.get(name) == found), BY_WEIGHT)
 
 
+class Played(NamedTuple):
+    """The rounds in which the cluster was dealt out, counted from 1, and the queues by name."""
+
+    attrs: Mapping[QueueName, QueueAttr]
+    rounds: Sequence[tuple[int, Round]]
+
+
 @per_recording()
-def dealt(recording: Recording) -> dict[QueueName, tuple[Portion, ...]]:
-    """queue → its portions, by the plugin's own rounds on the figures that the session opened with."""
+def opening_rounds(recording: Recording) -> Played:
+    """The plugin's own rounds, played again on the figures that the session opened with."""
     state = recording.timeline.state_at(0)
     if NAME not in state.books:
-        return {}
+        return Played({}, ())
     attrs = {queue: replace(attr, deserved=Resource()) for queue, attr in attrs_of(state).items()}
-    played = list(enumerate(rounds(state.amount(NAME, "", "total"), list(attrs.values())), start=1))
+    played = rounds(state.amount(NAME, "", "total"), list(attrs.values()))
+    return Played(attrs, list(enumerate(played, start=1)))
+
+
+@per_recording()
+def dealt(recording: Recording) -> dict[QueueName, tuple[Portion, ...]]:
+    """queue → its portions."""
+    attrs, played = opening_rounds(recording)
     return {
         queue: tuple(Portion(number, each, one) for number, each in played for one in each.dealt if one.attr is attr)
         for queue, attr in attrs.items()

@@ -96,6 +96,7 @@ class Capacity(Plugin):
         self.no_queue = NO_QUEUE_UNNAMED if ssn.release.has(LOG_NAMES) else NO_QUEUE
         self.ssn = ssn
         self.total.add(ssn.total_resource)
+        ssn.log("capacity.total", self.total)
         self.limits = Limits(ssn, self.arguments)
         self.tree = ssn.hierarchy_enabled(self.name)
         form = Reserving.of(ssn.release)

@@ -51,7 +51,9 @@ class Drf(Plugin):
         """Upstream: plugins/drf.OnSessionOpen."""
         self.ssn = ssn
         self.jobs, self.queues = ssn.jobs, ssn.queues
+        self.log = ssn.log
         self.totals = Totals(ssn.total_resource.clone())
+        ssn.log("drf.total", self.totals.resource)
         self.shares = {uid: Share(self.totals, get_allocated_resource(job)) for uid, job in ssn.jobs.items()}
         if ssn.hierarchy_enabled(self.name):
             self.hierarchy = Hierarchy(self.totals, ssn.jobs, ssn.queues, self.shares)
@@ -62,6 +64,7 @@ class Drf(Plugin):
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """Upstream: plugins/drf.jobOrderFn."""
         mine, other = self.shares[left.uid].value, self.shares[right.uid].value
+        self.log("drf.job-order", left.uid, mine, right.uid, other)
         return (mine > other) - (mine < other)
 
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:

@@ -69,6 +69,7 @@ class Usage(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/usage.OnSessionOpen."""
+        ssn.log("usage.enter")
         usage, table = ssn.snapshot.usage, ssn.node_table
         self._flags: Flags = ssn.flags
         self._limits: dict[TaskId, Resource] = {}
@@ -84,6 +85,7 @@ class Usage(Plugin):
             for task in node.tasks_in_order():
                 if _not_yet_measured(task, now, interval):
                     self._count(task, node.row)
+        ssn.log("usage.leave")
 
     # Hooks
 

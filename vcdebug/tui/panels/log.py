@@ -33,14 +33,17 @@ class Log(Extra):
         self._writing = False
 
     def view(self, moment: DebuggerState) -> Table:
-        """The log at the chosen level; a long one is written while keys go on working."""
-        from vcdebug.views.log import log_so_far, narration
+        """The log at the chosen level, or as much louder as the event's own lines need.
+
+        A long one is written while keys go on working.
+        """
+        from vcdebug.views.log import heard_at, log_so_far, narration
 
         told = narration(moment.recording)
         if not told.done and not self._writing and not told.write(AT_ONCE):
             self._writing = True
             self.panel.set_timer(PAUSE, self._go_on)
-        return log_so_far(moment.recording, moment.seq, self.level)
+        return log_so_far(moment.recording, moment.seq, heard_at(moment.recording, moment.seq, self.level))
 
     def _go_on(self) -> None:
         from vcdebug.views.log import narration

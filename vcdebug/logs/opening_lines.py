@@ -1,0 +1,91 @@
+"""Lines of a session that opens: the cluster's snapshot, the topology, and how proportion deals out the cluster.
+
+Upstream: cache.Snapshot, framework/session (openSession), plugins/proportion.OnSessionOpen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from vcdebug.explain.plugins.proportion import opening_rounds
+from vcdebug.logs.context import Context, Said
+from vcdebug.logs.gotext import json_text
+from vcdebug.model.names import QueueName
+from vcdebug.model.totals import Totals
+from vcdebug.plugins.proportion import Dealt, QueueAttr, Round
+from vcdebug.trace.recording import Recording
+
+
+def session(recording: Recording) -> Iterator[Said]:
+    """The snapshot, its HyperNodes, and the open session."""
+    session = recording.session
+    yield from _snapshot(recording)
+    for name, info in sorted(session.hyper_nodes.by_name.items()):
+        children = ",".join(f"{json_text(child)}:{{}}" for child in sorted(info.children))
+        yield "session.hypernode", name, info.tier, info.parent, f"{{{children}}}"
+    yield "session.open", len(session.jobs), len(session.queues), session.hyper_nodes.ready
+
+
+def _snapshot(recording: Recording) -> Iterator[Said]:
+    """Jobs that are left out, the priorities of the others, and how many of each there are."""
+    session = recording.session
+    for job in dict.fromkeys(task.job for task in session.cluster.orphans):
+        if job not in _stated(recording):
+            yield "cache.no-group", job, job
+    for job, queue in _stated(recording).items():
+        if job not in session.jobs and queue not in session.queues:
+            yield "cache.no-queue", queue, job
+    for one in session.jobs.values():
+        yield "cache.priority", one.uid, one.pod_group.priority_class_name, one.priority
+    yield "cache.snapshot", len(session.jobs), len(session.queues), len(session.nodes)
+
+
+def _stated(recording: Recording) -> Mapping[str, QueueName]:
+    """Every PodGroup of the snapshot, with the queue that it means."""
+    found: dict[str, QueueName] = {}
+    for manifest in recording.snapshot.of("PodGroup"):
+        metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
+        job = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        found[job] = spec.get("queue") or recording.snapshot.flags.default_queue
+    return found
+
+
+def rounds_of_proportion(at: Context) -> Iterator[Said]:
+    """Every round of dealing, queue by queue; those that take no more are only named."""
+    played = opening_rounds(at.recording)
+    for number, each in played.rounds:
+        yield from _round(each, played.attrs)
+        if not each.last and number == len(played.rounds):
+            yield ("proportion.no-weight",)
+    if not played.rounds:
+        yield ("proportion.no-weight",)
+
+
+def _round(each: Round, attrs: Mapping[QueueName, QueueAttr]) -> Iterator[Said]:
+    dealt = {id(one.attr): one for one in each.dealt}
+    for name, attr in attrs.items():
+        yield "proportion.queue", name, attr.weight, each.weight
+        one = dealt.get(id(attr))
+        if one is not None:
+            yield from _queue(name, one)
+    yield "proportion.remaining", each.left
+    if each.last:
+        yield "proportion.done", each.left
+
+
+def _queue(name: QueueName, one: Dealt) -> Iterator[Said]:
+    attr, deserved = one.attr, one.deserved
+    yield "proportion.deserved", name, deserved
+    if one.satisfied:
+        yield "proportion.meet" if attr.request.less_equal(deserved) else "proportion.capped", name
+    share = Totals(deserved).dominant(attr.allocated)[1]
+    yield (
+        "proportion.attributes",
+        name,
+        deserved,
+        attr.real_capability,
+        attr.allocated,
+        attr.request,
+        attr.elastic,
+        share,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.builders import node, pod_group, pods
 from tests.framework.test_persistence import cycle, pipelined
+from tests.recorded import bundled
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.explain.equations_nodes import operation as node_equation
 from vcdebug.explain.pending import explain
@@ -78,3 +79,18 @@ def test_its_allocation_that_is_taken_back_makes_the_promise_again() -> None:
     found = node_equation(recording, seq, event)
     assert found is not None
     assert found.verdict
+
+
+def test_a_pod_that_somebody_else_bound_elsewhere_is_told_as_such() -> None:
+    recording = bundled("persist-bound-meanwhile")
+    found = explain(recording, "team/search")
+    assert ("bound-elsewhere", False) == (found.cause, found.scheduled)
+    assert "somebody else bound it to cpu-01 while the cycle ran" in found.sentence
+    assert ["commit"] == [getattr(recording.event(one.seq), "what", "") for one in found.evidence]
+    assert "places" == explain(recording, "team/chat").cause
+
+
+def test_binding_twice_is_named_at_the_commit() -> None:
+    recording = bundled("persist-bound-meanwhile")
+    assert ["bound-already", "bound-elsewhere"] == [note.code for note in recording.notes]
+    assert ["commit", "commit"] == [getattr(recording.event(note.seq), "what", "") for note in recording.notes]

@@ -49,7 +49,7 @@ def claim(what: str, snapshot: str, commands: str, seen: str) -> Claim:
 
 
 SESSION = (
-    claim("A session opens with the snapshot's jobs and nodes", WORKS, "panel flow", "session opened"),
+    claim("A session opens with the snapshot's jobs and nodes", WORKS, "panel flow", "session opens"),
     claim("Actions run one after the other as configured", WORKS, "find action start", "preempt starts"),
     claim("Jobs that are not valid are left out: JobValid is asked of each", WORKS, "find vote JobValid", "JobValid"),
     claim("Plugins open tier by tier and register their functions", WORKS, "panel tiers", "hooks registered"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.framework.quirks import BOOKS_CLAMPED
+from vcdebug.framework.quirks import BOOKS_CLAMPED, BOUND_ALREADY, BOUND_ELSEWHERE
 from vcdebug.framework.session import Session
 from vcdebug.model.names import QueueName, TaskKey
 from vcdebug.model.persistence import ANNOTATIONS, EVICTION, NODE, STATUS, TRUE
@@ -70,8 +70,14 @@ def _set(resource: Resource, name: str, amount: float) -> None:
 
 def bind_conflict(ssn: Session, task: TaskInfo, host: str) -> str | None:
     """A pod that somebody else has bound meanwhile may only be bound where it is, which then is a success."""
-    bound = ssn.snapshot.bound.get(task.key, "")
-    return f"pod {task.key} is already bound to {bound}, not to {host}" if bound and bound != host else None
+    bound = ssn.snapshot.bound.get(task.key, "") if ssn.persistence.on else ""
+    if not bound:
+        return None
+    if bound == host:
+        ssn.note(BOUND_ALREADY, f"{task.key} is bound to {host} already: the bind succeeds", at_last=True)
+        return None
+    ssn.note(BOUND_ELSEWHERE, f"{task.key} is bound to {bound} already, not to {host}: the bind fails", at_last=True)
+    return f"pod {task.key} is already bound to {bound}, not to {host}"
 
 
 def annotation_patches(ssn: Session) -> tuple[AnnotationPatch, ...]:

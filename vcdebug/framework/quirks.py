@@ -54,6 +54,8 @@ DEVICE_STAYS_CHARGED = "device-stays-charged"
 DEVICE_NOT_REPLAYED = "device-not-replayed"
 EXTENDER_UNKNOWN = "extender-unknown"
 BOOKS_CLAMPED = "books-clamped"
+BOUND_ALREADY = "bound-already"
+BOUND_ELSEWHERE = "bound-elsewhere"
 
 _TABLE = (
     Quirk(
@@ -163,6 +165,18 @@ _TABLE = (
         BOOKS_CLAMPED,
         "With task state persistence, a plugin was to give back more than it holds; it stops at 0.",
         "the share of that job or queue",
+    ),
+    Quirk(
+        BOUND_ALREADY,
+        "With task state persistence, somebody else bound the pod to the chosen node meanwhile: the bind counts as a "
+        "success.",
+        "nothing: the pod is where it was to go",
+    ),
+    Quirk(
+        BOUND_ELSEWHERE,
+        "With task state persistence, somebody else bound the pod to another node meanwhile: the bind is an error, and "
+        "the pod's annotations are struck out.",
+        "the pod's place, and whether its gang is ready",
     ),
     Quirk(
         QUEUE_TREE_BROKEN,

@@ -139,7 +139,7 @@ def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
     idle = ssn.cached_idle.get(task.node_name)
     if idle is None:
         return f"failed to bind Task {task.uid} to host {task.node_name}, host does not exist"
-    if ssn.persistence.on and (conflict := bind_conflict(ssn, task, task.node_name)) is not None:
+    if (conflict := bind_conflict(ssn, task, task.node_name)) is not None:
         return conflict
     fits, names = task.resreq.less_equal_with_resources_name(idle)
     if not fits:

@@ -19,6 +19,7 @@ DOORS = (
     "vcdebug.explain.gates.admission:admission",
     "vcdebug.explain.gates.validity:validity",
     "vcdebug.explain.gates.validity:gated",
+    "vcdebug.explain.gates.bound_elsewhere:bound_elsewhere",
 )
 """In the scheduler's order: nothing gets past one that is shut."""
 PLACING = (

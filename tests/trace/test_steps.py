@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
-from tests.recorded import GOLDEN as CASES
 from tests.recorded import COPIES, bundled, golden, recorded
+from tests.recorded import GOLDEN as CASES
 from vcdebug.framework.record import OpEvent
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.ending import ending

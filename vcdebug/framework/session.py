@@ -84,14 +84,7 @@ class Session:
         has = snapshot.release.has
         self.leaves_refused = has(STATEMENT_NO_SELF_ROLLBACK)
         """Whether statements leave a pipeline that a handler refused as it is."""
-        self.view: NodeView = NodeView.build(
-            self.node_table.names,
-            self.nodes,
-            {} if has(IMAGE_STATES) else None,
-            snapshot.flags.gate,
-            incoming_pod_level=not has(NODEORDER_POD_LEVEL_REQUESTS),
-            shapes=beside.view.shapes if beside is not None and beside.flags == snapshot.flags else None,
-        )
+        self.view: NodeView = self._new_view(beside)
         self.past: Past | None = None
         """What an earlier cycle has found, while this one runs and has done the same so far."""
         self.draws = Draws(snapshot.chance)
@@ -112,12 +105,22 @@ class Session:
         self.node_search_start = snapshot.chance.search_start
         """Where the next search over nodes begins; shared by all actions of the process."""
         self.cycle_states: dict[TaskId, CycleState] = {}
-        """What the Kubernetes checks and simulations keep of pods, by uid: made when one is first asked about."""
         self._accounts: OpenAccounts | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
         self.job_states: dict[JobId, tuple[int, JobState]] = {}
         """What was last recorded of each job's state, and after how many changes."""
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
+
+    def _new_view(self, beside: Session | None) -> NodeView:
+        has, flags = self.release.has, self.flags
+        return NodeView.build(
+            self.node_table.names,
+            self.nodes,
+            {} if has(IMAGE_STATES) else None,
+            flags.gate,
+            incoming_pod_level=not has(NODEORDER_POD_LEVEL_REQUESTS),
+            shapes=beside.view.shapes if beside is not None and beside.flags == flags else None,
+        )
 
     # Asking
 

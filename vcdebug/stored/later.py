@@ -34,7 +34,7 @@ LAST: Final[Mapping[str, tuple[str, ...]]] = {
         "allocate_handlers",
         "deallocate_handlers",
         "view",
-        "_cycle_states",
+        "cycle_states",
         "cached_idle",
         "job_states",
     ),

@@ -16,6 +16,7 @@ from vcdebug.debugger.what_if import edited
 from vcdebug.explain.pending import explain
 from vcdebug.explain.subject import find_subject
 from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.replay import replay
 
@@ -142,6 +143,16 @@ def test_windows_that_do_not_help_are_waited_for_once() -> None:
     zone = {"volcano.sh/revocable-zone": "rz1"}
     found = foreseen(at_noon(node("n1", labels=zone), pod_group("next"), pods("next", 1), conf=WINDOWS))
     assert "never" == found.course.outcome
+    assert len(found.course.stages) < 12
+
+
+def test_rescheduling_is_waited_for_once_where_it_changes_nothing() -> None:
+    conf = "actions: 'allocate, shuffle'\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: rescheduling}]\n"
+    snapshot = at_noon(node("n1", cpu="2"), pod_group("next"), pods("next", 1, cpu="4"), conf=conf)
+    snapshot.process = Process(started=snapshot.now)
+    found = foreseen(snapshot)
+    assert "never" == found.course.outcome
+    assert [stage.after for stage in found.course.stages][-1] >= timedelta(minutes=5)
     assert len(found.course.stages) < 12
 
 

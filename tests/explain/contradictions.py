@@ -9,6 +9,7 @@ from vcdebug.explain.answer import Evidence, Explanation, Finding
 from vcdebug.explain.evictions import CARRIED_OUT, evictions
 from vcdebug.explain.survey import survey
 from vcdebug.framework.record import Event, HookEvent, OpEvent, PredicateEvent, StatementEvent
+from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
@@ -40,13 +41,33 @@ def contradictions(recording: Recording, found: Explanation) -> Iterator[str]:
 
 
 def not_in_the_survey(recording: Recording) -> list[str]:
-    """Jobs with a pod that waits when the cycle ends, of which the survey says nothing."""
-    listed = {one.explanation.job for one in survey(recording).explained if one.finding.cause and one.finding.sentence}
-    return [
-        uid
-        for uid, job in recording.session.jobs.items()
-        if any(task.status in WAITS for task in job.tasks.values()) and uid not in listed
-    ]
+    """Jobs and lone pods that do not run in full when the cycle ends, of which the survey says nothing."""
+    told = [one.explanation for one in survey(recording).explained if one.finding.cause and one.finding.sentence]
+    listed = dict.fromkeys([*(one.job for one in told), *(one.pod for one in told)])
+    return [name for name in dict.fromkeys(_not_whole(recording)) if name not in listed]
+
+
+def _not_whole(recording: Recording) -> Iterator[str]:
+    """Every PodGroup, every PodGroup that pods name, every lone pod: unless each of its pods has a node or is done."""
+    jobs, names = recording.session.jobs, recording.snapshot.flags.scheduler_names
+    for manifest in recording.snapshot.of("PodGroup"):
+        name = f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}"
+        if name not in jobs or not jobs[name].tasks:
+            yield name
+    for pod in map(Pod, recording.snapshot.of("Pod")):
+        if pod.job_id and pod.job_id not in jobs:
+            yield pod.job_id
+        elif not pod.job_id and not pod.node_name and pod.scheduler_name in names:
+            yield pod.key
+    opening = recording.timeline.opening_tasks
+    for uid, job in jobs.items():
+        waits = any(task.status in WAITS for task in job.tasks.values())
+        lost = any(
+            task.status is TaskStatus.RELEASING and opening[task.key].status is not TaskStatus.RELEASING
+            for task in job.tasks.values()
+        )
+        if waits or lost:
+            yield uid
 
 
 def _proof(recording: Recording, finding: Finding) -> Iterator[str]:
@@ -80,6 +101,32 @@ def _sentence(recording: Recording, found: Explanation, finding: Finding) -> Ite
         yield f"nobody of {found.job} is evicted, and yet: {told}"
     if "room that is being released" in told and not _releasing(recording, own):
         yield f"nothing is Releasing, and yet: {told}"
+    if "waits for nothing" in told and _releasing(recording, own):
+        yield f"room is being released where it waits, and yet: {told}"
+    yield from (
+        f"{name} was not Releasing before this cycle, and yet: {told}" for name in _wrongly_early(recording, told)
+    )
+    for one in _evicted_in(told):
+        if one not in [effect.task.rpartition("/")[2] for effect in effects(recording).evicted]:
+            yield f"{one} is not evicted, and yet: {told}"
+
+
+def _wrongly_early(recording: Recording, told: str) -> Iterator[str]:
+    """Pods that this cycle evicted, and that are called Releasing before it."""
+    if "Releasing before this cycle" in told:
+        opening = recording.timeline.opening_tasks
+        for effect in effects(recording).evicted:
+            name = effect.task.rpartition("/")[2]
+            early = opening[effect.task].status is TaskStatus.RELEASING
+            if not early and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", told):
+                yield effect.task
+
+
+def _evicted_in(told: str) -> list[str]:
+    """Names of pods of which a sentence says that this cycle evicted them."""
+    found = re.search(r"at the cost of ([^;:.]+)", told)
+    names = re.split(r", | and ", found[1]) if found else []
+    return [name.rpartition("/")[2] for name in names if "/" in name]
 
 
 def _releasing(recording: Recording, own: set[str]) -> bool:

@@ -7,12 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.explain.contradictions import contradictions, not_in_the_survey
 from tests.recorded import ROOT, bundled, each_case, recorded
-from tests.scenarios.questions import QUESTIONS, Question
+from tests.scenarios.questions import QUESTIONS, Question, asked
 from vcdebug.explain.pending import explain
+from vcdebug.explain.survey import Survey
+from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
 
+CONF = "actions: 'allocate, preempt'\ntiers:\n- plugins: [{name: priority}, {name: gang}, {name: predicates}]\n"
 BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
 
 
@@ -39,6 +44,54 @@ def test_no_answer_of_a_bundled_snapshot_contradicts_it(name: str) -> None:
 def test_no_answer_of_a_question_contradicts_its_cluster(question: Question) -> None:
     assert [] == told(question.recording())
     assert [] == not_in_the_survey(question.recording())
+
+
+WRONG = (
+    ("{job} gets what it needs in this cycle: a pod pipelined on n1, at the cost of team/nobody-0.", "is not evicted"),
+    ("Nothing of {job} waits: nobody is evicted.", "is evicted for it"),
+    ("{victim} was Releasing before this cycle.", "was not Releasing"),
+    ("It is 0 too few.", "nought"),
+)
+
+
+@pytest.mark.parametrize(("sentence", "words"), WRONG)
+def test_what_is_told_wrongly_is_found(sentence: str, words: str) -> None:
+    recording = evicting()
+    answer = explain(recording, "default/new")
+    victim = effects(recording).evicted[0].task.rpartition("/")[2]
+    wrong = replace(answer.dominant, sentence=sentence.format(job="default/new", victim=victim), evidence=())
+    found = list(contradictions(recording, replace(answer, dominant=wrong, contributing=())))
+    assert any(words in one for one in found), found
+
+
+def test_room_that_is_called_released_where_nobody_leaves_is_found() -> None:
+    recording = asked(2976).recording()
+    answer = explain(recording, "team/high")
+    wrong = replace(answer.dominant, sentence="team/high waits for room that is being released.", evidence=())
+    found = list(contradictions(recording, replace(answer, dominant=wrong, contributing=())))
+    assert any("nothing is Releasing" in one for one in found), found
+
+
+def test_a_job_that_the_survey_leaves_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = evicting()
+    monkeypatch.setattr("tests.explain.contradictions.survey", lambda _: Survey(0, (), 0))
+    assert {"default/new", "default/old"} <= set(not_in_the_survey(recording))
+
+
+def evicting() -> Recording:
+    """A cycle in which preempt evicts a pod for another."""
+    return replay(
+        cluster(
+            node("n1", cpu="1"),
+            queue("default"),
+            pod_group("old", min_member=0),
+            pod("old-0", "old", on="n1", requests={"cpu": "1"}, priority=0),
+            priority_class("high", 100),
+            pod_group("new", priority_class="high"),
+            pod("new-0", "new", requests={"cpu": "1"}, priority=100),
+            conf=CONF,
+        )
+    )
 
 
 def test_a_nought_that_is_too_few_is_found() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import cluster, node, pod, pod_group, priority_class, queue
+from tests.builders import cluster, node, pod, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.evictions import evictions
 from vcdebug.explain.subject import NotFoundError
@@ -212,3 +212,9 @@ def test_a_name_that_nothing_has_is_refused_by_every_question() -> None:
     for question in QUESTIONS:
         with pytest.raises(NotFoundError):
             question.answer(bundled(WORKS), "nobody")
+
+
+def test_pods_on_a_node_outside_the_session_are_named() -> None:
+    recording = replay(cluster(node("n1"), queue("default"), pod_group("old"), pods("old", 1, on="gone")))
+    reply = who_holds(recording, "node/gone")
+    assert "1 pod of 1 job in 1 queue holds node gone (outside the session)." == reply.sentence

@@ -9,26 +9,26 @@ from tests.scenarios.questions import Question, asked
 from vcdebug.explain.pending import explain
 
 PAGE = Path(__file__).parents[2] / "docs" / "questions.md"
-THREADS = "https://github.com/volcano-sh/volcano/issues/"
+GITHUB = "https://github.com"
 
 HEAD = """# Questions that users of Volcano ask
 
-Each of these was asked in a thread of volcano-sh/volcano, in other words and about a larger cluster. Here it is a small
+Each of these was asked in a thread on GitHub, in other words and about a larger cluster. Here it is a small
 one that shows the same thing, and the first sentence of what `vcdebug explain` says about it today. The clusters lie in
 [tests/scenarios/clusters](../tests/scenarios/clusters), one file each: `vcdebug open FILE` steps through it.
 The page is written by the tests.
 """
 
 GROUPS: tuple[tuple[str, tuple[int, ...]], ...] = (
-    ("The reason is hidden, vague or overwritten", (2100, 1094, 2357, 2285, 4971, 2884, 2462, 604, 1272)),
-    ("The PodGroup is not admitted", (2416, 4385, 2633, 2814, 3220, 4235, 4817, 4819, 1901, 2384, 1105)),
+    ("The reason is hidden, vague or overwritten", (2100, 1094, 2357, 2285, 4971, 2884, 2462, 4802, 604, 1272)),
+    ("The PodGroup is not admitted", (2416, 4385, 2633, 2814, 3220, 4235, 4817, 4995, 4819, 1901, 941, 2384, 1105)),
     (
         "It is admitted, and allocate finds no place",
-        (1295, 5814, 3536, 479, 2547, 2221, 1083, 2052, 1331, 1492, 4528, 2283, 2304, 2838, 2937, 3271, 4076),
+        (1295, 5814, 3536, 479, 2547, 2221, 1083, 2052, 1331, 1492, 4528, 2283, 2304, 2838, 2937, 3271, 4076, 1301),
     ),
-    ("Preemption does not happen, or does", (2034, 1539, 3332, 4439, 3079, 3207, 2622, 2976, 3512, 3916)),
+    ("Preemption does not happen, or does", (2034, 1539, 3332, 4439, 3079, 3207, 2622, 2976, 3512, 3916, 3559)),
     ("Gangs and statements", (3291, 5131, 5044, 5022, 2083, 1755, 3040)),
-    ("Reclaim", (3861, 3842, 4658, 3003, 5881, 4949)),
+    ("Reclaim", (3861, 3842, 4658, 3003, 5881, 4949, 5896)),
 )
 
 
@@ -45,15 +45,17 @@ def entry(question: Question) -> str:
     """One question: what was asked, where, and the answer."""
     found = explain(question.recording(), question.job)
     title, threads = question.head[:2]
-    links = ", ".join(f"[#{number}]({THREADS}{number})" for number in numbers_of(threads))
+    links = ", ".join(map(link, threads.split(", ")))
     cluster = f"[{question.file.name}](../tests/scenarios/clusters/{question.file.name})"
     today = " ".join(remark(question.head))
     return f"**{title}** {links}, {cluster}\n\n> {found.sentence} (`{found.cause}`)\n\n{today}\n"
 
 
-def numbers_of(threads: str) -> list[str]:
-    """`volcano-sh/volcano#479, volcano-sh/volcano#3255` → 479, 3255."""
-    return [thread.rpartition("#")[2] for thread in threads.split(", ")]
+def link(thread: str) -> str:
+    """`volcano-sh/volcano#479` as a link; with its repository where that is not the scheduler's own."""
+    repository, _, number = thread.partition("#")
+    name = f"#{number}" if repository == "volcano-sh/volcano" else thread
+    return f"[{name}]({GITHUB}/{repository}/issues/{number})"
 
 
 def remark(head: list[str]) -> Iterator[str]:

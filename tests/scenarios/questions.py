@@ -21,7 +21,7 @@ GPU = "nvidia.com/gpu"
 
 
 class Question(NamedTuple):
-    """One thread, by its number in volcano-sh/volcano."""
+    """One thread, by its number."""
 
     number: int
     cause: str
@@ -470,6 +470,13 @@ QUESTIONS = (
         {"short.cpu": 3},
         advice="lower spec.guarantee of queue test-2",
     ),
+    # What else users run into.
+    Question(3559, "action-not-configured", ("No node has room for b-0", "evicting team/run-0")),
+    Question(4802, "not-enough-pods", ("task0 has 0 of 2 pods that minTaskMember asks for",), advice="minTaskMember"),
+    Question(4995, "queue-capability", ("faked-root already counts 8 of 9 cpu", "queue-2 say reclaimable: false")),
+    Question(5896, "places", ("at the cost of team/c-run-8", "conformance alone decided in tier 1")),
+    Question(1301, "predicates-mixed", ("4040 is held by spark-1-driver on n1, spark-2-driver on n2",), advice="4040"),
+    Question(941, "enqueue-overcommit", ("9.6 to give (8 x 1.2 - 0 used)", "waiting cannot help"), advice="above 1.25"),
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import ClassVar, NamedTuple
 
 from vcdebug.framework.plugin import Plugin
@@ -92,6 +93,15 @@ class Rescheduling(Plugin):
         elif STRATEGY in self._settings.strategies:
             ssn.log("rescheduling.strategy", STRATEGY)
         ssn.log("rescheduling.leave")
+
+    @property
+    def next_run(self) -> datetime | None:
+        """The first moment at which it is due again; None where it does nothing."""
+        past = self._ssn.process
+        last = past.last_rescheduling or past.started
+        if last is None or STRATEGY not in self._settings.strategies:
+            return None
+        return last + timedelta(microseconds=self._settings.interval // 1000 + 1)  # exact: ints
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Victims from nodes above a target, as long as nodes below all thresholds have room for them."""

@@ -47,9 +47,12 @@ def _tasks(recording: Recording) -> Iterator[TaskInfo]:
 
 
 def _on_node(recording: Recording, name: str) -> tuple[str, list[Holder]]:
-    if name not in recording.session.nodes:
-        raise NotFoundError("no such node in the session", "", name)
-    return f"node {name}", [_holder(recording, task) for task in _tasks(recording) if task.node_name == name]
+    held = [_holder(recording, task) for task in _tasks(recording) if task.node_name == name]
+    if name in recording.session.nodes:
+        return f"node {name}", held
+    if not held and not any(manifest["metadata"]["name"] == name for manifest in recording.snapshot.of("Node")):
+        raise NotFoundError("no such node, and no pod is on it", "", name)
+    return f"node {name} (outside the session)", held
 
 
 def _in_queue(recording: Recording, name: str) -> tuple[str, list[Holder]]:

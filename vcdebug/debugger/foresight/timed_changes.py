@@ -12,6 +12,7 @@ from vcdebug.debugger.between.run_times import time_in
 from vcdebug.gotime import ClockError, clock_minutes, clock_time
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.cdp import Cdp, Cooldown
+from vcdebug.plugins.rescheduling import Rescheduling
 from vcdebug.plugins.sla import Sla
 from vcdebug.plugins.tdm import Tdm
 from vcdebug.snapshot.snapshot import Snapshot
@@ -37,7 +38,7 @@ def next_change_time(recording: Recording, after: Snapshot, between: Between, qu
     What comes again and again is waited for once.
     """
     now = recording.snapshot.now
-    clock = [*by_the_clock(recording), *_periods(recording)]
+    clock = [*by_the_clock(recording), *_periods(recording, quiet_since)]
     coming = [*_deletions(after, between), *_ends(recording, after, between)]
     coming += [change.at for change in clock if not change.again or change.at <= quiet_since + _DAY]
     return min((max(at, now + _ONE_SECOND) for at in coming if at > now), default=None)
@@ -102,8 +103,15 @@ def _windows(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
         yield TimedChange(clock_time(now, 0, days=1), "a new day begins", again=True)
 
 
-def _periods(recording: Recording) -> Iterator[TimedChange]:
-    """When tdm, which looks for victims now and then, looks again."""
+def _periods(recording: Recording, quiet_since: datetime) -> Iterator[TimedChange]:
+    """When tdm and rescheduling, which look for victims now and then, look again."""
+    rescheduling, last_run = (
+        recording.session.plugins.get(Rescheduling.name),
+        recording.session.process.last_rescheduling,
+    )
+    looked = last_run is not None and last_run >= quiet_since
+    if isinstance(rescheduling, Rescheduling) and not looked and (due := rescheduling.next_run) is not None:
+        yield TimedChange(due, again=True)
     tdm = recording.session.plugins.get(Tdm.name)
     if isinstance(tdm, Tdm) and any(tdm.zones.error(zone) and tdm.evictable_in(zone) for zone in tdm.windows):
         last = recording.session.process.last_eviction or recording.snapshot.now

@@ -12,8 +12,15 @@ from vcdebug.trace.replay import replay
 def test_the_action_its_jobs_and_the_events_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace, "EVERY", 10)
     said: list[str] = []
-    again = replay(load(ROOT / "fixtures" / "preempt-blocked-by-gang"), bound=Paced(said.append))
+    jobs: list[tuple[int, int]] = []
+
+    def tell(words: str, done: int, total: int) -> None:
+        said.append(words)
+        jobs.append((done, total))
+
+    again = replay(load(ROOT / "fixtures" / "preempt-blocked-by-gang"), bound=Paced(tell))
     assert len(bundled()) == len(again)
     assert any(words.startswith("allocate, job 1 of about") for words in said)
+    assert all(done <= total for done, total in jobs)
     assert said[-1].endswith(" events")
     assert said == list(dict.fromkeys(said))

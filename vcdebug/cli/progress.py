@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from vcdebug.cli.output import Output
+from vcdebug.views.estimate import Estimate
 
 Tell = Callable[[str], None]
 """Called with what to say now."""
@@ -59,6 +61,12 @@ def told(output: Output, title: str) -> Iterator[Tell]:
 
     with Console(file=output.err).status(title) as status:
         yield lambda text: status.update(f"{title}: {text}")
+
+
+def counted(tell: Tell) -> Callable[[int, int], None]:
+    """Says how many of all are done, and how long the rest takes."""
+    estimate = Estimate(monotonic)
+    return lambda done, total: tell(f"{done} of {total}{estimate.left('', done, total)}")
 
 
 def ignore_text(text: str) -> None:

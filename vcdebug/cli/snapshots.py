@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from vcdebug.trace.cut import whole
 from vcdebug.trace.pace import Paced
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
+from vcdebug.views.estimate import Estimate
 
 
 class Loaded(NamedTuple):
@@ -55,8 +57,11 @@ def _load(where: Source, complete: bool | None, release: str | None, tell: Tell 
         snapshot.objects = {kind: list(manifests) for kind, manifests in snapshot.objects.items()}
         return Loaded(snapshot, time.perf_counter() - start)
 
+    estimate = Estimate(time.monotonic)
+
     def progress(done: int, total: int, name: str) -> bool:
-        tell(f"reading {Path(name).name}{f' {done * 100 // total} %' if total else ''}")
+        of = f" {done * 100 // total} %" if total else ""
+        tell(f"reading {Path(name).name}{of}{estimate.left(name, done, total)}")
         return True
 
     snapshot = load(where, complete=complete, release=release, notice=Output().narrate, progress=progress)
@@ -131,11 +136,19 @@ def replay_source(
         if seed is not None:
             loaded.snapshot.chance = Chance.drawn(seed)
         snapshot = edited_snapshot(loaded.snapshot, edits)
-        paced = bound or Paced(lambda words: tell(f"replaying {snapshot.name}: {words}"))
+        estimate = Estimate(time.monotonic)
+        paced = bound or Paced(partial(_tell_replay, tell, estimate, snapshot.name))
         recording = replay(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
     if bound is None:
         whole(recording)
     return Replayed(recording, {"load": loaded.seconds, **recording.seconds})
+
+
+def _tell_replay(tell: Tell, estimate: Estimate, name: str, words: str, done: int, total: int) -> None:
+    """How far the cycle is, and how long its present action still takes."""
+    action, _, _ = words.partition(",")
+    left = estimate.left(action, done, total)
+    tell(f"replaying {name}: {words}{left}{f' of {action}' if left else ''}")
 
 
 def extender_client(url: str | None) -> AskExtender | None:

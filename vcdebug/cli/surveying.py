@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from vcdebug.cli.failure import Failure
@@ -36,6 +37,6 @@ class Surveyor:
             where, complete=self.complete, release=self.release, edits=self.edits, extender_url=self.extender_url
         ).recording
 
-    def survey(self, recording: Recording) -> Survey:
+    def survey(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> Survey:
         """Its jobs that wait, or the one that was asked about."""
-        return survey(recording) if self.job is None else survey_one(recording, self.job)
+        return survey(recording, tell) if self.job is None else survey_one(recording, self.job)

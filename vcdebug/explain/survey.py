@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -69,17 +69,24 @@ class Survey:
         return [] if self.named else [one for one in self.explained if one.explanation.scheduled]
 
 
-def survey(recording: Recording) -> Survey:
-    """Every job that is not whole after this cycle, in the order of names."""
+def survey(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
+    """Every job that is not whole after this cycle, in the order of names; `tell` hears how many are explained."""
     with collector_paused():
-        return _survey(recording)
+        return _survey(recording, tell or _nobody)
 
 
-def _survey(recording: Recording) -> Survey:
+def _nobody(done: int, total: int) -> None:
+    """Nobody wants to hear it."""
+
+
+def _survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
     subjects, homeless, invalid = sorted(_subjects(recording)), _homeless(recording), _invalid(recording)
     broken = [one for one in subjects if one.job in invalid or not _whole(recording, one.job)]
-    waiting = tuple(_surveyed(recording, one, homeless) for one in broken)
-    return Survey(len(subjects), waiting, len(recording.problems), doubt=_doubt(recording))
+    waiting: list[Surveyed] = []
+    for one in broken:
+        tell(len(waiting), len(broken))
+        waiting.append(_surveyed(recording, one, homeless))
+    return Survey(len(subjects), tuple(waiting), len(recording.problems), doubt=_doubt(recording))
 
 
 def survey_one(recording: Recording, word: str) -> Survey:

@@ -12,12 +12,16 @@ EVERY: Final = 1_000
 """Events between two words about it."""
 
 
+Tell = Callable[[str, int, int], object]
+"""How far the cycle is in words; jobs of the present action that had their turn, and all of them as far as is known."""
+
+
 class Paced(Bound):
     """A bound that also says how far the cycle is, wherever it looks at the record."""
 
     __slots__ = ("_action", "_jobs", "_left", "_seen", "_tell")
 
-    def __init__(self, tell: Callable[[str], object], *limits: int) -> None:
+    def __init__(self, tell: Tell, *limits: int) -> None:
         super().__init__(*limits)
         self._tell = tell
         self._action = ""
@@ -32,7 +36,7 @@ class Paced(Bound):
             elif isinstance(event, PopEvent) and event.kind == "job":
                 self._jobs, self._left = self._jobs + 1, event.left
         self._seen = len(events)
-        self._tell(self._words())
+        self._tell(self._words(), self._jobs, self._jobs + self._left)
         super().look(events)
         self.next_look = min(self.next_look, self._seen + EVERY)
 

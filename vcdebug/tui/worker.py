@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import BinaryIO, NamedTuple
 
 from textual.message import Message
@@ -14,9 +15,10 @@ from vcdebug.debugger.commands import Reply
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
 from vcdebug.framework.webhook import AskExtender
-from vcdebug.trace.pace import Paced
+from vcdebug.trace.pace import Paced, Tell
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
+from vcdebug.views.estimate import Estimate
 from vcdebug.views.path import marks
 
 Source = str | BinaryIO
@@ -38,15 +40,15 @@ class ReplayStoppedError(VcdebugError):
     """The replay ended early because somebody wanted it to."""
 
 
-def stoppable(stop: Stop, tell: Callable[[str], object], limits: Limits = USUAL) -> Paced:
+def stoppable(stop: Stop, tell: Tell, limits: Limits = USUAL) -> Paced:
     """The usual bound of a recording; wherever it says how far the cycle is, somebody may have had enough."""
     return Paced(partial(_tell_unless_stopped, stop, tell), *limits)
 
 
-def _tell_unless_stopped(stop: Stop, tell: Callable[[str], object], words: str) -> None:
+def _tell_unless_stopped(stop: Stop, tell: Tell, words: str, done: int, total: int) -> None:
     if stop.asked:
         raise ReplayStoppedError("the replay was stopped")
-    tell(words)
+    tell(words, done, total)
 
 
 class LoadOptions(NamedTuple):
@@ -110,15 +112,19 @@ class ProgressReporter:
         self._notice = ""
         self._said = ""
         self._replayed = ""
+        self._estimate = Estimate(monotonic)
 
     def begin(self, name: str) -> None:
         """Everything is read: the cycle begins."""
         self._replayed = name
         self.post(Progress(f"replaying {name}"))
 
-    def replaying(self, words: str) -> None:
-        """How far the cycle is."""
-        self.post(Progress(f"replaying {self._replayed}: {words}"))
+    def replaying(self, words: str, done: int, total: int) -> None:
+        """How far the cycle is, and how long its present action still takes."""
+        action, _, _ = words.partition(",")
+        left = self._estimate.left(action, done, total)
+        of = f" of {action}" if left else ""
+        self.post(Progress(f"replaying {self._replayed}: {words}{left}{of}"))
 
     def notice(self, text: str) -> None:
         """A file takes long: said beside the progress from here on."""
@@ -130,7 +136,7 @@ class ProgressReporter:
         text = self._notice + of if self._notice else f"reading {Path(name).name}{of}"
         if text != self._said:
             self._said = text
-            self.post(Progress(text))
+            self.post(Progress(text + self._estimate.left(name, done, total)))
         return not self._stop.asked
 
 

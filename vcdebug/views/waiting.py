@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.driver import DebuggerState
@@ -20,11 +21,19 @@ COLUMNS: Final = (
 
 
 @per_recording()
-def survey_of(recording: Recording) -> Survey:
+def _kept(recording: Recording) -> list[Survey]:
+    """The one survey of a recording, once it is there."""
+    return []
+
+
+def survey_of(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
     """The survey of a recording, kept for a second look: it explains hundreds of jobs in seconds."""
     from vcdebug.explain.survey import survey
 
-    return survey(recording)
+    kept = _kept(recording)
+    if not kept:
+        kept.append(survey(recording, tell))
+    return kept[0]
 
 
 def waiting(here: DebuggerState) -> Table:

@@ -70,12 +70,12 @@ class Explain(Command):
         recording = surveyor.replay(where)
         if args.job is not None:
             return _one(recording, args, output)
-        from vcdebug.cli.progress import told
+        from vcdebug.cli.progress import counted, told
         from vcdebug.cli.reports.surveys import Surveys
 
         name = recording.snapshot.name or args.snapshot
-        with told(output, "explaining every job that waits (Ctrl-C stops)"):
-            found = surveyor.survey(recording)
+        with told(output, "explaining every job that waits (Ctrl-C stops)") as tell:
+            found = surveyor.survey(recording, counted(tell))
         return _report(Surveys((name,), {name: found}), args, output)
 
 

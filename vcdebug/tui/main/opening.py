@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.commands import Reply
 from vcdebug.files.notes import load_notes, save_notes
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.current import Current
 from vcdebug.tui.main.pages import Pages
+from vcdebug.views.estimate import Estimate
 from vcdebug.views.pages import PAGES
 
 if TYPE_CHECKING:
     from vcdebug.trace.recording import Recording
+
+SURVEYING: Final = "explaining every job that waits"
 
 
 class Opening:
@@ -52,12 +56,17 @@ class Opening:
         moment = self._current.moment
         if moment is not None:
             work = partial(self._survey, moment.recording)
-            self._work.start(Reply(text="explaining every job that waits", work=work))
+            self._work.start(Reply(text=SURVEYING, work=work))
 
     def _survey(self, recording: Recording) -> Reply:
         from vcdebug.views.waiting import survey_of
 
-        survey_of(recording)
+        estimate = Estimate(monotonic)
+
+        def tell(done: int, total: int) -> None:
+            self._work.tell(SURVEYING, f"{SURVEYING}: {done} of {total}{estimate.left('', done, total)}")
+
+        survey_of(recording, tell)
         return Reply(then=self._surveyed)
 
     def _surveyed(self) -> Reply:

@@ -1,0 +1,46 @@
+"""How much longer work takes is said as soon as that is more than a guess."""
+
+from vcdebug.views.estimate import Estimate
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_rest_takes_as_long_as_what_is_done_took() -> None:
+    clock = Clock()
+    estimate = Estimate(clock)
+    assert "" == estimate.left("allocate", 0, 100)
+    clock.now += 10
+    assert ", about 30 s left" == estimate.left("allocate", 25, 100)
+    clock.now += 10
+    assert ", about 20 s left" == estimate.left("allocate", 50, 100)
+    assert "" == estimate.left("allocate", 100, 100)
+
+
+def test_nothing_is_said_in_the_first_second_or_before_a_twentieth_is_done() -> None:
+    clock = Clock()
+    estimate = Estimate(clock)
+    estimate.left("reading", 0, 1000)
+    clock.now += 0.5
+    assert "" == estimate.left("reading", 500, 1000)
+    clock.now += 10
+    assert "" == estimate.left("replaying", 1, 1000)
+    clock.now += 10
+    assert "" == estimate.left("replaying", 40, 1000)
+    assert ", about 3 min left" == estimate.left("replaying", 60, 1000)
+
+
+def test_other_work_is_estimated_anew_and_without_a_total_nothing_is() -> None:
+    clock = Clock()
+    estimate = Estimate(clock)
+    estimate.left("one", 0, 10)
+    clock.now += 5
+    assert ", about 5 s left" == estimate.left("one", 5, 10)
+    assert "" == estimate.left("other", 5, 10)
+    clock.now += 5
+    assert "" == estimate.left("other", 7, 0)

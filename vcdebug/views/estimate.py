@@ -1,0 +1,33 @@
+"""How much longer work takes, from how long the part of it took that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+SOON: Final = 1.0
+"""Seconds of work, and seconds left, below which nothing is said."""
+PART: Final = 0.05
+"""Share of the work below which nothing is known about the rest."""
+
+
+class Estimate:
+    """One after the other for each sort of work; whoever asks hands it the clock."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._about = ""
+        self._begun = (0.0, 0)
+
+    def left(self, about: str, done: int, total: int) -> str:
+        """`, about 12 s left`; nothing as long as that would be a guess, or is not worth a word."""
+        now = self._clock()
+        if about != self._about or done < self._begun[1]:
+            self._about, self._begun = about, (now, done)
+        took, part = now - self._begun[0], done - self._begun[1]
+        if took < SOON or part <= PART * total:
+            return ""
+        seconds = took * (total - done) / part
+        if seconds < SOON:
+            return ""
+        return f", about {seconds:.0f} s left" if seconds < 90 else f", about {seconds / 60:.0f} min left"

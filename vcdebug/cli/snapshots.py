@@ -148,7 +148,7 @@ def _tell_replay(tell: Tell, estimate: Estimate, name: str, words: str, done: in
     """How far the cycle is, and how long its present action still takes."""
     action, _, _ = words.partition(",")
     left = estimate.left(action, done, total)
-    tell(f"replaying {name}: {words}{left}{f' of {action}' if left else ''}")
+    tell(f"replaying {name}{left}{f' of {action}' if left else ''}: {words}")
 
 
 def extender_client(url: str | None) -> AskExtender | None:

@@ -124,7 +124,7 @@ class ProgressReporter:
         action, _, _ = words.partition(",")
         left = self._estimate.left(action, done, total)
         of = f" of {action}" if left else ""
-        self.post(Progress(f"replaying {self._replayed}: {words}{left}{of}"))
+        self.post(Progress(f"replaying {self._replayed}{left}{of}: {words}"))
 
     def notice(self, text: str) -> None:
         """A file takes long: said beside the progress from here on."""

@@ -9,9 +9,10 @@ import shlex
 import signal
 import sys
 from argparse import ArgumentParser
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from pathlib import Path
 from socket import create_server
+from subprocess import PIPE, Popen
 
 import aiohttp
 import pytest
@@ -43,22 +44,20 @@ class Address(str):
         return aiohttp.ClientSession(headers={"Authorization": f"token {self.token}"})
 
 
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Address]:
-    """The address of a server of its own, stopped by Ctrl-C; it must end well and say nothing more."""
-    folders = {"XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "vcdebug", "serve", NAME, "--port", "0", "--break", "victim"]
-    process = await asyncio.create_subprocess_exec(
-        *command, env={**os.environ, **folders}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    assert process.stderr is not None
-    async with asyncio.timeout(PATIENCE):
-        line = (await process.stderr.readline()).decode()
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
+    """The address of one server for all of these tests, stopped by Ctrl-C; it must end well and say nothing more."""
+    folder = str(tmp_path_factory.mktemp("served"))
+    command = [sys.executable, "-m", "vcdebug", "serve", NAME, "--port", "0", "--break", "victim", "--fresh"]
+    environment = {**os.environ, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder}
+    with Popen(command, env=environment, stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
         found = re.fullmatch(r"vcdebug: open (http://127\.0\.0\.1:\d+)/\?token=(\S+) in a browser; Ctrl-C .*\n", line)
         assert found is not None, line
         yield Address(found[1], found[2])
         process.send_signal(signal.SIGINT)
-        assert (b"", b"") == await process.communicate()
+        assert ("", "") == process.communicate(timeout=PATIENCE)
     assert 0 == process.returncode
 
 

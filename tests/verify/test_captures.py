@@ -18,7 +18,7 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.replay import replay
 from vcdebug.verify import Patience, judged, verify_cluster
 from vcdebug.verify.compare import Difference, decision
-from vcdebug.verify.outcome import predicted
+from vcdebug.verify.outcome import Outcome, predicted
 from vcdebug.verify.store import key_of
 
 RANDOM = Path("tests/golden/random")
@@ -187,3 +187,9 @@ def test_a_cluster_is_captured_before_and_after_its_scheduler_ran() -> None:
     assert {"agreed"} == {one.word for one in found.jobs}
     assert {"GET", "POST"} >= {request.method for request in played.server.requests}
     assert all("selfsubjectaccessreviews" in one.path for one in played.server.requests if one.method == "POST")
+
+
+def test_a_node_that_a_waiting_pod_is_promised_is_a_choice_of_the_scheduler() -> None:
+    message = "Pod x/a can possibly be assigned to node-1, once resource is released and minAvailable is satisfied"
+    waiting = {"x/a": ("Unschedulable", message), "x/b": ("Unschedulable", "0/3 nodes are unavailable")}
+    assert {"x/a": "node-1", "x/c": "node-2"} == Outcome(bound={"x/c": "node-2"}, waiting=waiting).nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,6 +18,8 @@ from vcdebug.verify.server import Written
 from vcdebug.verify.store import key_of
 
 GONE = "gone"
+PROMISED = re.compile(r" can possibly be assigned to ([^\s,]+)")
+"""What a pod is told for which a node was found that is not free yet."""
 PODS, GROUPS = "pods", "podgroups"
 
 
@@ -44,8 +47,10 @@ class Outcome:
 
     @property
     def nodes(self) -> dict[TaskKey, NodeName]:
-        """Where each pod went, or is to go."""
-        return {**self.nominated, **self.bound}
+        """Where each pod went, is to go, or would go once there is room."""
+        told = {pod: PROMISED.search(message) for pod, (_, message) in self.waiting.items()}
+        promised = {pod: match[1] for pod, match in told.items() if match is not None}
+        return {**promised, **self.nominated, **self.bound}
 
     def then(self, later: Outcome) -> Outcome:
         """Both, one after the other."""

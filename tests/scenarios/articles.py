@@ -30,6 +30,8 @@ written by the tests, which follow every row.
 WORKS, BLOCKED, RECLAIM = "preempt-works", "preempt-blocked-by-gang", "reclaim-across-queues"
 TURNS = "4949-evict-and-reclaim-in-turns"
 ON = "set replay:persistence=on"
+SCORES, FILTERS = "placed-by-score", "pending-refused-by-filters"
+AT_SCORES, AT_FILTERS = "break score; continue; panel inside", "break predicate; continue; panel inside"
 QUOTA, FITS, GANG = "pending-queue-quota", "pending-no-node-fits", "preempt-vetoed-by-gang"
 KEYS = {panel.name: panel.key for panel in PANELS}
 
@@ -226,6 +228,30 @@ PLUGINS = (
         "nodeorder: taints are normalised and weighted", WORKS, "break score; continue; panel equation", "normalised"
     ),
     claim("nodeorder: image locality", WORKS, "break score; continue; panel equation", "image"),
+    claim("The inside of least allocated, as a sum", SCORES, AT_SCORES, "average 64, × weight 1 = 64"),
+    claim("The inside of most allocated", SCORES, AT_SCORES, "average 35, × weight 1 = 35"),
+    claim("The inside of balanced allocation: before and after", SCORES, AT_SCORES, "balance 87 before, 85 after"),
+    claim("The inside of node affinity: each preference", SCORES, AT_SCORES, "the highest of all nodes is 80"),
+    claim("The inside of affinity between pods: each term", SCORES, AT_SCORES, "app=cache by kubernetes.io/hostname"),
+    claim("The inside of topology spread: pods by domain", SCORES, AT_SCORES, "log(domains + 2)"),
+    claim("The inside of image locality: size and nodes", SCORES, AT_SCORES, "2 of 4"),
+    claim("The inside of taints: which are not tolerated", SCORES, AT_SCORES, "taints without a toleration"),
+    claim("The inside of binpack", SCORES, AT_SCORES, "comes to 35.4167"),
+    claim("The inside of usage: measured and estimated", SCORES, AT_SCORES, "measured %"),
+    claim("The inside of resource-strategy-fit", SCORES, AT_SCORES, "MostAllocated"),
+    claim("The inside of the HyperNodes' score", SCORES, AT_SCORES, "network-topology-aware"),
+    claim("The inside of nodegroup's score", SCORES, AT_SCORES, "required groups"),
+    claim("A filter's expression against the node's label", FILTERS, AT_FILTERS, "the node has tier=silver"),
+    claim("A taint against the tolerations", FILTERS, AT_FILTERS, "dedicated=batch:NoSchedule"),
+    claim("The pod that holds the host port", FILTERS, AT_FILTERS, "held by ml/proxy"),
+    claim("The pod of an anti-affinity", FILTERS, AT_FILTERS, "which ml/recorder"),
+    claim("Skew by domain", FILTERS, AT_FILTERS, "skew 3, max skew 1"),
+    claim("The volume and its nodes", FILTERS, AT_FILTERS, "its nodes: storage In fast"),
+    claim("Usage against its threshold", FILTERS, AT_FILTERS, "measured % 91.5, threshold % 80"),
+    claim("GPU cards drawn, with who holds them", FILTERS, AT_FILTERS, "█████████░░░"),
+    claim("NUMA nodes drawn, with the CPUs that are free", FILTERS, AT_FILTERS, "□□□□■■■■"),
+    claim("What PreFilter left for the pod", FILTERS, AT_FILTERS, "PreFilterNodePorts: 8080/TCP"),
+    claim("The error cache's hits and their key", BLOCKED, "goto 54; panel inside", "platform/feature-etl/mapper"),
     claim("overcommit: idle is total × factor − used", RECLAIM, "panel queues", "idle at 1.2× (overcommit)"),
     claim("overcommit and proportion admit a job or reject it", QUOTA, "find enqueue", "reject"),
     claim(
@@ -284,8 +310,7 @@ NOT_YET = (
     "the cluster's snapshot as steps: who is left out before JobValid is asked, CycleState, NodeMap and NodeReduce",
     "JobUpdater's phases and each plugin's own writes at the close, as steps (Effects lists what is written)",
     "the tolerance 0.1 and the default Zero or Infinity of a missing dimension, where a comparison uses them",
-    "the inside of least, most, balanced, affinity, spread, image and usage scores as sums; hierarchical drf's tree",
-    "skew by domain, the pod of an anti-affinity, volumes, usage thresholds, NUMA and GPU cards, the error cache",
+    "hierarchical drf's tree",
     "bundles of gang actions; choices of tdm and rescheduling",
     "the fast path, the binder's idempotence and the guards against underflow, in a bundled snapshot",
 )

@@ -50,7 +50,7 @@ MOMENTS: dict[str, tuple[At, ...]] = {
         At(WORKS, "statement pipeline"),
     ),
     "Equation": (At(BLOCKED, 'victim if plugin == "gang"'), At(FITS, "predicate"), At(QUOTA, "enqueue reject")),
-    "Inside": (At(BLOCKED, "score"),),
+    "Inside": (At("placed-by-score", "score"), At("pending-refused-by-filters", "predicate")),
     "Statement": (At(BLOCKED, "statement discard if ops > 0"), At(WORKS, "statement pipeline")),
     "Queues": (At(RECLAIM, "victim"),),
     "Order": (At(WORKS, "statement pipeline"),),

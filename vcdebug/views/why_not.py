@@ -110,19 +110,26 @@ def _hit_row(hit: CacheHit) -> Iterator[Row]:
 
 
 def _checks(node: NodeName, found: Sequence[Check]) -> Iterator[Row]:
+    """Those that hold in one line, then each that does not with what it compares."""
+    passed = ", ".join(_title(check.inside, node) for check in found if check.inside.verdict is True)
+    if passed:
+        yield Row(f"{node} passed", (Piece(YES, "good"), Piece("  holds"), muted(passed)))
     for number, check in enumerate(found):
         inside, key = check.inside, f"{node} {number}"
-        refuses = check.refuses
-        mark = Piece(NO, "bad") if refuses else Piece(YES, "good") if inside.verdict is True else muted(SKIPPED)
-        name = Piece(f"  {_title(inside, node)}", "strong" if refuses else "")
-        yield Row(key, (mark, name, muted(inside.formula)))
-        for place, term in enumerate(inside.terms if inside.verdict is not True else ()):
+        if inside.verdict is True:
+            continue
+        mark = Piece(NO, "bad") if check.refuses else muted(SKIPPED)
+        yield Row(key, (mark, Piece(f"  {_title(inside, node)}", "strong"), muted(inside.formula)))
+        for place, term in enumerate(inside.terms):
             yield _term(f"{key} {place}", inside, term)
 
 
 def _title(inside: Equation, node: NodeName) -> str:
     """Without the node, which stands above."""
-    return short_names(inside.title).removesuffix(f" on {node}").removesuffix(f" of {node}")
+    title = short_names(inside.title)
+    for word in ("on", "of", "to", "for"):
+        title = title.replace(f" {word} {node}", "")
+    return title
 
 
 def _term(key: str, inside: Equation, term: Term) -> Row:

@@ -50,14 +50,17 @@ def refusals(asked: Asked) -> Iterator[Equation]:
 def _cards(asked: Asked, name: str, found: Drawing, refusal: str | None) -> Equation:
     terms = tuple(Term(card.name, _figures(card), card.suits, _holders(card)) for card in found.cards)
     title = f"{name} cards of {asked.node.name} for {asked.task.key}"
-    columns = ("memory", "used", "of", "cores", "users", "of ")
+    columns = ("memory", "used", "of", "cores", "users", "at most")
     return Equation(title, f"asks for {found.asks}", columns, "check", terms, refusal is None, None, refusal or "")
 
 
-def _figures(card: CardState) -> tuple[str, int, int, int, int, int]:
+def _figures(card: CardState) -> tuple[str, int, int, int | None, int, int | None]:
+    """Memory as a bar and in figures; cores and the number of users where the card counts them."""
     filled = min(BAR, round(BAR * card.used_memory / card.memory)) if card.memory else 0
     bar = "█" * filled + "░" * (BAR - filled)
-    return bar, card.used_memory, card.memory, card.used_cores, card.users, card.most_users
+    virtual = card.most_users > 0
+    cores, most = (card.used_cores, card.most_users) if virtual else (None, None)
+    return bar, card.used_memory, card.memory, cores, card.users, most
 
 
 def _holders(card: CardState) -> str:

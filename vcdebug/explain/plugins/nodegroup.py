@@ -57,7 +57,7 @@ def refusals(asked: Asked) -> Iterator[Equation]:
         for name in limit:
             used = f"{held.get(name) if held is not None else 0:g} + {asked.task.resreq.get(name):g} used and asked"
             terms.append(Term(f"limit of {name}", (str(limit[name]), used), None))
-    title = f"nodegroup: may the queue use {asked.node.name}?"
+    title = f"nodegroup: the queue's groups on {asked.node.name}"
     yield Equation(title, ACCEPT_FORMULA, ("groups", ""), "check", tuple(terms), not found.refusal, None, found.refusal)
 
 

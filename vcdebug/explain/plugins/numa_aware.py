@@ -44,8 +44,7 @@ def refusals(asked: Asked) -> Iterator[Equation]:
     policies = f"{found.cpu_manager or 'no CPU manager'}, {found.policy or 'no policy'}"
     policy = Term("policies of node and pod", (policies, None, found.asked_policy or None), not kept, kept)
     terms = (policy, *_drawn(found), *_containers(found))
-    asks = f", the pod asks for {found.asked_policy}" if found.asked_policy else ""
-    title = f"NUMA on {asked.node.name}: policy {found.policy or 'none'}{asks}"
+    title = f"NUMA on {asked.node.name}"
     columns = ("CPUs", "free", "asked")
     yield Equation(title, ROOM_FORMULA, columns, "check", terms, not found.refusal, None, found.refusal)
 

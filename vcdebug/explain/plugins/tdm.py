@@ -149,7 +149,7 @@ def refusals(asked: Asked) -> Iterator[Equation]:
             Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else NOT_ALLOWED)
         )
     verdict, failing = error is None and allowed, first_failing(tuple(terms))
-    title = f"tdm: may {asked.task.key} use {asked.node.name}?"
+    title = f"tdm: zone of {asked.node.name}"
     yield Equation(title, ZONE_FORMULA, ("zone", "window"), "check", tuple(terms), verdict, failing)
 
 

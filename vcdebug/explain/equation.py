@@ -50,6 +50,9 @@ class Equation:
     note: str = ""
     """What else led to the answer: a rule that came before the arithmetic, a quirk."""
 
+    compared: str = ""
+    """Which of upstream's comparisons of resources judges the lines, where one does."""
+
     @property
     def deciding_term(self) -> Term | None:
         """The term that decided."""

@@ -24,6 +24,7 @@ def equation_document(found: Equation) -> dict[str, object]:
         "verdict": _plain(found.verdict),
         **({"deciding": found.deciding} if found.deciding else {}),
         **({"note": found.note} if found.note else {}),
+        **({"compared": found.compared} if found.compared else {}),
     }
 
 

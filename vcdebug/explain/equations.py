@@ -32,8 +32,11 @@ def equation(recording: Recording, seq: Seq, node: NodeName | None = None) -> Eq
     """The arithmetic of an event; for a pass over nodes that of one node, where one is named."""
     event = recording.event(seq)
     if isinstance(event, HookEvent):
-        compute = words(event.plugin).equations.get(event.point)
-        return None if compute is None else compute(recording, seq, event)
+        said = words(event.plugin)
+        compute = said.equations.get(event.point)
+        if compute is None:
+            return None
+        return replace(compute(recording, seq, event), compared=said.compared.get(event.point, ""))
     if isinstance(event, PredicateEvent):
         return search(recording, seq, event, node)
     if isinstance(event, ScoreEvent):

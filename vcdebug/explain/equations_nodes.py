@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from vcdebug.explain.comparisons import LESS_EQUAL, NOT_STATED, within_tolerance
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.limits import dimensions
 from vcdebug.framework.record import NodeAmounts, OpEvent, PredicateEvent
@@ -43,13 +44,12 @@ def room_on(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, victi
     verdict = all_hold(terms)
     if not freed.resource_names():
         terms = tuple(_without_victims(term) for term in terms)
-        return Equation(
-            f"room for {task} on {node}", FUTURE, FUTURE_COLUMNS, "dimension", terms, verdict, first_failing(terms)
-        )
+        title, deciding = f"room for {task} on {node}", first_failing(terms)
+        return Equation(title, FUTURE, FUTURE_COLUMNS, "dimension", terms, verdict, deciding, "", LESS_EQUAL)
     columns = ("idle", "releasing", "pipelined", "victims", "future idle", "request", "short")
     formula = "future idle = idle + releasing − pipelined + victims ≥ request"
     title = f"room for {task} on {node} without the victims"
-    return Equation(title, formula, columns, "dimension", terms, verdict, first_failing(terms))
+    return Equation(title, formula, columns, "dimension", terms, verdict, first_failing(terms), "", LESS_EQUAL)
 
 
 def _room(name: str, amounts: NodeAmounts, freed: Resource, future: Resource, request: Resource) -> Term:
@@ -58,7 +58,10 @@ def _room(name: str, amounts: NodeAmounts, freed: Resource, future: Resource, re
     if not request.has(name):
         return Term(name, (*parts, have, 0.0, 0.0), None, "not asked for")
     holds = at_most(want, have)
-    return Term(name, (*parts, have, want, 0.0 if holds else want - have), holds)
+    note = "" if future.has(name) else NOT_STATED
+    if holds and want > have:
+        note = within_tolerance(want - have)
+    return Term(name, (*parts, have, want, 0.0 if holds else want - have), holds, note)
 
 
 def _without_victims(term: Term) -> Term:
@@ -82,7 +85,7 @@ def search(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName
     columns = ("request", "most on a node", "node", "nodes with room")
     deciding = scarce.name if not scarce.holds else None
     note = f"{len(with_room)} of {len(names)} nodes have room in every dimension, {len(event.feasible)} are feasible"
-    return Equation(title, formula, columns, "dimension", terms, with_room, deciding, note)
+    return Equation(title, formula, columns, "dimension", terms, with_room, deciding, note, LESS_EQUAL)
 
 
 def _spread(name: str, amount: float, names: list[NodeName], futures: list[Resource]) -> Term:

@@ -118,6 +118,8 @@ class PluginWords:
 
     equations: Mapping[str, Arithmetic] = field(default_factory=dict)
     """Hook by upstream's name → its arithmetic."""
+    compared: Mapping[str, str] = field(default_factory=dict)
+    """Hook by upstream's name → the comparison of resources that judges its lines."""
     comparators: Mapping[str, Comparator[Any]] = field(default_factory=dict)  # Any: the hook decides what is compared
     """Order hook by method → what it compares."""
     victim_queues: VictimQueues | None = None

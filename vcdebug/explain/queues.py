@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from vcdebug.explain.comparisons import MINIMUM_INFINITY
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import ROOT_QUEUE
@@ -123,7 +124,7 @@ def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
     source = f"{bound.parent}'s" if bound.parent else "total"
     terms = tuple(_limit(name, bound) for name in dimensions_of(bound.whole, bound.limit))
     columns = (source, "− guaranteed", "+ own", "= left", "capability", "limit")
-    return Equation(title, LIMIT, columns, "dimension", terms, bound.limit)
+    return Equation(title, LIMIT, columns, "dimension", terms, bound.limit, None, "", MINIMUM_INFINITY)
 
 
 def _limit(name: str, bound: QueueLimit) -> Term:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vcdebug.explain.asked import Asked, asked_at
+from vcdebug.explain.comparisons import LESS_EQUAL, NOT_STATED
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.plugins import words
 from vcdebug.explain.plugins.predicates import remembered
@@ -19,7 +20,7 @@ from vcdebug.plugins.predicates.stable import STATUSES as STABLE_STATUSES
 from vcdebug.trace.recording import Recording
 
 SHORT: Final = "Insufficient "
-ROOM_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined, within a tolerance of 0.1"
+ROOM_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined"
 SHARD_FORMULA = "the node is in this scheduler's NodeShard"
 ROOM_COLUMNS = ("idle", "releasing", "pipelined", "future idle", "InitResreq")
 CACHED: Final = STABLE_STATUSES[3]
@@ -90,12 +91,13 @@ def room(asked: Asked) -> Equation:
             name,
             (node.idle.get(name), node.releasing.get(name), node.pipelined.get(name), future.get(name), amount),
             at_most(amount, future.get(name)),
+            "" if future.has(name) else NOT_STATED,
         )
         for name, amount in request.items()
     )
     deciding, title = first_failing(terms), f"room on {node.name}"
     note = f"{SHORT}{deciding}" if deciding else ""
-    return Equation(title, ROOM_FORMULA, ROOM_COLUMNS, "dimension", terms, all_hold(terms), deciding, note)
+    return Equation(title, ROOM_FORMULA, ROOM_COLUMNS, "dimension", terms, all_hold(terms), deciding, note, LESS_EQUAL)
 
 
 class CacheHit(NamedTuple):

@@ -133,6 +133,8 @@ def _foot(found: Equation) -> Iterator[Line]:
         yield line(Piece(f"{DECIDES} {row_name(found, decided)} decides{said}", "accent"))
     if found.note:
         yield line(muted(found.note))
+    if found.compared:
+        yield line(muted(f"compared by {found.compared}"))
 
 
 def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table:

@@ -119,9 +119,13 @@ def _checks(node: NodeName, found: Sequence[Check]) -> Iterator[Row]:
         if inside.verdict is True:
             continue
         mark = Piece(NO, "bad") if check.refuses else muted(SKIPPED)
-        yield Row(key, (mark, Piece(f"  {_title(inside, node)}", "strong"), muted(inside.formula)))
+        yield Row(key, (mark, Piece(f"  {_title(inside, node)}", "strong"), muted(_formula(inside))))
         for place, term in enumerate(inside.terms):
             yield _term(f"{key} {place}", inside, term)
+
+
+def _formula(inside: Equation) -> str:
+    return f"{inside.formula}; {inside.compared}" if inside.compared else inside.formula
 
 
 def _title(inside: Equation, node: NodeName) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import amount, listed
 from vcdebug.explain.answer import Finding, Number
+from vcdebug.explain.comparisons import WITH_DIMENSION
 from vcdebug.explain.equation import Equation, all_hold, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import dimensions, limit_columns, limit_terms
@@ -111,4 +112,6 @@ def _advice(wanted: Resource, total: Resource, names: list[str], begin: str) -> 
     )
 
 
-WORDS = PluginWords(equations={"JobEnqueueable": job_enqueueable}, rejected=rejected)
+WORDS = PluginWords(
+    equations={"JobEnqueueable": job_enqueueable}, compared={"JobEnqueueable": WITH_DIMENSION}, rejected=rejected
+)

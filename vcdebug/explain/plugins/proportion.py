@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import amount
+from vcdebug.explain.comparisons import LESS_EQUAL, LESS_EQUAL_NAMES, WITH_DIMENSION, WITHIN_LIMIT
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, dimensions, limit_columns, limit_terms, not_open
@@ -291,6 +292,14 @@ WORDS = PluginWords(
         "Preemptive": preemptive,
         "JobEnqueueable": job_enqueueable,
         "Reclaimable": reclaimable,
+    },
+    compared={
+        "Overused": LESS_EQUAL_NAMES,
+        "Allocatable": WITHIN_LIMIT,
+        "SimulateAllocatable": WITHIN_LIMIT,
+        "Preemptive": WITH_DIMENSION,
+        "JobEnqueueable": WITHIN_LIMIT,
+        "Reclaimable": LESS_EQUAL,
     },
     comparators={"queue_order": queue_order},
     kept=kept,

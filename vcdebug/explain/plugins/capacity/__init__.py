@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 
+from vcdebug.explain.comparisons import GREATER_PARTLY, PARTLY, WITHIN_LIMIT
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, limit_columns, limit_terms, not_open
@@ -245,6 +246,14 @@ WORDS = PluginWords(
         "Preemptive": preemptive,
         "Reclaimable": reclaimable,
         "UnifiedEvictable": unified_evictable,
+    },
+    compared={
+        "Allocatable": WITHIN_LIMIT,
+        "SimulateAllocatable": WITHIN_LIMIT,
+        "JobEnqueueable": WITHIN_LIMIT,
+        "Preemptive": PARTLY,
+        "Reclaimable": GREATER_PARTLY,
+        "UnifiedEvictable": GREATER_PARTLY,
     },
     comparators={"queue_order": queue_order},
     victim_queues=victim_queue_order,

@@ -158,7 +158,7 @@ def _compare(left: Bundle, right: Bundle, need: Resource, owner_less: JobLess) -
     forth, back = owner_less(left.job, right.job), owner_less(right.job, left.job)
     if forth != back:
         return -1 if forth else 1
-    left_roi, right_roi = _roi(left, need), _roi(right, need)
+    left_roi, right_roi = roi(left, need), roi(right, need)
     if left_roi != right_roi:
         return -1 if left_roi > right_roi else 1
     left_key, right_key = _tie_key(left), _tie_key(right)
@@ -170,8 +170,10 @@ def _tie_key(bundle: Bundle) -> tuple[str, str, int]:
     return bundle.job.uid, bundle.tasks[0].uid if bundle.tasks else "", len(bundle.tasks)
 
 
-def _roi(bundle: Bundle, need: Resource) -> float:
-    """Upstream: actions/utils/bundle.bundleROI."""
+def roi(bundle: Bundle, need: Resource) -> float:
+    """What a bundle frees of the need against what its job loses; endless for a safe one.
+    Upstream: actions/utils/bundle.bundleROI.
+    """
     lost = _against(bundle.everything, need, cap=False)
     return float("inf") if lost == 0 else _against(bundle.local, need, cap=True) / lost
 

@@ -5,6 +5,7 @@ Upstream: actions/gangpreempt, actions/gangreclaim.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Protocol
 
 from vcdebug.framework.action import ERROR_CACHE, collect_starving
@@ -12,6 +13,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.bundles import (
     Bundle,
     BundleType,
+    JobLess,
     apply_allowed,
     create_job_bundles,
     sort_bundles,
@@ -37,7 +39,7 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.hypernode import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, SubJobId
+from vcdebug.model.names import JobId, SubJobId, TaskId
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
@@ -110,18 +112,16 @@ class GangEviction:
         pending = pending_for_eviction(ssn, job)
         if not pending or not self.rules.may_start(ssn, queue, pending):
             return {}
-        need = Resource()
-        for task in pending:
-            need.add(task.init_resreq)
+        need = needed(pending)
         planner = GangPlanner(ssn, queue, job, self.rules.name, error_cache=self.error_cache)
-        for domain in self._domains(ssn, job):
+        for domain in self.domains(ssn, job):
             found = self._search_domain(ssn, statement, planner, job, need, domain)
             if found is not None:
                 return found
         return {}
 
-    def _domains(self, ssn: Session, job: JobInfo) -> list[str]:
-        """Upstream: actions/utils/util.GetCandidateDomains."""
+    def domains(self, ssn: Session, job: JobInfo) -> list[str]:
+        """Where room is sought, one after the other. Upstream: actions/utils/util.GetCandidateDomains."""
         rows = ssn.ask(HYPER_NODE_GRADIENT_FOR_JOB, job, TOP_HYPER_NODE, FOR_EVICT)
         if rows is None:
             rows = [[TOP_HYPER_NODE]]
@@ -134,7 +134,7 @@ class GangEviction:
         self, ssn: Session, statement: Statement, planner: GangPlanner, job: JobInfo, need: Resource, domain: str
     ) -> dict[SubJobId, str] | None:
         """Add bundle after bundle; no plan is tried without at least one."""
-        free = _idle_and_releasing(ssn, domain)
+        free = idle_and_releasing(ssn, domain)
         victims: list[TaskInfo] = []
         for bundle in self._bundles(ssn, job, need, domain):
             victims.extend(bundle.tasks)
@@ -147,20 +147,28 @@ class GangEviction:
 
     def _bundles(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
         """Upstream: actions/gangpreempt.selectDomainBundles, actions/gangreclaim.selectDomainBundles."""
-        by_job = self._candidates(ssn, job, domain)
-        bundles = [b for uid in sorted(by_job) for b in create_job_bundles(ssn.jobs[uid], by_job[uid])]
+        bundles = self.offered(ssn, job, need, domain)
         if not bundles:
             return []
-
-        def less(left: JobInfo, right: JobInfo) -> bool:
-            return self.rules.owner_less(ssn, job, left, right)
-
-        bundles = sort_bundles(bundles, need, less)
         candidates = [task for bundle in bundles for task in bundle.tasks]
         allowed = ssn.ask(UNIFIED_EVICTABLE, EvictionContext(self.rules.kind, job, domain), candidates) or []
-        valid = apply_allowed(bundles, dict.fromkeys(task.uid for task in allowed))
-        ordered = sort_bundles(valid, need, less)
+        return self.admitted(ssn, job, need, bundles, dict.fromkeys(task.uid for task in allowed))
+
+    def offered(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
+        """Every bundle of the domain in order, before the plugins are asked."""
+        by_job = self._candidates(ssn, job, domain)
+        bundles = [b for uid in sorted(by_job) for b in create_job_bundles(ssn.jobs[uid], by_job[uid])]
+        return sort_bundles(bundles, need, self._owner_less(ssn, job))
+
+    def admitted(
+        self, ssn: Session, job: JobInfo, need: Resource, bundles: list[Bundle], allowed: Mapping[TaskId, None]
+    ) -> list[Bundle]:
+        """What the plugins leave of the bundles, in order."""
+        ordered = sort_bundles(apply_allowed(bundles, allowed), need, self._owner_less(ssn, job))
         return [b for b in ordered if b.type is BundleType.SAFE or self.allow_whole_bundle]
+
+    def _owner_less(self, ssn: Session, job: JobInfo) -> JobLess:
+        return lambda left, right: self.rules.owner_less(ssn, job, left, right)
 
     def _candidates(self, ssn: Session, job: JobInfo, domain: str) -> dict[JobId, list[TaskInfo]]:
         by_job: dict[JobId, list[TaskInfo]] = {}
@@ -188,7 +196,15 @@ def _preemptable_by_gangs(job: JobInfo) -> bool:
     return job.preemptable if stated else True
 
 
-def _idle_and_releasing(ssn: Session, domain: str) -> Resource:
+def needed(pending: list[TaskInfo]) -> Resource:
+    """What the tasks of a gang need to start."""
+    need = Resource()
+    for task in pending:
+        need.add(task.init_resreq)
+    return need
+
+
+def idle_and_releasing(ssn: Session, domain: str) -> Resource:
     """Room in the domain's nodes; what is pipelined there is not subtracted.
     Upstream: actions/utils/util.SumIdleAndReleasing.
     """

@@ -33,6 +33,9 @@ FILLED_PERIOD = "10m"
 """The only period that the real scheduler measures."""
 DIMENSIONS = ("cpu", "memory")
 ALL = 100.0
+ENOUGH = "the node is below its targets"
+NO_ROOM_LEFT = "the idle nodes have no room left"
+NOT_RUNNING = "no running task has its name"
 USAGE_KEYS = {"cpu": "cpu", "memory": "mem"}
 
 Percents = dict[str, float]
@@ -72,6 +75,44 @@ class Busy:
         self.percents = percents
 
 
+class Measured(NamedTuple):
+    """A node beside the thresholds."""
+
+    node: str
+    percents: Percents
+    low: bool
+    high: bool
+
+
+class Step(NamedTuple):
+    """A pod of a busy node, when it was its turn."""
+
+    node: str
+    pod: str
+    percents: Percents
+    """The node's, with those gone that were chosen before."""
+    budget: Mapping[str, int]
+    """What the idle nodes may still take, in thousandths of cpu and bytes."""
+    victim: TaskInfo | None
+    why: str
+    """Why it is not chosen."""
+
+
+class Choice(NamedTuple):
+    """What lowNodeUtilization looked at, and whom it chose."""
+
+    low_at: Percents
+    target: Percents
+    nodes: tuple[Measured, ...]
+    budget: Mapping[str, int]
+    steps: tuple[Step, ...]
+
+    @property
+    def victims(self) -> list[TaskInfo]:
+        """In the order in which they were chosen."""
+        return [step.victim for step in self.steps if step.victim is not None]
+
+
 class Rescheduling(Plugin):
     """Works once per interval, and only with measurements under its metrics period."""
 
@@ -105,43 +146,53 @@ class Rescheduling(Plugin):
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Victims from nodes above a target, as long as nodes below all thresholds have room for them."""
+        return self.choice(tasks).victims
+
+    def choice(self, tasks: list[TaskInfo]) -> Choice:
+        """The same with everything that was looked at."""
         low_at, target = _thresholds(self._settings.params)
         measured = [Busy(node, self._percents(node)) for node in self._ssn.nodes.values()]
         low = [busy for busy in measured if _is_low(busy, low_at)]
         high = [busy for busy in measured if not _is_low(busy, low_at) and _is_high(busy, target)]
+        shown = tuple([Measured(one.node.name, dict(one.percents), one in low, one in high) for one in measured])
         if not low or len(low) == len(self._ssn.nodes) or not high:
             calm = "rescheduling.below" if len(low) == len(self._ssn.nodes) else "rescheduling.untouched"
             self._ssn.log(calm if low else "rescheduling.above")
             return []
+            return Choice(low_at, target, shown, {}, ())
         budget = _budget(low, target)
-        victims: list[TaskInfo] = []
+        whole = dict(budget)
+        steps: list[Step] = []
         for busy in slice_sorted(high, lambda a, b: _load(a) > _load(b)):
-            victims += self._evict(busy, budget, target, tasks)
-        return victims
+            steps += self._evict(busy, budget, target, tasks)
+        return Choice(low_at, target, shown, whole, tuple(steps))
 
     def _percents(self, node: NodeInfo) -> Percents:
         usage = self._ssn.snapshot.usage.get(node.name) or {}
         return {name: float((usage.get(USAGE_KEYS[name]) or {}).get(self._settings.period, 0.0)) for name in DIMENSIONS}
 
-    def _evict(self, busy: Busy, budget: dict[str, int], target: Percents, tasks: list[TaskInfo]) -> list[TaskInfo]:
+    def _evict(self, busy: Busy, budget: dict[str, int], target: Percents, tasks: list[TaskInfo]) -> list[Step]:
         """Pods of the node from the least important one on; a running task is found by the pod's name alone.
         Upstream: plugins/rescheduling/node_utilization_util.evict.
         """
-        victims: list[TaskInfo] = []
+        steps: list[Step] = []
+        name = busy.node.name
         capacity = (busy.node.manifest.get("status") or {}).get("capacity") or {}
         pods = [task.pod for task in busy.node.tasks_in_order()]
         for pod in slice_sorted(pods, self._goes_before):
             above = any(busy.percents[name] >= target[name] for name in DIMENSIONS)
+            now = dict(busy.percents), dict(budget)
             if not above or any(left == 0 for left in budget.values()):
-                return victims
+                why = ENOUGH if not above else NO_ROOM_LEFT
+                return [*steps, Step(name, pod.key, *now, None, why)]
             task = next((task for task in tasks if task.pod.name == pod.name), None)
+            steps.append(Step(name, pod.key, *now, task, "" if task is not None else NOT_RUNNING))
             if task is None:
                 continue
-            victims.append(task)
-            for name, amount in (("cpu", trunc(task.resreq.milli_cpu)), ("memory", trunc(task.resreq.memory))):
-                budget[name] -= amount
-                busy.percents[name] = busy.percents[name] - _percent(name, amount, capacity)
-        return victims
+            for dim, amount in (("cpu", trunc(task.resreq.milli_cpu)), ("memory", trunc(task.resreq.memory))):
+                budget[dim] -= amount
+                busy.percents[dim] = busy.percents[dim] - _percent(dim, amount, capacity)
+        return steps
 
     def _goes_before(self, one: Pod, other: Pod) -> bool:
         """No priority, then lower priority, then the weaker class; two best-effort pods each go before the other."""

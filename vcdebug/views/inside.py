@@ -10,6 +10,7 @@ from typing import Final
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.equation import Equation, Figure
 from vcdebug.explain.equations_scores import best_row, runner_up, scores_before
+from vcdebug.explain.gang_bundles import bundles_at
 from vcdebug.explain.score_parts import ScorePart, score_parts
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
@@ -17,8 +18,10 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import number
 from vcdebug.views.base import BEST, Column, Piece, Row, Table, line, muted
 from vcdebug.views.equation import figure_text, row_name
+from vcdebug.views.gang_bundles import bundle_table
 from vcdebug.views.names import bare
 from vcdebug.views.score_names import short_part
+from vcdebug.views.share_tree import share_tree
 from vcdebug.views.why_not import why_not
 
 TITLE: Final = "Inside"
@@ -48,7 +51,7 @@ def inside(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
     found = scored_at(recording, seq)
     index = best_row(found[1]) if found is not None else None
     if found is None or index is None:
-        return Table(TITLE, foot=(line(muted(NOTHING)),))
+        return _elsewhere(recording, seq)
     at, event = found
     best = recording.node_names[int(event.rows[index])]
     mine = node or best
@@ -67,6 +70,14 @@ def inside(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
     title = f"{TITLE} of the scores for {bare(event.task)}"
     head = (line(muted("each plugin asked again, in the session as it stood then")),)
     return Table(title, columns, rows, head=head)
+
+
+def _elsewhere(recording: Recording, seq: Seq) -> Table:
+    """A gang action's bundles, else the tree of hierarchical shares, where the cycle has either."""
+    bundles = bundles_at(recording, seq)
+    if bundles is not None:
+        return bundle_table(bundles, TITLE)
+    return share_tree(recording, seq, TITLE) or Table(TITLE, foot=(line(muted(NOTHING)),))
 
 
 def _rows(parts: Sequence[ScorePart], against: Sequence[ScorePart], heads: Sequence[NodeName]) -> Iterator[Row]:

@@ -20,6 +20,7 @@ PLUGINS: dict[str, str] = {
     "predicates": "vcdebug.explain.plugins.predicates:WORDS",
     "priority": "vcdebug.explain.plugins.priority:WORDS",
     "proportion": "vcdebug.explain.plugins.proportion:WORDS",
+    "rescheduling": "vcdebug.explain.plugins.rescheduling:WORDS",
     "resource-strategy-fit": "vcdebug.explain.plugins.resource_strategy_fit:WORDS",
     "resourcequota": "vcdebug.explain.plugins.resourcequota:WORDS",
     "sla": "vcdebug.explain.plugins.sla:WORDS",

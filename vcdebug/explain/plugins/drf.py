@@ -47,6 +47,17 @@ def tree_of(recording: Recording, state: ClusterState) -> Hierarchy:
     return Hierarchy(totals_of(state), session.jobs, session.queues, shares)
 
 
+def tree_at(recording: Recording, seq: Seq) -> Node | None:
+    """The tree of shares after an event, brought up to date; None where queues have no hierarchy."""
+    plugin = recording.session.plugins.get(NAME)
+    state = recording.timeline.state_at(seq)
+    if not isinstance(plugin, Drf) or plugin.hierarchy is None:
+        return None
+    tree = tree_of(recording, state)
+    tree.update(tree.root, tree.allocated)
+    return tree.root
+
+
 def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Jobs that keep at least the share that the preemptor's job would reach."""
     state, preemptor = before(recording, seq), task_of(recording, event.task)

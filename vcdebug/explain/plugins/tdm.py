@@ -12,6 +12,7 @@ from vcdebug.explain.equation import NO_JOB, Equation, Term, first_failing
 from vcdebug.explain.plugin import Difference, PluginWords, Then, decided
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
+from vcdebug.gotime import SECOND
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.status import TaskStatus
@@ -27,11 +28,13 @@ from vcdebug.plugins.tdm import (
     Tdm,
     max_evictions,
 )
+from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import job_before, plugin_of, task_of, tasks_before
 
 SCORE_FORMULA = "100 on a revocable node whose window is open, for a task that may use revocable nodes"
 ZONE_FORMULA = "a revocable node takes tasks of revocable zones while its window is open; any other node takes all"
+SHUT_FORMULA = "preemptable and Running on a node of a shut zone, as many per job as its budget lets go"
 ADVICE = "only preemptable pods outside revocable zones go, as many as their job's budget lets go"
 
 
@@ -153,10 +156,45 @@ def refusals(asked: Asked) -> Iterator[Equation]:
     yield Equation(title, ZONE_FORMULA, ("zone", "window"), "check", tuple(terms), verdict, failing)
 
 
+def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Each zone's window against the clock; of shut ones the preemptable tasks, as many as budgets let go."""
+    title = "tdm: who has to leave a revocable node whose window is shut?"
+    columns = ("zone", "may go", "gone before")
+    session = session_at(recording, seq)
+    plugin = session.plugins.get(Tdm.name) if session is not None else None
+    if session is None or not isinstance(plugin, Tdm):
+        return Equation(title, SHUT_FORMULA, columns, "check", (), event.victims)
+    terms: list[Term] = []
+    for zone in sorted(plugin.windows):
+        error = plugin.zones.error(zone)
+        words = f"{plugin.windows[zone]}: {error or 'open'}"
+        terms.append(Term(f"zone {zone}", (zone, None, None), None, words))
+        found = plugin.evictable_in(zone) if error is not None else {}
+        terms += [
+            term for uid in sorted(found) if uid in session.jobs for term in _going(session.jobs[uid], zone, found[uid])
+        ]
+    last = recording.snapshot.process.last_eviction
+    note = f"it looks once per {plugin.evict_period / SECOND:g} s; it looked last at {last or 'no time'}"
+    return Equation(title, SHUT_FORMULA, columns, "check", tuple(terms), event.victims, None, note)
+
+
+def _going(job: JobInfo, zone: str, tasks: list[TaskInfo]) -> Iterator[Term]:
+    most = max_evictions(job)
+    for place, task in enumerate(tasks):
+        chosen = place < most
+        words = "" if chosen else f"the budget of {job.name} lets {most} go: {_stated(job)}"
+        yield Term(task.key, (zone, most, min(place, most)), chosen, words)
+
+
 WORDS = PluginWords(
     scores=inside,
     refusals=refusals,
-    equations={"Preemptable": preemptable, "JobPipelined": job_pipelined, "JobStarving": job_starving},
+    equations={
+        "Preemptable": preemptable,
+        "JobPipelined": job_pipelined,
+        "JobStarving": job_starving,
+        "VictimTasks": victim_tasks,
+    },
     comparators={"job_order": job_order},
     keeps_advice=ADVICE,
 )

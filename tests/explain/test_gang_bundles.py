@@ -1,0 +1,40 @@
+"""Bundles of gang actions, built anew at the event: they hold the candidates that were recorded."""
+
+from pathlib import Path
+
+from tests.recorded import each_case, recorded
+from vcdebug.explain.gang_bundles import POINT, bundles_at
+from vcdebug.framework.record import HookEvent, Level, OpEvent
+from vcdebug.trace.recording import Recording
+
+
+def asked(recording: Recording) -> list[int]:
+    """Events at which plugins are asked about bundles."""
+    seqs = recording.index.of_type(HookEvent)
+    return [seq for seq in seqs if getattr(recording.event(seq), "point", "") == POINT]
+
+
+@each_case
+def test_the_bundles_hold_the_candidates_that_were_recorded(case: Path) -> None:
+    recording = recorded(case)
+    for seq in asked(recording):
+        event, found = recording.event(seq), bundles_at(recording, seq)
+        assert isinstance(event, HookEvent)
+        assert found is not None
+        assert [*event.candidates] == [task for bundle in found.bundles for task in bundle.tasks]
+
+
+@each_case
+def test_whoever_is_evicted_was_left_in_a_bundle(case: Path) -> None:
+    recording = recorded(case)
+    left: dict[int, dict[str, None]] = {}
+    for seq in asked(recording):
+        span, found = recording.tree.around(seq, Level.JOB), bundles_at(recording, seq)
+        assert span is not None
+        assert found is not None
+        left.setdefault(span.index, {}).update(dict.fromkeys(task for each in found.bundles for task in each.kept))
+    for index, tasks in left.items():
+        span = recording.spans[index]
+        events = [recording.event(seq) for seq in range(span.first, span.last + 1)]
+        gone = [event.task for event in events if isinstance(event, OpEvent) and event.op == "evict"]
+        assert [] == [task for task in gone if task not in tasks]

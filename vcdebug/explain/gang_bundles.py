@@ -1,0 +1,134 @@
+"""The bundles of a gang action: what it offered the plugins in a domain, what they left, and when there was enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from vcdebug.actions import ACTIONS
+from vcdebug.explain.votes import question
+from vcdebug.framework.bundles import Bundle, BundleType, roi, sum_requests
+from vcdebug.framework.gang_eviction import GangEviction, idle_and_releasing, needed
+from vcdebug.framework.gang_plan import pending_for_eviction
+from vcdebug.framework.record import HookEvent, Level
+from vcdebug.framework.registry import resolve
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, Seq, TaskId, TaskKey
+from vcdebug.model.resource import Resource
+from vcdebug.trace.memo import per_recording
+from vcdebug.trace.moment import session_at
+from vcdebug.trace.recording import Recording
+
+POINT = "UnifiedEvictable"
+WHOLE_OFF = "whole bundles are switched off (allowWholeBundle)"
+
+
+class Offered(NamedTuple):
+    """One bundle, and what became of it."""
+
+    safe: bool
+    job: JobId
+    tasks: tuple[TaskKey, ...]
+    frees: Resource
+    loses: Resource
+    """What the whole job holds; nothing for a safe bundle."""
+    roi: float
+    kept: tuple[TaskKey, ...]
+    """What the plugins leave of it; nothing where it is dropped."""
+    why: str
+    """Why it is dropped or cut."""
+    enough: bool
+    """Whether the gang's need fits once it and those before it are gone: a plan is tried then."""
+
+
+class Bundles(NamedTuple):
+    """One domain's bundles for a gang."""
+
+    job: JobId
+    domain: str
+    need: Resource
+    free: Resource
+    """Idle and releasing in the domain."""
+    bundles: tuple[Offered, ...]
+    """In the order in which they were offered; those that stay are taken in this order too."""
+
+
+class _GangAction(Protocol):
+    eviction: GangEviction
+
+
+@per_recording(most=16)
+def bundles_at(recording: Recording, seq: Seq) -> Bundles | None:
+    """The bundles that the plugins are asked about at an event; None elsewhere, and where they cannot be had again."""
+    event, action = recording.event(seq), recording.tree.around(seq, Level.ACTION)
+    span, asked = recording.tree.around(seq, Level.JOB), question(recording, seq)
+    if not isinstance(event, HookEvent) or event.point != POINT or action is None or span is None or asked is None:
+        return None
+    session = session_at(recording, seq)
+    if session is None or span.name not in session.jobs:
+        return None
+    arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
+    made: _GangAction = resolve(ACTIONS[action.name])(arguments)
+    session.record.silent += 1
+    allowed = asked.outcome if isinstance(asked.outcome, tuple) else ()
+    found = _in_domain(session, made.eviction, session.jobs[span.name], event.candidates, allowed)
+    session.record.silent -= 1
+    return found
+
+
+def _in_domain(
+    session: Session, eviction: GangEviction, job: JobInfo, candidates: Sequence[TaskKey], allowed: Sequence[TaskKey]
+) -> Bundles | None:
+    """The domain whose bundles hold just these candidates."""
+    need = needed(pending_for_eviction(session, job))
+    for domain in eviction.domains(session, job):
+        bundles = eviction.offered(session, job, need, domain)
+        if [task.key for bundle in bundles for task in bundle.tasks] == list(candidates):
+            keys = dict.fromkeys(allowed)
+            uids = {task.uid: None for bundle in bundles for task in bundle.tasks if task.key in keys}
+            free = idle_and_releasing(session, domain)
+            left = eviction.admitted(session, job, need, bundles, uids)
+            told = tuple(_told(eviction, bundles, left, need, free, uids))
+            return Bundles(job.uid, domain, need, free, told)
+    return None
+
+
+def _told(
+    eviction: GangEviction,
+    bundles: Sequence[Bundle],
+    left: Sequence[Bundle],
+    need: Resource,
+    free: Resource,
+    allowed: dict[TaskId, None],
+) -> list[Offered]:
+    """Each bundle with what is left of it."""
+    victims: list[Bundle] = []
+    enough: dict[int, bool] = {}
+    for bundle in left:
+        victims.append(bundle)
+        freed = sum_requests(task for each in victims for task in each.tasks)
+        enough[_key(bundle)] = need.less_equal(free.clone().add(freed))
+    found = []
+    for bundle in bundles:
+        same = next((each for each in left if each.job is bundle.job and each.type is bundle.type), None)
+        kept = tuple(task.key for task in same.tasks) if same is not None else ()
+        why = "" if len(kept) == len(bundle.tasks) else _why(eviction, bundle, kept, allowed)
+        tasks = tuple(task.key for task in bundle.tasks)
+        safe = bundle.type is BundleType.SAFE
+        fits = enough.get(_key(same), False) if same is not None else False
+        worth = roi(bundle, need)
+        found.append(Offered(safe, bundle.job.uid, tasks, bundle.local, bundle.everything, worth, kept, why, fits))
+    return found
+
+
+def _key(bundle: Bundle) -> int:
+    return id(bundle)
+
+
+def _why(eviction: GangEviction, bundle: Bundle, kept: Sequence[TaskKey], allowed: dict[TaskId, None]) -> str:
+    refused = [task.name for task in bundle.tasks if task.uid not in allowed]
+    if not refused and bundle.type is BundleType.WHOLE and not eviction.allow_whole_bundle:
+        return WHOLE_OFF
+    what = "cut" if kept else "dropped"
+    return f"{what}: the plugins keep {', '.join(refused)}"

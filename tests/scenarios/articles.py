@@ -216,6 +216,24 @@ PREEMPTION = (
     claim("Evictions stop when there is room", WORKS, "panel evictions", "embedding-backfill-worker-2"),
     claim("A task whose preemptionPolicy is Never evicts nobody", "preempt-never", "explain", "Never"),
     claim("The log lines of the article", WORKS, "log 4", "No preemptors in Queue <inference>, break."),
+    claim(
+        "Bundles of the gang actions, what each frees and what its gang loses",
+        "gangpreempt-bundles",
+        "break vote UnifiedEvictable; continue; panel inside",
+        "safe of elastic",
+    ),
+    claim(
+        "Rescheduling: idle and busy nodes, and whose turn it is to leave",
+        "shuffle-clears-nodes",
+        'break vote VictimTasks if plugin == "rescheduling"; continue; panel equation',
+        "the node is below its targets",
+    ),
+    claim(
+        "tdm: who has to leave a revocable node whose window is shut",
+        "shuffle-clears-nodes",
+        'break vote VictimTasks if plugin == "tdm"; continue; panel equation',
+        "the budget of nightly lets 2 go",
+    ),
     claim("Topology-aware preemption simulates nodes", WORKS, "panel dryrun", "enableTopologyAwarePreemption"),
 )
 PLUGINS = (
@@ -243,6 +261,7 @@ PLUGINS = (
         "nodeorder: taints are normalised and weighted", WORKS, "break score; continue; panel equation", "normalised"
     ),
     claim("nodeorder: image locality", WORKS, "break score; continue; panel equation", "image"),
+    claim("Hierarchical drf: a tree of weighted shares", "shared-by-hierarchy", "panel inside", "speech-train"),
     claim("The inside of least allocated, as a sum", SCORES, AT_SCORES, "average 64, × weight 1 = 64"),
     claim("The inside of most allocated", SCORES, AT_SCORES, "average 35, × weight 1 = 35"),
     claim("The inside of balanced allocation: before and after", SCORES, AT_SCORES, "balance 87 before, 85 after"),
@@ -324,8 +343,6 @@ ARTICLES = {
 NOT_YET = (
     "the cluster's snapshot as steps: who is left out before JobValid is asked, CycleState, NodeMap and NodeReduce",
     "JobUpdater's phases and each plugin's own writes at the close, as steps (Effects lists what is written)",
-    "hierarchical drf's tree",
-    "bundles of gang actions; choices of tdm and rescheduling",
     "the fast path, the binder's idempotence and the guards against underflow, in a bundled snapshot",
 )
 """What the articles name and no view tells."""

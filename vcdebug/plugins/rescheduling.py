@@ -36,6 +36,7 @@ ALL = 100.0
 ENOUGH = "the node is below its targets"
 NO_ROOM_LEFT = "the idle nodes have no room left"
 NOT_RUNNING = "no running task has its name"
+READ = ("interval", "metricsPeriod", "strategies")
 USAGE_KEYS = {"cpu": "cpu", "memory": "mem"}
 
 Percents = dict[str, float]
@@ -123,6 +124,8 @@ class Rescheduling(Plugin):
         self._ssn = ssn
         ssn.log("rescheduling.enter")
         self._settings = Settings.read(_last_arguments(ssn))
+        for key in READ:
+            self.arguments.raw.get(key)  # read, whichever entry of the configuration counts
         self.problems = tuple(_missing(ssn.snapshot, self._settings.period))
         due = _due(ssn, self._settings.interval)
         if due:

@@ -50,4 +50,6 @@ def _rows(place: int, one: Offered) -> Iterator[Row]:
 def _enough(one: Offered) -> str:
     if not one.kept:
         return ""
-    return "with those before it there is room: a plan is tried" if one.enough else "not enough yet"
+    return (
+        "there is room with those before it: a plan is tried unless one was found" if one.enough else "not enough yet"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class, queue
@@ -14,6 +16,7 @@ from vcdebug.questions.evicted import why_evicted
 from vcdebug.questions.holders import who_holds
 from vcdebug.questions.next_job import who_is_next
 from vcdebug.questions.node_choice import why_node
+from vcdebug.questions.refused import why_refused
 from vcdebug.questions.victim_choice import why_victim
 from vcdebug.trace.replay import replay
 
@@ -218,3 +221,26 @@ def test_pods_on_a_node_outside_the_session_are_named() -> None:
     recording = replay(cluster(node("n1"), queue("default"), pod_group("old"), pods("old", 1, on="gone")))
     reply = who_holds(recording, "node/gone")
     assert "1 pod of 1 job in 1 queue holds node gone (outside the session)." == reply.sentence
+
+
+def test_each_node_says_why_it_refuses_a_pod() -> None:
+    reply = why_refused(bundled("pending-refused-by-filters"), "ml/serve-1")
+    assert "ml/serve-1: of 12 nodes tried 0 fit and 12 refuse it." == reply.sentence
+    told = {sheet.title.partition(":")[0]: [row[2] for row in sheet.rows] for sheet in reply.sheets}
+    assert ["held by ml/proxy"] == told["node-port-taken"]
+    assert "measured % 91.5, threshold % 80" in told["node-too-busy"]
+    assert 12 == len(told)
+
+
+def test_what_the_error_cache_answered_is_told_by_the_search_that_asked() -> None:
+    data: Any = why_refused(bundled("preempt-blocked-by-gang"), "platform/feature-etl-mapper-1").data
+    assert ("platform/feature-etl/mapper", [45]) == (data["cacheKey"], [*dict.fromkeys(data["cacheHits"].values())])
+
+
+def test_why_a_node_is_best_is_told_part_by_part() -> None:
+    reply = why_node(bundled("placed-by-score"), "shop/web-0")
+    told: Any = reply.data["parts"]
+    parts = {part["name"]: part for part in told}
+    inside = parts["nodeorder/batch/NodeAffinity"]["inside"]
+    assert (200.0, 200.0) == (parts["nodeorder/batch/NodeAffinity"]["score"], inside["verdict"])
+    assert ["disk=ssd", "topology.kubernetes.io/zone=eu-west-1b"] == [term["name"] for term in inside["terms"]]

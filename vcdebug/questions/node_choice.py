@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.explain.amounts import amount
 from vcdebug.explain.answer import Evidence
-from vcdebug.explain.equation import Equation, Figure, Ratio
+from vcdebug.explain.equation import Equation
 from vcdebug.explain.equation_document import equation_document
 from vcdebug.explain.equations_scores import scores_before
+from vcdebug.explain.figure_texts import figure_words
 from vcdebug.explain.score_parts import ScorePart, score_parts
 from vcdebug.framework.record import BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -140,11 +140,16 @@ class Inside(NamedTuple):
         """For programs."""
         return {
             "name": self.mine.name,
-            "score": self.mine.recorded,
+            "score": _score(self.mine),
             "inside": _document(self.mine),
-            "runnerUpScore": None if self.against is None else self.against.recorded,
+            "runnerUpScore": None if self.against is None else _score(self.against),
             "runnerUpInside": None if self.against is None else _document(self.against),
         }
+
+
+def _score(part: ScorePart) -> float | None:
+    """None where the node has no entry."""
+    return None if np.isnan(part.recorded) else part.recorded
 
 
 def _document(part: ScorePart) -> dict[str, object] | None:
@@ -156,15 +161,7 @@ def _figures(found: Equation, name: str) -> str:
     term = next((term for term in found.terms if term.name == name), None)
     if term is None:
         return "–"
-    dimension = name.split(" ")[-1] if found.kind == "dimension" else ""
-    told = zip(found.columns, term.figures, strict=True)
-    return ", ".join(f"{head} {_figure(dimension, figure)}".strip() for head, figure in told if figure is not None)
-
-
-def _figure(dimension: str, figure: Figure) -> str:
-    if isinstance(figure, float) and dimension and not isinstance(figure, Ratio):
-        return amount(dimension, figure)
-    return f"{figure:.4g}" if isinstance(figure, float) else str(figure)
+    return figure_words(found, term)
 
 
 def _insides(recording: Recording, scores: Seq, mine: Scored, other: Scored | None) -> list[Inside]:

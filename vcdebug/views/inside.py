@@ -9,6 +9,7 @@ from typing import Final
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.equation import Equation, Figure
+from vcdebug.explain.equation import Equation, Figure, Term
 from vcdebug.explain.equations_scores import best_row, runner_up, scores_before
 from vcdebug.explain.gang_bundles import bundles_at
 from vcdebug.explain.score_parts import ScorePart, score_parts
@@ -28,6 +29,8 @@ TITLE: Final = "Inside"
 NOTHING = "nothing to open here: go to a pass of predicates, to scores, or to the node that is best by them"
 WEBHOOK = "a webhook had a say in this cycle: it cannot be run again up to here"
 SUM = "the sum of its parts"
+LONG: Final = 16
+"""Names of terms beyond this stand in the last column, which wraps."""
 
 
 def panel(here: DebuggerState) -> Table:
@@ -62,7 +65,7 @@ def inside(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
         return Table(TITLE, foot=(line(muted(WEBHOOK)),))
     heads = (mine, *((other,) if other else ()))
     columns = (
-        Column(""),
+        Column("", flexible=True, least=18),
         *(Column(f"{BEST} {name}" if name == best else name, right=True) for name in heads),
         Column("how", flexible=True, least=20),
     )
@@ -89,7 +92,7 @@ def _rows(parts: Sequence[ScorePart], against: Sequence[ScorePart], heads: Seque
         how = muted(told.formula if told is not None else SUM if _is_sum(parts, one) else "")
         yield Row(one.name, (Piece(short_part(one.name), "strong"), *cells, how))
         if told is not None:
-            yield from _terms(one.name, equations)
+            yield from _terms(one.name, equations, heads)
             yield from _notes(one.name, equations, heads)
 
 
@@ -101,7 +104,7 @@ def _score(side: ScorePart | None) -> str:
     return "–" if side is None or isnan(side.recorded) else number(side.recorded)
 
 
-def _terms(key: str, equations: Sequence[Equation | None]) -> Iterator[Row]:
+def _terms(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeName]) -> Iterator[Row]:
     """A line per figure of each term: a term may be one of both nodes."""
     names = dict.fromkeys(term.name for each in equations if each is not None for term in each.terms)
     for name in names:
@@ -109,7 +112,11 @@ def _terms(key: str, equations: Sequence[Equation | None]) -> Iterator[Row]:
         told, shown = next(
             (each, t) for each, t in zip(equations, terms, strict=True) if each is not None and t is not None
         )
-        note = next((term.note for term in terms if term is not None and term.note), "")
+        note, label = _note(terms, heads), row_name(told, shown)
+        if len(label) > LONG:
+            text = "; ".join(words for words in (label, note) if words)
+            yield Row(f"{key} {name}", (muted("  ·"), *(Piece("") for _ in heads), Piece(text)))
+            label, note = " ", ""
         for column, head in enumerate(told.columns):
             texts = [
                 figure_text(each, term, term.figures[column]) if each is not None and term is not None else "–"
@@ -117,9 +124,17 @@ def _terms(key: str, equations: Sequence[Equation | None]) -> Iterator[Row]:
             ]
             if all(_absent(term.figures[column] if term is not None else None) for term in terms):
                 continue
-            words = f"  {row_name(told, shown)} {head}".rstrip()
-            yield Row(f"{key} {name} {head}", (Piece(words), *map(Piece, texts), muted(note)))
+            cells = (Piece(f"  {label} {head}".rstrip()), *map(Piece, texts), muted(note))
+            yield Row(f"{key} {name} {head}", cells)
             note = ""
+
+
+def _note(terms: Sequence[Term | None], heads: Sequence[NodeName]) -> str:
+    """What is said about a term; with the node's name where it holds for one of two."""
+    notes = [term.note if term is not None else "" for term in terms]
+    if len(dict.fromkeys(notes)) == 1:
+        return notes[0]
+    return "; ".join(f"{head}: {note}" for head, note in zip(heads, notes, strict=True) if note)
 
 
 def _absent(figure: Figure) -> bool:

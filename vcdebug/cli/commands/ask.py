@@ -9,7 +9,7 @@ from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits,
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
-NAMES = ("evicted", "holders", "node", "victim", "next", "when")
+NAMES = ("evicted", "holders", "node", "refused", "victim", "next", "when")
 """As in debugger/questions.py, which is imported only to answer."""
 
 
@@ -18,8 +18,8 @@ class Ask(Command):
 
     NAME = "ask"
     HELP = (
-        "other questions: who evicted a pod and why, who holds what a job needs, why this node or victim, who is next, "
-        "when will it be placed"
+        "other questions: who evicted a pod and why, who holds what a job needs, why this node or victim, why no other "
+        "node, who is next, when will it be placed"
     )
 
     def configure(self, parser: ArgumentParser) -> None:
@@ -27,7 +27,8 @@ class Ask(Command):
             "question",
             choices=NAMES,
             help="evicted: why was this pod evicted; holders: who holds what it needs; node: why this node; "
-            "victim: why this victim; next: which job would be tried next; when: in which cycle will it be placed",
+            "refused: why no other node; victim: why this victim; next: which job would be tried next; "
+            "when: in which cycle will it be placed",
         )
         parser.add_argument("snapshot", metavar="SNAPSHOT", help="a snapshot, as for run")
         parser.add_argument(

@@ -22,7 +22,7 @@ def inside(asked: Asked, part: str) -> Equation | None:
     plugin = asked.plugin(Deviceshare)
     if plugin is None or part.endswith("/batch"):
         return None
-    found = plugin.ledger_scores(asked.pod, asked.node) if plugin.settings.weight > 0 else []
+    found = plugin.device_scores(asked.pod, asked.node) if plugin.settings.weight > 0 else []
     total = 0.0
     for _, score in found:
         total = total + score

@@ -53,7 +53,7 @@ def _tiers(asked: Asked, found: NodeNearness) -> Equation:
     score = found.scale * (total / weights)
     title, columns = (
         f"network topology: HyperNodes of {asked.node.name}",
-        ("used + request", "of", "", "weight", "part"),
+        ("used + request", "of", "weight of it", "weight", "part"),
     )
     note = f"mean {total / weights:g} × {found.scale:g} = {score:g}"
     return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), score, None, note)

@@ -137,7 +137,7 @@ class Deviceshare(Plugin):
         """What the arguments say."""
         return self._settings
 
-    def ledger_scores(self, pod: Pod, node: NodeInfo) -> list[tuple[str, float]]:
+    def device_scores(self, pod: Pod, node: NodeInfo) -> list[tuple[str, float]]:
         """Each device that the pod asks for, and what its ledger scores."""
         policy = self._settings.policy
         return [(name, ledger.score(pod, policy)) for name, ledger in node.devices.items() if ledger.has_request(pod)]
@@ -145,7 +145,7 @@ class Deviceshare(Plugin):
     def _score(self, pod: Pod, node: NodeInfo) -> float:
         """Upstream: plugins/deviceshare.getDeviceScore."""
         total = 0.0
-        for _, score in self.ledger_scores(pod, node):
+        for _, score in self.device_scores(pod, node):
             total = total + score
         return self.weighted(total)
 

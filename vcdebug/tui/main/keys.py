@@ -40,7 +40,12 @@ KEYS: list[BindingType] = [
         "explain why the job under the cursor, or the present one, waits; between actions, all that wait",
         id="explain",
     ),
-    Binding("I", "ask", "other questions about what the cursor is on: evicted, holders, node, victim, next", id="ask"),
+    Binding(
+        "I",
+        "ask",
+        "other questions about what the cursor is on: evicted, holders, node, refused, victim, next",
+        id="ask",
+    ),
     Binding(
         "exclamation_mark", "prove", "what would let the job in: changes, each carried out and replayed", id="prove"
     ),

@@ -149,7 +149,10 @@ class Rescheduling(Plugin):
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Victims from nodes above a target, as long as nodes below all thresholds have room for them."""
-        return self.choice(tasks).victims
+        found = self.choice(tasks)
+        if not found.budget:
+            self._ssn.log(_calm(found))
+        return found.victims
 
     def choice(self, tasks: list[TaskInfo]) -> Choice:
         """The same with everything that was looked at."""
@@ -159,9 +162,6 @@ class Rescheduling(Plugin):
         high = [busy for busy in measured if not _is_low(busy, low_at) and _is_high(busy, target)]
         shown = tuple([Measured(one.node.name, dict(one.percents), one in low, one in high) for one in measured])
         if not low or len(low) == len(self._ssn.nodes) or not high:
-            calm = "rescheduling.below" if len(low) == len(self._ssn.nodes) else "rescheduling.untouched"
-            self._ssn.log(calm if low else "rescheduling.above")
-            return []
             return Choice(low_at, target, shown, {}, ())
         budget = _budget(low, target)
         whole = dict(budget)
@@ -205,6 +205,14 @@ class Rescheduling(Plugin):
             return one.priority < other.priority
         qos = pod_qos(one, self._ssn.flags)
         return qos == BEST_EFFORT or (qos == BURSTABLE and pod_qos(other, self._ssn.flags) == GUARANTEED)
+
+
+def _calm(found: Choice) -> str:
+    """The line that says why nobody is chosen."""
+    low = [node for node in found.nodes if node.low]
+    if not low:
+        return "rescheduling.above"
+    return "rescheduling.below" if len(low) == len(found.nodes) else "rescheduling.untouched"
 
 
 def _last_arguments(ssn: Session) -> Mapping[object, object]:

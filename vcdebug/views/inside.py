@@ -8,7 +8,6 @@ from math import isnan
 from typing import Final
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.equation import Equation, Figure
 from vcdebug.explain.equation import Equation, Figure, Term
 from vcdebug.explain.equations_scores import best_row, runner_up, scores_before
 from vcdebug.explain.gang_bundles import bundles_at

@@ -17,6 +17,8 @@ from vcdebug.views.equation import figure_text, row_name, short_names
 from vcdebug.views.names import bare
 
 COLUMNS = (Column(""), Column("check"), Column("what is compared", flexible=True, least=20))
+LONG = 26
+"""Names of terms beyond this stand in the last column, which wraps."""
 MOST_GROUPS = 12
 """Groups of nodes with the same reasons that are opened: one node of each."""
 NOTHING_TRIED = "no node was tried"
@@ -144,5 +146,7 @@ def _term(key: str, inside: Equation, term: Term) -> Row:
         for head, figure in zip(inside.columns, term.figures, strict=False)
         if figure is not None and figure != ""
     )
+    name = row_name(inside, term)
+    shown, more = ("·", f"{name}:") if len(name) > LONG else (name, "")
     words = "; ".join(text for text in (", ".join(figures), term.note) if text)
-    return Row(key, (mark, Piece(f"    {row_name(inside, term)}", style), Piece(words, style)))
+    return Row(key, (mark, Piece(f"    {shown}", style), Piece(f"{more} {words}".strip(), style)))

@@ -159,3 +159,10 @@ def test_the_cluster_is_named_before_it_is_read_and_in_the_file(api: FakeApi, op
 def test_requests_say_who_asks(api: FakeApi, options: CaptureOptions) -> None:
     capture(options)
     assert {f"vcdebug/{__version__}"} == sent(api, "User-Agent")
+
+
+def test_a_certificate_that_is_not_checked_is_named_with_the_server(options: CaptureOptions) -> None:
+    cluster = {"server": "https://127.0.0.1:1", "insecure-skip-tls-verify": True}
+    clusters = [{"name": name, "cluster": cluster} for name in ("dev", "other")]
+    where = error_of(edited(options, clusters=clusters)).where
+    assert "context 'dev' (https://127.0.0.1:1, its certificate not checked)" == where

@@ -1,11 +1,13 @@
 """What every test may ask for, and the order of the tests."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.recorded import CASES, GOLDEN
 
+os.environ["VCDEBUG_CACHE"] = "off"  # tests keep nothing in the folder of whoever runs them
 CHECKOUT = Path(__file__).resolve().parents[1]
 SLOW = (
     "architecture/test_forbidden_forms.py",

@@ -66,6 +66,8 @@ def _run(argv: list[str], output: Output) -> int:
     args = _parser(commands, words).parse_args(words)
     code = EXIT_CODES[_command(commands, args).execute(args, output)]
     output.flush()
+    for task in output.afterwards:
+        task()
     return code
 
 

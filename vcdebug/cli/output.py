@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import StringIO
 from typing import TextIO
 
@@ -19,6 +19,8 @@ class Output:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = out or sys.stdout or StringIO()
         self.err = err or sys.stderr or StringIO()
+        self.afterwards: list[Callable[[], object]] = []
+        """What is done once the answer is out: nobody waits for it."""
 
     @property
     def is_terminal(self) -> bool:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from vcdebug.cli.keeping import Keeping
 from vcdebug.cli.output import Output
 from vcdebug.cli.progress import Tell, ignore_text, told
 from vcdebug.cli.sources import one_source
@@ -99,6 +100,7 @@ def replay_snapshot(
     edits: Sequence[str] = (),
     extender_url: str | None = None,
     bound: Bound | None = None,
+    keeping: Keeping | None = None,
 ) -> Replayed:
     """Read a snapshot, edit it and execute its cycle; a seed draws what upstream leaves to chance.
 
@@ -112,6 +114,7 @@ def replay_snapshot(
         edits=edits,
         extender_url=extender_url,
         bound=bound,
+        keeping=keeping,
     )
 
 
@@ -124,12 +127,19 @@ def replay_source(
     edits: Sequence[str] = (),
     extender_url: str | None = None,
     bound: Bound | None = None,
+    keeping: Keeping | None = None,
 ) -> Replayed:
     """The same for a path or stream; a recording in a file is run again only if something about it is to change."""
     if is_recording_file(where) and seed is None and not edits and extender_url is None:
         start = time.perf_counter()
         recording = _recording_in(where, complete, release)
         return Replayed(recording, {"load": time.perf_counter() - start, **recording.seconds})
+    start = time.perf_counter()
+    key = None
+    if keeping is not None and extender_url is None:
+        key, found = keeping.find(where, complete=complete, release=release, seed=seed, edits=list(expanded(edits)))
+        if found is not None:
+            return Replayed(found, {"load": time.perf_counter() - start, **found.seconds})
     ask_extender = extender_client(extender_url)
     with told(Output(), "Ctrl-C stops") as tell:
         loaded = _load(where, complete, release, tell)
@@ -141,6 +151,8 @@ def replay_source(
         recording = replay(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
     if bound is None:
         whole(recording)
+    if keeping is not None and key is not None:
+        keeping.keep(key, recording)
     return Replayed(recording, {"load": loaded.seconds, **recording.seconds})
 
 

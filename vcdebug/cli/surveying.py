@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vcdebug.cli.failure import Failure
+from vcdebug.cli.keeping import Keeping
 from vcdebug.cli.packing import NamedBytes, Packed
 from vcdebug.cli.snapshots import replay_source
 from vcdebug.errors import SnapshotError
@@ -31,10 +32,15 @@ class Surveyor:
             raise SnapshotError(item.data.line)
         return self.survey(self.replay(NamedBytes(item.name, item.data)))
 
-    def replay(self, where: Source) -> Recording:
+    def replay(self, where: Source, keeping: Keeping | None = None) -> Recording:
         """The cycle of a snapshot."""
         return replay_source(
-            where, complete=self.complete, release=self.release, edits=self.edits, extender_url=self.extender_url
+            where,
+            complete=self.complete,
+            release=self.release,
+            edits=self.edits,
+            extender_url=self.extender_url,
+            keeping=keeping,
         ).recording
 
     def survey(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> Survey:

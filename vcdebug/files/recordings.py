@@ -18,6 +18,10 @@ from vcdebug.trace.recording import Recording
 SUFFIX: Final = ".vcrec"
 
 
+class UnwritableError(VcdebugError):
+    """The file system does not let a recording be written."""
+
+
 def is_recording_file(source: Source) -> bool:
     """Whether it is a file that `run --save` wrote, by its first bytes."""
     if not isinstance(source, str | Path):
@@ -53,14 +57,15 @@ def save_recording(recording: Recording, path: Path, step: Callable[[], object] 
     """Write the recording; raises VcdebugError where that is impossible. `step` may raise to stop it."""
     from vcdebug.stored.write import stored
 
+    recording.prepare()
     try:
         with _replaced(path) as file:
             for piece in stored(recording, program(), step):
                 file.write(piece)
     except UnstorableError as error:
-        raise VcdebugError(f"this recording cannot be saved: {error}", where=str(path)) from error
+        raise UnstorableError(f"this recording cannot be saved: {error}", where=str(path)) from error
     except OSError as error:
-        raise VcdebugError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
+        raise UnwritableError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
 
 
 @contextmanager

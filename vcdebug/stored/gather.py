@@ -21,6 +21,7 @@ from vcdebug.stored.later import WHOLE, fill_all
 from vcdebug.stored.left_out import LEFT_OUT
 from vcdebug.stored.names import name_of
 from vcdebug.stored.tables import Pieces, Table, Values
+from vcdebug.trace.effects import effects
 from vcdebug.trace.postings import Numbers
 from vcdebug.trace.recording import Recording
 
@@ -55,7 +56,8 @@ class Gathered:
         """What has been numbered has to live on: another object may have its identity else."""
         self._manifests(recording.snapshot.objects)
         self._wholes = self.count
-        self.root = int(self._values([recording], "").numbers[0])
+        whole = (recording, effects(recording))
+        self.root = int(self._values([whole], "").numbers[0])
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
             for (kind, held_by), (found, objects) in waiting.items():

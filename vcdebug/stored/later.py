@@ -13,6 +13,11 @@ Value = Any  # Any: whatever a recording holds
 Unfilled = Any  # Any: an instance of whatever class a recording holds
 Fill = Callable[[Unfilled, int, bool], bool]
 """Sets the quick attributes of an instance from a row, or the slow ones; says whether slow ones are left."""
+Read = Callable[[int, str], Value]
+"""An attribute of the instance in a row, or nothing where it has none of this name that can be read by itself."""
+NOTHING: Final = object()
+LOOKS: Final = 8
+"""After so many looks at attributes an instance is filled."""
 MANIFEST: Final = "manifest"
 WHOLE: Final = "_vcdebug_whole"
 """What a class that is not filled has in place of everything else: it fills an instance."""
@@ -20,7 +25,8 @@ WHOLE: Final = "_vcdebug_whole"
 LATER: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.framework.record:Record": ("events",),
     "vcdebug.trace.mentions:EventColumns": ("_events",),
-    "vcdebug.framework.record:CloseEvent": ("jobs",),
+    "vcdebug.framework.record:StateEvent": ("nodes", "jobs", "books"),
+    "vcdebug.framework.record:CloseEvent": ("jobs", "nodes"),
     "vcdebug.framework.record:JobClose": ("tasks",),
     "vcdebug.trace.timeline:Timeline": ("tasks", "opening_tasks", "opening_nodes", "opening_on_node"),
     "vcdebug.trace.mentions:Owners": ("jobs",),
@@ -112,9 +118,12 @@ class LaterClass:
     What takes long to read follows when somebody asks for it.
     """
 
-    def __init__(self, kind: type, fill: Fill) -> None:
+    def __init__(self, kind: type, fill: Fill, read: Read) -> None:
         self._kind = kind
         self._fill = fill
+        self._read = read
+        self._looks: dict[int, int] = {}
+        """How often somebody has looked at an instance."""
         self._rows: dict[int, int] = {}
         """By the identity of instances that are not filled."""
         get, rest = self._get, self._rest
@@ -153,8 +162,15 @@ class LaterClass:
         self._complete(made)
 
     def _get(self, made: Unfilled, name: str) -> Value:
+        """Whoever goes over all instances looks at an attribute or two of each: that fills none."""
         if name == "__class__":
             return self._kind
+        number = id(made)
+        looks = self._looks[number] = self._looks.get(number, 0) + 1
+        if looks <= LOOKS:
+            value = self._read(self._rows[number], name)
+            if value is not NOTHING:
+                return value
         self._look(made)
         return getattr(made, name)
 

@@ -20,8 +20,10 @@ import numpy.typing as npt
 from vcdebug.stored import form
 from vcdebug.stored.columns import Column, Texts
 from vcdebug.stored.form import ColumnForm, DamagedError, ForeignError, StoredForm, TableForm
-from vcdebug.stored.later import LAST, LATER, MANIFEST, LaterClass, LaterList, LaterMap, filled_at_once
+from vcdebug.stored.later import LAST, LATER, MANIFEST, NOTHING, LaterClass, LaterList, LaterMap, filled_at_once
 from vcdebug.stored.names import named
+from vcdebug.trace.effects import effects
+from vcdebug.trace.memo import answer
 from vcdebug.trace.recording import Recording
 
 Value = Any  # Any: whatever a recording holds
@@ -42,11 +44,12 @@ def opened_recording(data: bytes | memoryview | mmap, program: str) -> Recording
         directory = StoredForm(*json.loads(bytes(view[begin : begin + size])))
         if directory.program != program:
             raise ForeignError(str(directory.program))
-        recording = Store(directory, view[begin + size :]).get(directory.root)
+        recording, done = Store(directory, view[begin + size :]).get(directory.root)
     except (ValueError, TypeError, IndexError, KeyError, RecursionError) as error:
         raise DamagedError(f"it cannot be read: {error}") from error
     if not isinstance(recording, Recording):
         raise DamagedError("it holds something else")
+    answer(recording, effects, done)
     return recording
 
 
@@ -120,9 +123,11 @@ class Table:
         self._ends = None if stated.ends is None else store.column(stated.ends)
         self.make: Callable[[int], Value] = getattr(self, f"_{_MAKERS[stated.kind]}")
         self._later = LATER.get(stated.type, ())
+        columns = zip(self.names, self.columns, strict=True)
+        self._by_name = {name: column for name, column in columns if name not in self._later}
         self._last = {*LAST.get(stated.type, ())}
         if stated.kind == form.INSTANCE and not filled_at_once(kind):
-            self.make = LaterClass(kind, self._fill).make
+            self.make = LaterClass(kind, self._fill, self._read).make
 
     def row(self, row: int) -> list[Value]:
         """What an object holds."""
@@ -232,6 +237,11 @@ class Table:
                 self._put(put, made, name, column, row)
             left = left or slow
         return left and not last
+
+    def _read(self, row: int, name: str) -> Value:
+        """One attribute, where it is a column as it is."""
+        column = self._by_name.get(name)
+        return NOTHING if column is None or column.is_missing(row) else column.at(row)
 
     def _set_attributes(self, made: Value, row: int, after: int) -> None:
         put = object.__setattr__

@@ -11,6 +11,7 @@ from vcdebug.framework.record import ActionEvent, Event, OpEvent, PanicEvent, St
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 COMMIT, DISCARD = "commit", "discard"
@@ -76,6 +77,7 @@ class Effects:
     panic: str | None
 
 
+@per_recording()
 def effects(recording: Recording) -> Effects:
     """Everything the cycle would write to the API server, summed up."""
     final = _final_states(recording)

@@ -112,3 +112,8 @@ class Recording:
     def timeline(self) -> Timeline:
         """The state after any event."""
         return Timeline(self.record, self.session)
+
+    def prepare(self) -> None:
+        """Build what the first key would wait for: the index, the spans as a tree, the opening states."""
+        _ = self.timeline.opening_tasks, self.tree
+        self.index.prepare()

@@ -12,6 +12,7 @@ from textual import events
 from textual.app import App
 
 from vcdebug.debugger.captures import Captures
+from vcdebug.files.kept import KeptRecordings
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.history import timeline_of
@@ -36,9 +37,17 @@ class VcdebugApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     ESCAPE_TO_MINIMIZE = False
 
-    def __init__(self, start: Start | None, settings: Settings | None = None, store: Store | None = None) -> None:
+    def __init__(
+        self,
+        start: Start | None,
+        settings: Settings | None = None,
+        store: Store | None = None,
+        kept: KeptRecordings | None = None,
+    ) -> None:
         super().__init__()
         self.start = start
+        self._kept = kept
+        """Where recordings are kept for the next time, if they are."""
         self.settings = settings if settings is not None else Settings()
         self.store = store if store is not None else Store()
         self._asked: Start | None = None
@@ -88,7 +97,7 @@ class VcdebugApp(App[int]):
             self.exit(0)
 
     def _main(self, start: Start) -> MainScreen:
-        return MainScreen(replace(start, after=self._after), self.settings, self.store)
+        return MainScreen(replace(start, after=self._after, kept=self._kept), self.settings, self.store)
 
     def _left(self, wanted: Next | None) -> None:
         """The main screen asks for another snapshot, or for the chooser."""
@@ -133,6 +142,7 @@ def run_tui(
     captures: Captures | None = None,
     follow: float = 0.0,
     limits: Limits = USUAL,
+    kept: KeptRecordings | None = None,
 ) -> int:
     """Run the terminal debugger until somebody leaves it."""
     settings = read_settings(None if config is None else Path(config)).with_flags(theme=theme, mouse=mouse)
@@ -159,7 +169,7 @@ def run_tui(
         )
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         _keys_from_terminal()
-    return VcdebugApp(start, settings, Store(state_folder())).run(mouse=settings.mouse) or 0
+    return VcdebugApp(start, settings, Store(state_folder()), kept).run(mouse=settings.mouse) or 0
 
 
 def _keys_from_terminal() -> None:

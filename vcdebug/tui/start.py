@@ -9,6 +9,7 @@ from typing import Final
 
 from vcdebug.debugger.captures import Captures
 from vcdebug.debugger.driver import DebuggerState, Driver
+from vcdebug.files.kept import KeptRecordings
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find
@@ -45,6 +46,8 @@ class Start:
     """Where further captures of the same cluster come from."""
     follow: float = 0.0
     """Seconds after which the cluster is captured again; 0 leaves that to a key."""
+    kept: KeptRecordings | None = None
+    """Where recordings are kept for the next time, if they are."""
     after: bool = False
     """Whether another snapshot lay open before."""
 

@@ -13,6 +13,7 @@ from textual.message import Message
 
 from vcdebug.debugger.commands import Reply
 from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.files.kept import KeptRecordings, key_of
 from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.trace.pace import Paced, Tell
@@ -45,9 +46,13 @@ def stoppable(stop: Stop, tell: Tell, limits: Limits = USUAL) -> Paced:
     return Paced(partial(_tell_unless_stopped, stop, tell), *limits)
 
 
-def _tell_unless_stopped(stop: Stop, tell: Tell, words: str, done: int, total: int) -> None:
+def _unless_stopped(stop: Stop) -> None:
     if stop.asked:
         raise ReplayStoppedError("the replay was stopped")
+
+
+def _tell_unless_stopped(stop: Stop, tell: Tell, words: str, done: int, total: int) -> None:
+    _unless_stopped(stop)
     tell(words, done, total)
 
 
@@ -69,21 +74,56 @@ def run(
     stop: Stop | None = None,
     limits: Limits = USUAL,
     after: bool = False,
+    kept: KeptRecordings | None = None,
 ) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own.
 
-    After another snapshot, what that one has left may be cleared away.
+    After another snapshot, what that one has left may be cleared away. What is kept for the next time is written once
+    the recording is on the screen.
     """
     wanted = stop or Stop()
     teller = ProgressReporter(post, wanted)
     bound = stoppable(wanted, teller.replaying, limits)
+    keeping = _Keeping(kept if ask_extender is None and limits == USUAL else None, options)
 
     def cycle() -> Message:
-        recording = _cycle(source, teller, ask_extender, options, bound)
+        recording = keeping.find(source) or _cycle(source, teller, ask_extender, options, bound)
         _prepare(recording, after=after)
         return CycleReady(recording)
 
-    post(attempt(cycle, CycleFailed))
+    message = attempt(cycle, CycleFailed)
+    post(message)
+    if isinstance(message, CycleReady):
+        keeping.keep(message.recording, wanted)
+
+
+class _Keeping:
+    """What is kept of one snapshot."""
+
+    def __init__(self, kept: KeptRecordings | None, options: LoadOptions) -> None:
+        self._kept = kept
+        self._options = options
+        self._key: str | None = None
+        self._found = False
+
+    def find(self, source: Source) -> Recording | None:
+        """The recording of the snapshot, if there is one."""
+        origin = _origin(source)
+        if self._kept is None or not isinstance(origin, str | Path):
+            return None
+        self._key = key_of(origin, self._options._asdict())
+        recording = None if self._key is None else self._kept.find(self._key)
+        self._found = recording is not None
+        return recording
+
+    def keep(self, recording: Recording, stop: Stop) -> None:
+        """Keep the recording of a snapshot, unless it was found or somebody leaves meanwhile."""
+        if self._kept is None or self._key is None or self._found:
+            return
+        try:
+            self._kept.keep(self._key, recording, partial(_unless_stopped, stop))
+        except ReplayStoppedError:
+            return
 
 
 def _cycle(
@@ -161,8 +201,7 @@ def _prepare(recording: Recording, *, after: bool) -> None:
     It would find nothing in it, and keep the keys waiting for seconds each time that it looked. After another snapshot
     it has to look, rarely enough, or that one would never go.
     """
-    _ = recording.timeline.opening_tasks, recording.tree
-    recording.index.prepare()
+    recording.prepare()
     marks(recording)
     if after:
         gc.unfreeze()

@@ -22,6 +22,7 @@ COMMANDS: tuple[type[Command], ...] = tuple(
         "capture:Capture",
         "redact:Redact",
         "verify:Verify",
+        "cache:Cache",
         "completion:Completion",
     )
 )

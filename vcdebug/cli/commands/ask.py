@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli import foreseeing
 from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_extender, add_json, add_release
+from vcdebug.cli.keeping import add_no_cache, keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -44,6 +45,7 @@ class Ask(Command):
         add_release(parser)
         add_edits(parser)
         add_extender(parser)
+        add_no_cache(parser)
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -62,6 +64,7 @@ class Ask(Command):
             release=args.release,
             edits=args.edits,
             extender_url=args.extender_url,
+            keeping=keeping_of(args, output),
         )
         if question.name == foreseeing.WHEN:
             reply = foreseeing.foreseen(recording, args, output)

@@ -18,6 +18,7 @@ from vcdebug.cli.commands.base import (
     add_release,
     add_workers,
 )
+from vcdebug.cli.keeping import add_no_cache, keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -53,6 +54,7 @@ class Explain(Command):
         add_workers(parser, "for a folder, and for --prove: ")
         add_edits(parser)
         add_extender(parser)
+        add_no_cache(parser)
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -67,7 +69,7 @@ class Explain(Command):
         snapshots = snapshots_in(where) if isinstance(where, Path) and where.is_dir() else []
         if isinstance(where, Path) and snapshots:
             return _many(where, snapshots, surveyor, args, output)
-        recording = surveyor.replay(where)
+        recording = surveyor.replay(where, keeping_of(args, output))
         if args.job is not None:
             return _one(recording, args, output)
         from vcdebug.cli.progress import counted, told

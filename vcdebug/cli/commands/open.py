@@ -17,6 +17,7 @@ from vcdebug.cli.commands.base import (
     limits_of,
 )
 from vcdebug.cli.commands.capture import add_cluster, cluster_options, seconds
+from vcdebug.cli.keeping import add_no_cache, kept_recordings
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.snapshot.json_values import JsonDict
@@ -67,6 +68,7 @@ class Open(Command):
         parser.add_argument("--print-config", action="store_true", help="print a file of settings to begin with")
         add_bound(parser)
         add_extender(parser)
+        add_no_cache(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.sources import source
@@ -90,6 +92,7 @@ class Open(Command):
             "mouse": False if getattr(args, "no_mouse", False) else None,
             "fresh": getattr(args, "fresh", False),
             "limits": limits_of(args),
+            "kept": kept_recordings(args),
         }
         if live:
             from vcdebug.cli.following import first_capture

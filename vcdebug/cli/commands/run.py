@@ -21,6 +21,7 @@ from vcdebug.cli.commands.base import (
     bound_of,
 )
 from vcdebug.cli.cycling import add_cycles, between_of, check_cycles
+from vcdebug.cli.keeping import add_no_cache, keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -52,6 +53,7 @@ class Run(Command):
         add_cycles(parser, "; --trace writes all of them")
         add_edits(parser)
         add_bound(parser)
+        add_no_cache(parser)
         add_extender(parser)
         parser.add_argument(
             "--extender-answers", metavar="FILE", help="write what the webhook answered, for a replay without it"
@@ -79,6 +81,7 @@ class Run(Command):
             edits=args.edits,
             extender_url=args.extender_url,
             bound=bound_of(args),
+            keeping=keeping_of(args, output),
         )
         if args.extender_answers is not None:
             _write_answers(recording, args.extender_answers)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_extender, add_json, add_snapshot
+from vcdebug.cli.keeping import add_no_cache, keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -29,6 +30,7 @@ class Script(Command):
         parser.add_argument("file", metavar="FILE", help="a file of commands; - is standard input")
         add_edits(parser)
         add_extender(parser)
+        add_no_cache(parser)
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -44,6 +46,7 @@ class Script(Command):
             release=args.release,
             edits=args.edits,
             extender_url=args.extender_url,
+            keeping=keeping_of(args, output),
         )
         waits = _run(Driver(replayed.recording), lines, args, output)
         return Outcome.UNSCHEDULED if waits else Outcome.DONE

@@ -188,7 +188,16 @@ class MainScreen(Screen[Next]):
         self.keeper.identify()
         start = self.start
         reading = worker.LoadOptions(start.complete, start.release)
-        worker.run(start.source, self.post_message, start.ask_extender, reading, self._stop, start.limits, start.after)
+        worker.run(
+            start.source,
+            self.post_message,
+            start.ask_extender,
+            reading,
+            self._stop,
+            start.limits,
+            start.after,
+            None if start.captures is not None else start.kept,
+        )
 
     def _follow(self) -> None:
         """The live cluster once more, if nothing else is being done."""

@@ -1,0 +1,182 @@
+"""Recordings that are kept: found again by what they were made of, bounded, and never trusted."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.transcripts import call
+from tests.recorded import ROOT, bundled
+from vcdebug.cli import snapshots
+from vcdebug.cli.keeping import VARIABLE
+from vcdebug.files import kept
+from vcdebug.files.kept import KeptRecordings, key_of
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+from vcdebug.tui import worker
+from vcdebug.tui.messages import CycleReady
+
+SNAPSHOT = ROOT / "fixtures" / "preempt-works"
+
+
+@pytest.fixture(autouse=True)
+def keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small snapshots too, in a folder of the test's own."""
+    monkeypatch.setattr(kept, "LEAST", 0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(VARIABLE, "10")
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The cycles that the command line executes."""
+    found: list[str] = []
+
+    def counted(snapshot: Snapshot, **options: Any) -> Recording:
+        found.append(snapshot.name)
+        return replay(snapshot, **options)
+
+    monkeypatch.setattr(snapshots, "replay", counted)
+    return found
+
+
+def files(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "cache").rglob("*.vcrec"))
+
+
+def test_the_second_time_no_cycle_is_run_and_the_answer_is_the_same(runs: list[str]) -> None:
+    first, second = call(["explain", "preempt-works"]), call(["explain", "preempt-works"])
+
+    assert first == second
+    assert ["preempt-works"] == runs
+
+
+@pytest.mark.parametrize("option", [["--set", "conf:actions=allocate"], ["--release", "v1.14.4"], ["--complete"]])
+def test_another_edit_release_or_reading_is_another_recording(runs: list[str], option: list[str]) -> None:
+    call(["explain", "preempt-works"])
+    changed = call(["explain", "preempt-works", *option])
+
+    assert changed == call(["explain", "preempt-works", *option, "--no-cache"])
+    assert 3 == len(runs)
+
+
+def test_no_cache_neither_looks_nor_keeps(runs: list[str], tmp_path: Path) -> None:
+    call(["run", "preempt-works", "--no-cache"])
+    call(["run", "preempt-works", "--max-events", "1000000"])
+
+    assert [] == files(tmp_path)
+    assert 2 == len(runs)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda data: data[:-1], lambda _: b"", lambda _: b"something else", lambda data: b"\x80\x04." + data]
+)
+def test_a_damaged_file_is_passed_over_and_made_anew(
+    runs: list[str], tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    before = call(["explain", "preempt-works"])
+    (path,) = files(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(change(whole))
+
+    assert before == call(["explain", "preempt-works"])
+    assert 2 == len(runs)
+    assert whole[:20] == path.read_bytes()[:20]
+
+
+def test_a_changed_input_is_another_recording(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    path = folder / "nodes.json"
+    path.write_text("[]")
+    before = key_of(folder, {})
+    path.write_text("[ ]")
+
+    assert before not in (None, key_of(folder, {}))
+
+
+def test_the_key_names_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key_of(SNAPSHOT, {})
+    monkeypatch.setattr(kept, "program", lambda: "another")
+
+    assert before not in (None, key_of(SNAPSHOT, {}))
+
+
+def test_a_stream_and_a_small_snapshot_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "LEAST", 1 << 20)
+
+    assert [None, None] == [key_of("-", {}), key_of(SNAPSHOT, {})]
+
+
+def test_what_was_not_used_for_longest_makes_room(tmp_path: Path) -> None:
+    folder = KeptRecordings(tmp_path, 1)
+    for number, name in enumerate(("old", "older", "new")):
+        folder.keep(name, bundled())
+        os.utime(tmp_path / f"{name}.vcrec", (1000 - number, 1000 - number))
+    size = (tmp_path / "old.vcrec").stat().st_size
+    assert folder.find("older") is not None
+
+    for number in range((1 << 20) // size):
+        folder.keep(f"further-{number}", bundled())
+
+    assert not (tmp_path / "new.vcrec").exists()
+    assert sum(entry.size for entry in folder.entries()) <= 1 << 20
+
+
+def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    folder = KeptRecordings(tmp_path / "file" / "recordings")
+
+    folder.keep("key", bundled())
+
+    assert folder.find("key") is None
+
+
+def test_cache_says_what_is_kept_and_removes_it(tmp_path: Path) -> None:
+    call(["explain", "preempt-works"])
+
+    assert call(["cache"])[1].startswith("1 recordings, 0 MB in ")
+    assert "removed 1 from" in call(["cache", "--clear"])[2]
+    assert [] == files(tmp_path)
+
+
+def test_a_setting_that_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "much")
+
+    assert "VCDEBUG_CACHE: 'much' is no number of megabytes" in call(["cache"])[2]
+
+
+def test_the_screen_opens_what_is_kept(tmp_path: Path) -> None:
+    folder = KeptRecordings(tmp_path)
+    first, second = _opened(folder), _opened(folder)
+
+    assert 1 == len(folder.entries())
+    assert len(first) == len(second)
+    assert "LaterList" == type(second.events).__name__
+
+
+def test_whoever_leaves_does_not_wait_for_it(tmp_path: Path) -> None:
+    stop = worker.Stop()
+
+    def leave(_message: object) -> None:
+        stop.asked = True
+
+    keeping = KeptRecordings(tmp_path)
+    recording = _opened(KeptRecordings(tmp_path / "other"))
+    own = worker._Keeping(keeping, worker.AS_STATED)
+    assert own.find(str(SNAPSHOT)) is None
+    leave(None)
+    own.keep(recording, stop)
+
+    assert [] == keeping.entries()
+
+
+def _opened(folder: KeptRecordings) -> Recording:
+    found: list[object] = []
+    worker.run(str(SNAPSHOT), found.append, kept=folder)
+    ready = found[-1]
+    assert isinstance(ready, CycleReady)
+    return ready.recording

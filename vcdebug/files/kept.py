@@ -1,0 +1,128 @@
+"""Recordings kept from one run to the next, by what they were made of; the ones not used for longest go first."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from vcdebug.errors import SnapshotError
+from vcdebug.files.program import program
+from vcdebug.files.recordings import SUFFIX, UnwritableError, open_recording, save_recording
+from vcdebug.snapshot.sources import Source
+from vcdebug.stored.form import UnstorableError
+from vcdebug.trace.recording import Recording
+
+MEGABYTES: Final = 2000
+"""Of all kept recordings together, by default."""
+LEAST: Final = 1 << 20
+"""Bytes of a snapshot that is worth keeping a recording of: a smaller one is replayed as quickly."""
+_BLOCK: Final = 1 << 20
+
+
+class Entry(NamedTuple):
+    """A kept recording."""
+
+    path: Path
+    size: int
+    used: float
+    """When it was last opened, in seconds of the file system's clock."""
+
+
+class KeptRecordings:
+    """A folder of recordings. Whatever in it cannot be opened is passed over, and goes when room is needed."""
+
+    def __init__(self, folder: Path, megabytes: int = MEGABYTES) -> None:
+        self.folder = folder
+        self._most = megabytes << 20
+
+    def find(self, key: str) -> Recording | None:
+        """The recording with this key, if there is one that can be opened."""
+        path = self._path(key)
+        if not path.is_file():
+            return None
+        try:
+            recording = open_recording(path)
+            os.utime(path)
+        except (SnapshotError, OSError):
+            return None
+        return recording
+
+    def keep(self, key: str, recording: Recording, step: Callable[[], object] = lambda: None) -> None:
+        """Keep a recording, unless it was cut off, has no stored form, or the folder cannot be written."""
+        if recording.cut is not None:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            save_recording(recording, self._path(key), step)
+        except (UnstorableError, UnwritableError, OSError):
+            return
+        self._make_room()
+
+    def entries(self) -> list[Entry]:
+        """All of them, the last used first."""
+        found = (Entry(path, status.st_size, status.st_mtime) for path, status in self._files())
+        return sorted(found, key=lambda entry: entry.used, reverse=True)
+
+    def clear(self) -> int:
+        """Remove all of them; how many there were."""
+        entries = self.entries()
+        for entry in entries:
+            entry.path.unlink(missing_ok=True)
+        return len(entries)
+
+    def _make_room(self) -> None:
+        held = 0
+        for entry in self.entries():
+            held += entry.size
+            if held > self._most:
+                entry.path.unlink(missing_ok=True)
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        if not self.folder.is_dir():
+            return
+        for path in sorted(self.folder.glob(f"*{SUFFIX}")):
+            try:
+                yield path, path.stat()
+            except OSError:
+                continue
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}{SUFFIX}"
+
+
+def key_of(source: Source, options: Mapping[str, object]) -> str | None:
+    """What a recording is made of: the program, what it was told, and every byte of the input.
+
+    None for what is not kept: streams, and snapshots so small that they are replayed at once.
+    """
+    if not isinstance(source, str | Path) or source == "-":
+        return None
+    path = Path(source)
+    try:
+        files = _files_of(path)
+        if sum(file.stat().st_size for file in files) < LEAST:  # exact: ints
+            return None
+        digest = hashlib.sha256(json.dumps([program(), str(source), sorted(options.items())]).encode())
+        for file in files:
+            _add(digest, file.relative_to(path.parent).as_posix(), file)
+    except (OSError, ValueError):
+        return None
+    return digest.hexdigest()
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Everything that the loader may read, and more: what it leaves out does no harm."""
+    if path.is_file():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def _add(digest: hashlib._Hash, name: str, path: Path) -> None:
+    digest.update(f"{name} {path.stat().st_size}\n".encode())
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)

@@ -45,6 +45,9 @@ COLUMNS = (
     ("export", "export s", "{:.1f}"),
     ("survey", "survey s", "{:.2f}"),
     ("explaining", "explain", "{:.2f}"),
+    ("late", "what-if s", "{:.2f}"),
+    ("late_ratio", "what-if", "{:.2f}"),
+    ("fits", "fits s", "{:.2f}"),
 )
 
 
@@ -66,6 +69,8 @@ def measured(snapshot: Path) -> Figures:
     figures["recording"] = max(0.0, figures["cycle"] - figures["unrecorded"])
     spent = figures["load"] + figures["cycle"]
     figures["explaining"] = (spent + figures["survey"]) / spent
+    if "late" in figures:
+        figures["late_ratio"] = figures["late"] / figures["cycle"]
     real = baseline().get(snapshot.name, {}).get("scheduler_seconds", {}).get("total")
     if real:
         figures["ratio"] = figures["cycle"] / real
@@ -84,7 +89,7 @@ def snapshots(arguments: argparse.Namespace, folder: Path) -> Iterator[Path]:
 def row(figures: Figures) -> str:
     """One line of the table."""
     cells = (text.format(figures[key]) if key in figures else "-" for key, _, text in COLUMNS)
-    return f"{figures['name']:<20}" + "".join(f"{cell:>9}" for cell in cells)
+    return f"{figures['name']:<20}" + "".join(f"{cell:>10}" for cell in cells)
 
 
 def main() -> None:
@@ -93,7 +98,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--made-up-to", type=int, default=10_000, metavar="NODES", help="largest cluster to make")
     arguments = parser.parse_args()
-    print(f"{'snapshot':<20}" + "".join(f"{title:>9}" for _, title, _ in COLUMNS), flush=True)
+    print(f"{'snapshot':<20}" + "".join(f"{title:>10}" for _, title, _ in COLUMNS), flush=True)
     every: list[Figures] = []
     with tempfile.TemporaryDirectory() as folder:
         for snapshot in snapshots(arguments, Path(folder)):

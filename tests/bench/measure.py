@@ -14,11 +14,14 @@ from tests.bench.weight import weights
 from vcdebug.actions import ACTIONS
 from vcdebug.collector import collector_paused
 from vcdebug.debugger.debugger import Debugger
+from vcdebug.debugger.fit_probe import alone, copies
+from vcdebug.debugger.what_if import edited, run_as
 from vcdebug.explain.survey import survey
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent
 from vcdebug.plugins import PLUGINS
+from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
@@ -31,6 +34,7 @@ from vcdebug.views.scores import score_grid
 clock = time.process_time
 """Seconds of this process: others use the machine too."""
 LOOKS = 200
+COPIES = 100
 EXPORTED = 50_000_000
 """Bytes after which an export is stopped and scaled up."""
 
@@ -137,6 +141,21 @@ def tables(recording: Recording) -> dict[str, float]:
     return found
 
 
+def probes(recording: Recording) -> dict[str, float]:
+    """Near-equal cycles: an edit of the job that was searched for last, and a hundred copies of one that waits."""
+    searched = [event.task for event in recording.events if isinstance(event, PredicateEvent)]
+    jobs = recording.session.jobs.values()
+    late = next((job for job in jobs for task in job.tasks.values() if task.key == searched[-1]), None)
+    waiting = next((job for job in jobs if job.has_pending_tasks()), late)
+    if late is None or waiting is None:
+        return {}
+    edit = parse_edit(f"PodGroup/{late.uid}:spec.minMember={max(1, late.min_available - 1)}")
+    return {
+        "late": seconds(lambda: run_as(edited(recording.snapshot, [edit]), recording)),
+        "fits": seconds(lambda: (alone(recording, waiting.uid), copies(recording, waiting.uid, COPIES))),
+    }
+
+
 def measure(path: str, *, brief: bool = False) -> dict[str, Any]:
     """All figures of one snapshot; brief: without export and reading."""
     loop = min(calibration() for _ in range(3))
@@ -154,6 +173,7 @@ def measure(path: str, *, brief: bool = False) -> dict[str, Any]:
         figures.update(reading(recording))
         figures.update(export(recording))
         figures["survey"] = seconds(lambda: survey(recording))
+        figures.update(probes(recording))
         del recording
         figures["unrecorded"] = without_recording(load(path))
     return figures

@@ -37,7 +37,8 @@ class Persistence:
     def __init__(self, snapshot: Snapshot, nodes: Mapping[NodeName, object]) -> None:
         self.nodes = nodes
         self.problems: list[Problem] = []
-        carriers = len([notes for notes in _annotations(snapshot) if any(key in notes for key in ANNOTATIONS)])
+        own = frozenset(ANNOTATIONS)
+        carriers = len([1 for notes in _annotations(snapshot) if notes and not own.isdisjoint(notes)])
         self.on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
         pods = "1 pod carries" if carriers == 1 else f"{carriers or 'no'} pods carry"
         said = "set in meta.json" if not snapshot.process.sessions else "as in the cycles before"

@@ -39,13 +39,13 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | 
     """Totals of all plugins; None when a batch function failed, which loses every score.
     Upstream: util/scheduler_helper.PrioritizeNodes.
     """
+    ssn.seeking = task
     known = None if ssn.past is None else ssn.past.scores(task, nodes)
     if known is not None:
         ssn.record.append(known)
         return Scored(nodes, known.total)
     parts: Parts = []
     everywhere: list[str] = []
-    ssn.seeking = task
     ssn.record.silent += 1
     try:
         total = nodes.zeros() + _order(ssn, task, nodes, parts)

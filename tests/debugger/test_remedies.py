@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods, queue
-from tests.recorded import bundled
+from tests.recorded import bundled, golden
 from vcdebug.debugger.remedies.amounts import less_of
 from vcdebug.debugger.remedies.lever import Amount, Harm, Lever
 from vcdebug.debugger.remedies.plan import Remedy
@@ -62,6 +62,21 @@ def test_every_remedy_gives_what_it_says_when_its_edits_are_made(name: str, job:
             explain(after, job).cause,
             len(placed),
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["capacity-0007", "gang-0004", "misc-0005", "usage-0003", "volumes-0002", "wild-0034"])
+def test_what_is_proven_in_a_recorded_cluster_places_what_it_says(name: str) -> None:
+    recording = golden(name)
+    explanation = survey(recording).unscheduled[0].explanation
+    trials = trials_of(recording, explanation)
+    search = search_for(recording, explanation)
+    carried_out(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trials < 40)
+    proven = [one for one in search.remedies if one.proven]
+    assert proven
+    for remedy in proven:
+        after = explain(replay(edited(recording.snapshot, map(parse_edit, remedy.plan.edits))), explanation.job)
+        assert (remedy.outcome.scheduled, remedy.outcome.cause) == (after.scheduled, after.cause)
 
 
 @pytest.mark.parametrize(("name", "job"), WAITING)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import cluster, node, pod_group, pods, queue
 from tests.explain.situations import Situation, situations
 from tests.recorded import CORPUS, GOLDEN, golden, recorded
 from vcdebug.cli.reports.pending import document
@@ -121,3 +122,18 @@ def test_evidence_points_at_the_veto() -> None:
 def test_what_lies_behind_a_shut_door_is_not_reached() -> None:
     steps = {step.name: step.state for step in explain(case("enqueue-overcommit"), "ml/fraud-model").steps}
     assert ("failed", "not reached") == (steps["enqueued"], steps["allocate"])
+
+
+def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node() -> None:
+    snapshot = cluster(
+        node("n1", cpu="4"),
+        queue("default"),
+        pod_group("j"),
+        pods("j", 1, cpu="8", role="a"),
+        pods("j", 1, cpu="1", role="a", prefix="later"),
+        conf="actions: 'allocate'\ntiers:\n- plugins: [{name: priority}, {name: gang}, {name: predicates}]\n",
+    )
+    found = explain(replay(snapshot), "later-0")
+    assert "not-tried" == found.cause
+    assert "once a pod of role a finds no place" in found.sentence
+    assert "and j-0 found none" in found.sentence

@@ -66,11 +66,34 @@ def not_tried(view: JobView) -> Finding:
         sentence = f"{view.job.uid} has no pod that waits for a place."
     elif task.best_effort and BACKFILL not in view.actions:
         return _no_backfill(view, task)
+    elif found := _passed_over(view, task):
+        return found
     else:
         sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
     end = view.action_ends(view.actions[-1]) if view.actions else None
     evidence = (Evidence(end, "the last action ends"),) if end is not None else ()
     return Finding(NOT_TRIED, sentence, {}, evidence, ("look at the actions and at the next cycle",))
+
+
+def _passed_over(view: JobView, task: TaskInfo) -> Finding | None:
+    """allocate took it from the queue and did not look at a node, since a pod like it had found none."""
+    own = [attempt for attempt in view.placing_tries if attempt.task == task.key]
+    failed = [attempt for attempt in view.placing_tries if attempt.place is None and attempt.searches]
+    alike = [one for one in failed if view.tasks[one.task].task_role == task.task_role and one.task != task.key]
+    if not alike or not own or any(attempt.events for attempt in own):
+        return None
+    name = view.tasks[alike[0].task].name
+    role = f"role {task.task_role}" if task.task_role else "its job"
+    sentence = (
+        f"{task.name} was passed over, although a node would take it: once a pod of {role} finds no place, allocate "
+        f"looks for none for the others, and {name} found none."
+    )
+    evidence = (
+        Evidence(alike[0].searches[0][0], f"no node for {name}"),
+        Evidence(own[0].first, f"{task.name} is taken up and let go without a look at any node"),
+    )
+    advice = (f"find out what {name} lacks: vcdebug explain SNAPSHOT {name}", "or give the pods roles of their own")
+    return Finding(NOT_TRIED, sentence, {}, evidence, advice)
 
 
 def _no_backfill(view: JobView, task: TaskInfo) -> Finding:

@@ -22,6 +22,7 @@ _EVICTION = ("victims-not-preemptable", "priority", "drf", "action-not-configure
 def of_job(situation: Situation) -> Iterator[Lever]:
     """Levers on the PodGroup."""
     yield from _this_scheduler(situation)
+    yield from _bound_by_nobody_else(situation)
     if situation.group is None:
         yield from _own_group(situation)
         return
@@ -42,6 +43,15 @@ def _this_scheduler(situation: Situation) -> Iterator[Lever]:
         edits = pod_edits(others, f"spec.schedulerName={names[0]}")
         words = f"let Volcano schedule {plural(len(others), 'pod')}: schedulerName {names[0]}"
         yield Lever(words, edits, Harm.JOB, ("other-scheduler",), aspect="scheduler")
+
+
+def _bound_by_nobody_else(situation: Situation) -> Iterator[Lever]:
+    """One scheduler per pod."""
+    twice = tuple(pod for pod in situation.waiting if pod.key in situation.snapshot.bound)
+    if twice:
+        edits = tuple(f"replay:bound[{pod.key}]-" for pod in twice)
+        words = f"let nobody else bind {plural(len(twice), 'pod')} (a second scheduler, or somebody by hand)"
+        yield Lever(words, edits, Harm.JOB, ("bound-elsewhere",))
 
 
 def _own_group(situation: Situation) -> Iterator[Lever]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
-from tests.recorded import bundled
+from tests.recorded import bundled, golden
+from tests.scenarios.claims import BLOCKED, FITS, GANG, PIPELINES, QUOTA, RECLAIM, TOPOLOGY, WORKS, Claim, claim
+from tests.scenarios.claims_of_persistence import PERSISTENCE, TURNS
+from tests.scenarios.claims_of_plugins import PLUGINS
 from tests.scenarios.questions import CLUSTERS
 from vcdebug.cli.reports.script import AnswerReport
 from vcdebug.debugger.driver import Driver
@@ -27,27 +29,9 @@ lives on between sessions. Each row is one of their claims, formulas or code pat
 show it, and the last column is on the screen then. `panel NAME` is a key on the screen, named beside it. The page is
 written by the tests, which follow every row.
 """
-WORKS, BLOCKED, RECLAIM = "preempt-works", "preempt-blocked-by-gang", "reclaim-across-queues"
-TURNS = "4949-evict-and-reclaim-in-turns"
-ON = "set replay:persistence=on"
-SCORES, FILTERS = "placed-by-score", "pending-refused-by-filters"
-AT_SCORES, AT_FILTERS = "break score; continue; panel inside", "break predicate; continue; panel inside"
-QUOTA, FITS, GANG = "pending-queue-quota", "pending-no-node-fits", "preempt-vetoed-by-gang"
+ELSEWHERE = {TURNS: f"scenarios/clusters/{TURNS}.yaml", TOPOLOGY: f"golden/random/{TOPOLOGY}"}
+"""Snapshots that are not bundled, and where they lie among the tests."""
 KEYS = {panel.name: panel.key for panel in PANELS}
-
-
-class Claim(NamedTuple):
-    """What an article says, and how to see it."""
-
-    what: str
-    snapshot: str
-    commands: tuple[str, ...]
-    seen: str
-
-
-def claim(what: str, snapshot: str, commands: str, seen: str) -> Claim:
-    """Commands are separated by semicolons."""
-    return Claim(what, snapshot, tuple(command.strip() for command in commands.split(";")), seen)
 
 
 SESSION = (
@@ -87,6 +71,34 @@ SESSION = (
     claim("At the close PodGroups get phase and conditions", WORKS, "panel effects", "condition Unschedulable"),
     claim("At the close queues get what is allocated in them", WORKS, "panel effects", "Queue inference"),
     claim("HyperNodes form a tree", WORKS, "panel hypernodes", "HyperNodes"),
+    claim(
+        "The session's snapshot is a copy: the cluster's changes wait", WORKS, "panel session", "later changes of the"
+    ),
+    claim(
+        "NodeMap and PodLister: nodes as Kubernetes' checks see them", WORKS, "panel session", "NodeMap and PodLister"
+    ),
+    claim("The cluster's top HyperNode holds all nodes", WORKS, "panel session", "tier 1: <cluster-top-hypernode>"),
+    claim("TotalResource is the sum of all nodes", WORKS, "panel session", "the sum of what nodes can allocate"),
+    claim("Plugins open tier by tier, each with what it registers", WORKS, "panel session", "tier 2: predicates"),
+    claim("Each job has its priority by its class", WORKS, "panel session", "priority 100000 (production)"),
+    claim(
+        "Waiting pods of valid jobs get a CycleState", WORKS, "panel session", "2 pending pods with a state of its own"
+    ),
+    claim(
+        "A CycleState is written by PreFilter and read by later checks", WORKS, "panel session", "keys: VolumeBinding"
+    ),
+    claim("It is given up with the session", WORKS, "panel session", "given up with the session"),
+    claim("Opening and closing are branches of the cycle", WORKS, "panel flow", "session closes"),
+    claim("Plugins close, gang with a condition of each PodGroup", WORKS, "panel session", "plugins close"),
+    claim(
+        "JobUpdater gives each PodGroup its phase", WORKS, "panel session", "0 scheduled < minMember 2; Inqueue stays"
+    ),
+    claim("JobUpdater writes only what changed", WORKS, "panel session", "4 PodGroups written"),
+    claim(
+        "Event handlers are told of an allocation", WORKS, f"{PIPELINES}; panel moment", "event handlers told: drf, pre"
+    ),
+    claim("predicates' handler keeps NodeMap in step", WORKS, f"{PIPELINES}; panel moment", "predicates keeps NodeMap"),
+    claim("Nothing that is wrong in the input is passed over", FITS, "panel problems", "Problems"),
 )
 RESOURCES = (
     claim(
@@ -152,6 +164,13 @@ PREEMPTION = (
         "break search; continue; panel funnel",
         "phase 1, between jobs",
     ),
+    claim(
+        "Preempt's two phases are told apart in the flow",
+        WORKS,
+        "find search; panel flow; break search; continue; panel flow",
+        ", phase 1",
+    ),
+    claim("A breakpoint at the entry of preempt()", WORKS, "break search; continue", "stops 2 times"),
     claim("The entry of preempt() for one task", WORKS, "find search", "PrePredicate"),
     claim(
         "Starving: ready and waiting are below minAvailable",
@@ -234,104 +253,27 @@ PREEMPTION = (
         'break vote VictimTasks if plugin == "tdm"; continue; panel equation',
         "the budget of nightly lets 2 go",
     ),
+    claim("Log: the action's entry", WORKS, "log 5", "Enter Preempt ..."),
+    claim("Log: the action's end", WORKS, "log 5", "Leaving Preempt ..."),
+    claim("Log: a task on a node", WORKS, "log 3", "Considering Task <assistants/chat-api-server-0> on Node"),
+    claim("Log: an eviction is tried", WORKS, "log 3", "Try to preempt Task <search/embedding-backfill-worker-2>"),
+    claim("Log: what was freed", WORKS, "log 3", "Preempted <cpu 8000.00"),
+    claim("Log: a statement commits", WORKS, "log 3", "Committing operations"),
+    claim("Log: a statement is rolled back", BLOCKED, "log 3", "Discarding operations"),
+    claim("Log: no task is left to preempt for", BLOCKED, "log 3", "No preemptor task in job"),
+    claim("Log: a queue is overused", QUOTA, "log 3", "is overused, ignore it"),
+    claim("Log: a queue may not reclaim", "persist-restarted", "log 3", "cannot reclaim for task"),
+    claim("Log: reclaim begins", RECLAIM, "log 5", "Enter Reclaim ..."),
+    claim("Log: an action ends", RECLAIM, "log 5", "Leaving Reclaim ..."),
+    claim("Log: victims by plugin", RECLAIM, "log 4", "Victims from proportion plugins are"),
+    claim("Dry run: victims are taken away one by one", TOPOLOGY, "break search; continue; panel dryrun", "take away"),
+    claim("Dry run: each victim may be spared", TOPOLOGY, "break search; continue; panel dryrun", "put back"),
+    claim(
+        "Dry run: how many candidates are wanted", TOPOLOGY, "break search; continue; panel dryrun", "candidate wanted"
+    ),
+    claim("Dry run: the rule that chose the node", TOPOLOGY, "break search; continue; panel dryrun", "wins:"),
+    claim("Commit and Discard can be stopped at", BLOCKED, "break statement discard if ops > 0; continue", "discard"),
     claim("Topology-aware preemption simulates nodes", WORKS, "panel dryrun", "enableTopologyAwarePreemption"),
-)
-PLUGINS = (
-    claim(
-        "proportion: from whom may be reclaimed",
-        RECLAIM,
-        'break victim if plugin == "proportion"; continue; panel equation',
-        "allocated > deserved in some dimension",
-    ),
-    claim(
-        "proportion admits within the real capability",
-        QUOTA,
-        "break enqueue reject; continue; panel equation",
-        "min resources + allocated + inqueue − elastic ≤ real capability",
-    ),
-    claim(
-        "Pods behind a scheduling gate are not counted",
-        "pending-scheduling-gate",
-        "explain",
-        "is behind a scheduling gate",
-    ),
-    claim("nodeorder: least requested", WORKS, "break score; continue; panel moment", "least"),
-    claim("nodeorder: balanced allocation", WORKS, "break score; continue; panel moment", "balanced"),
-    claim(
-        "nodeorder: taints are normalised and weighted", WORKS, "break score; continue; panel equation", "normalised"
-    ),
-    claim("nodeorder: image locality", WORKS, "break score; continue; panel equation", "image"),
-    claim("Hierarchical drf: a tree of weighted shares", "shared-by-hierarchy", "panel inside", "speech-train"),
-    claim("The inside of least allocated, as a sum", SCORES, AT_SCORES, "average 64, × weight 1 = 64"),
-    claim("The inside of most allocated", SCORES, AT_SCORES, "average 35, × weight 1 = 35"),
-    claim("The inside of balanced allocation: before and after", SCORES, AT_SCORES, "balance 87 before, 85 after"),
-    claim("The inside of node affinity: each preference", SCORES, AT_SCORES, "the highest of all nodes is 80"),
-    claim("The inside of affinity between pods: each term", SCORES, AT_SCORES, "app=cache by kubernetes.io/hostname"),
-    claim("The inside of topology spread: pods by domain", SCORES, AT_SCORES, "log(domains + 2)"),
-    claim("The inside of image locality: size and nodes", SCORES, AT_SCORES, "2 of 4"),
-    claim("The inside of taints: which are not tolerated", SCORES, AT_SCORES, "taints without a toleration"),
-    claim("The inside of binpack", SCORES, AT_SCORES, "comes to 35.4167"),
-    claim("The inside of usage: measured and estimated", SCORES, AT_SCORES, "measured %"),
-    claim("The inside of resource-strategy-fit", SCORES, AT_SCORES, "MostAllocated"),
-    claim("The inside of the HyperNodes' score", SCORES, AT_SCORES, "network-topology-aware"),
-    claim("The inside of nodegroup's score", SCORES, AT_SCORES, "required groups"),
-    claim("A filter's expression against the node's label", FILTERS, AT_FILTERS, "the node has tier=silver"),
-    claim("A taint against the tolerations", FILTERS, AT_FILTERS, "dedicated=batch:NoSchedule"),
-    claim("The pod that holds the host port", FILTERS, AT_FILTERS, "held by ml/proxy"),
-    claim("The pod of an anti-affinity", FILTERS, AT_FILTERS, "which ml/recorder"),
-    claim("Skew by domain", FILTERS, AT_FILTERS, "skew 3, max skew 1"),
-    claim("The volume and its nodes", FILTERS, AT_FILTERS, "its nodes: storage In fast"),
-    claim("Usage against its threshold", FILTERS, AT_FILTERS, "measured % 91.5, threshold % 80"),
-    claim("GPU cards drawn, with who holds them", FILTERS, AT_FILTERS, "█████████░░░"),
-    claim("NUMA nodes drawn, with the CPUs that are free", FILTERS, AT_FILTERS, "□□□□■■■■"),
-    claim("What PreFilter left for the pod", FILTERS, AT_FILTERS, "PreFilterNodePorts: 8080/TCP"),
-    claim("The error cache's hits and their key", BLOCKED, "goto 54; panel inside", "platform/feature-etl/mapper"),
-    claim("overcommit: idle is total × factor − used", RECLAIM, "panel queues", "idle at 1.2× (overcommit)"),
-    claim("overcommit and proportion admit a job or reject it", QUOTA, "find enqueue", "reject"),
-    claim(
-        "predicates: reasons per node",
-        FITS,
-        "break predicate; continue; panel moment",
-        "node(s) had untolerated taint(s)",
-    ),
-    claim(
-        "predicates: resources that are missing",
-        FITS,
-        "break predicate; continue; panel moment",
-        "Insufficient nvidia.com/gpu",
-    ),
-    claim("predicates: affinity", FITS, "break predicate; continue; panel moment", "node affinity/selector"),
-    claim("queue order by share", RECLAIM, "break victim; continue; panel order", "proportion share 0 < 1.25"),
-    claim(
-        "predicates: resources per dimension and node",
-        FITS,
-        "break predicate; continue; panel equation",
-        "nodes with room",
-    ),
-    claim("the best node, and ties", WORKS, "break score; continue; panel moment", "tie at the top"),
-    claim("binpack fills nodes", WORKS, "break score; continue; panel moment", "binpack"),
-)
-PERSISTENCE = (
-    claim(
-        "Without it jobs evict each other in turns",
-        TURNS,
-        "advance 3 recreate; cycles",
-        "cycle 3 repeats cycle 1: team/a-0 evicted each time",
-    ),
-    claim("With it the cluster settles", TURNS, f"{ON}; advance 3 recreate; cycles", "no cycle repeats an earlier one"),
-    claim("Off by default: every session forgets who was pipelined", TURNS, "panel conf", "off (no pods carry"),
-    claim("It can be switched on", TURNS, f"{ON}; panel conf", "on (set in meta.json)"),
-    claim("Pipelining writes the status annotation", TURNS, f"{ON}; panel effects", "volcano.sh/pipelined-status=true"),
-    claim("Pipelining writes the node annotation", TURNS, f"{ON}; panel effects", "volcano.sh/pipelined-node=n1"),
-    claim("Choosing victims is kept", TURNS, f"{ON}; panel effects", "volcano.sh/eviction-occurred=true"),
-    claim("Without it no annotation is written", TURNS, "panel effects", "nominatedNodeName n1"),
-    claim(
-        "The next session restores the task as pipelined",
-        TURNS,
-        f"{ON}; advance; panel jobs",
-        "✗ 0/1     1     0  Inqueue",
-    ),
-    claim("A fast path binds it where it was promised to", TURNS, f"{ON}; advance", "cycle 2: 1 bound"),
 )
 ARTICLES = {
     "The session framework": SESSION,
@@ -340,12 +282,6 @@ ARTICLES = {
     "Plugins, part 2": PLUGINS,
     "Task state between sessions": PERSISTENCE,
 }
-NOT_YET = (
-    "the cluster's snapshot as steps: who is left out before JobValid is asked, CycleState, NodeMap and NodeReduce",
-    "JobUpdater's phases and each plugin's own writes at the close, as steps (Effects lists what is written)",
-    "the fast path, the binder's idempotence and the guards against underflow, in a bundled snapshot",
-)
-"""What the articles name and no view tells."""
 ALL = tuple(each for claims in ARTICLES.values() for each in claims)
 
 
@@ -361,8 +297,10 @@ def shown(each: Claim) -> str:
 
 @cache
 def _recording(name: str) -> Recording:
-    """Of a bundled snapshot, else of a cluster of the questions."""
-    return replay(load(CLUSTERS / f"{name}.yaml")) if name == TURNS else bundled(name)
+    """Of a bundled snapshot, of a cluster of the questions, or of a recorded case."""
+    if name == TURNS:
+        return replay(load(CLUSTERS / f"{name}.yaml"))
+    return golden(name) if name == TOPOLOGY else bundled(name)
 
 
 def page() -> str:
@@ -371,17 +309,13 @@ def page() -> str:
     for title, claims in ARTICLES.items():
         parts.append(f"## {title}\n\n| claim | snapshot | commands | on the screen |\n|---|---|---|---|")
         parts.append("\n".join(_row(each) for each in claims) + "\n")
-    parts.append("## Not on the screen yet\n\n" + "\n".join(f"- {each};" for each in NOT_YET) + "\n")
     return "\n".join(parts)
 
 
 def _row(each: Claim) -> str:
     commands = "; ".join(_command(command) for command in each.commands)
-    where = (
-        f"[{each.snapshot}](../tests/scenarios/clusters/{each.snapshot}.yaml)"
-        if each.snapshot == TURNS
-        else each.snapshot
-    )
+    path = ELSEWHERE.get(each.snapshot, "")
+    where = f"[{each.snapshot}](../tests/{path})" if path else each.snapshot
     return f"| {each.what} | {where} | {commands} | {each.seen} |"
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.scenarios.articles import ALL, PAGE, Claim, page, shown
+from tests.scenarios.articles import ALL, PAGE, page, shown
+from tests.scenarios.claims import Claim
 
 
 @pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.what)

@@ -121,7 +121,10 @@ def funnels(recording: Recording, seq: Seq) -> tuple[Funnel, ...]:
 @per_recording(most=256)
 def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     span = recording.spans[index]
-    task, within = task_of(recording, span.name), action == "preempt" and not between_jobs(recording, span)
+    task, within = (
+        task_of(recording, span.name),
+        action == "preempt" and not between_jobs(recording, recording.spans[span.parent]),
+    )
     search = _search(recording, span)
     turns = [inner for inner in inside(recording, span) if inner.level is Level.NODE]
     spares = filter_of(recording, action, task, within=within)
@@ -161,9 +164,8 @@ def _search(recording: Recording, span: Span) -> tuple[Seq, PredicateEvent] | No
     return None
 
 
-def between_jobs(recording: Recording, task: Span) -> bool:
+def between_jobs(recording: Recording, job: Span) -> bool:
     """preempt turns to each job twice; only the first time the job has just left its queue."""
-    job = recording.spans[task.parent]
     event = recording.event(job.first - 1) if job.first > 1 else None
     return isinstance(event, PopEvent) and event.kind == "job" and event.name == job.name
 

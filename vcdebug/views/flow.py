@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.explain.funnel import between_jobs
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
@@ -28,6 +29,7 @@ COLUMNS = (
     Column("ev", right=True),
 )
 GUIDE = "│ "
+PREEMPT = "preempt"
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
 
 
@@ -191,7 +193,20 @@ def _row(recording: Recording, depth: int, part: Part, opened: Opened) -> Row:
     style: Style = "title" if part.level is Level.ACTION else "strong"
     label = Piece(f"{indent}{mark} {_within(job, bare(part.name))}", style)
     subject = (_SUBJECTS[part.level], part.name) if part.level in _SUBJECTS else ("", "")
-    return Row(_key(part), (label, outcome(recording, part.index), events), part.first, subject)
+    return Row(_key(part), (label, _outcome(recording, part), events), part.first, subject)
+
+
+def _outcome(recording: Recording, span: Span) -> Piece:
+    came, phase = outcome(recording, span.index), _phase(recording, span)
+    return came._replace(text=f"{came.text}, {phase}") if phase else came
+
+
+def _phase(recording: Recording, span: Span) -> str:
+    """Preempt turns to a job twice: it evicts tasks of other jobs for it first, then of its own."""
+    action = recording.tree.around(span.first, Level.ACTION)
+    if span.level is not Level.JOB or action is None or action.name != PREEMPT:
+        return ""
+    return "phase 1" if between_jobs(recording, span) else "phase 2"
 
 
 def _job_name(recording: Recording, part: Span | Run) -> str:

@@ -29,7 +29,7 @@ class Search(Kind):
         task, action = (recording.tree.around(seq, level) for level in (Level.TASK, Level.ACTION))
         if task is None or action is None:
             return False
-        inside = action.name == "preempt" and not between_jobs(recording, task)
+        inside = action.name == "preempt" and not between_jobs(recording, recording.spans[task.parent])
         return not self.words or (WITHIN if inside else BETWEEN) in self.words
 
 

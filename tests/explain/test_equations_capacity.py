@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.explain.test_equations import the, wrong
+from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -72,6 +76,28 @@ def test_a_queue_reclaims_where_it_deserves_more() -> None:
     lines = [(term.name[-1], term.figures[2], term.holds) for term in found.terms]
     assert [("3", 4000.0, True), ("2", 3000.0, True), ("1", 2000.0, False), ("0", 2000.0, False)] == lines
     assert "queue b holds no more than it deserves" == found.terms[2].note
+
+
+@pytest.mark.parametrize(
+    ("persistence", "may", "named", "not_named", "deciding"),
+    [
+        ("off", True, "deserved: LessEqualPartlyWithDimensionZeroFiltered", "deserved and the limit", "memory"),
+        ("on", False, "deserved and the limit: LessEqualWithDimensionAndResourcesName", "Partly", "cpu"),
+    ],
+)
+def test_the_comparison_that_judges_a_claim_is_named(
+    persistence: str, may: bool, named: str, not_named: str, deciding: str
+) -> None:
+    folder = find("reclaim-in-one-dimension")
+    assert folder is not None
+    snapshot = load(folder)
+    snapshot.persistence = persistence
+    recording = replay(snapshot)
+    assert [] == list(wrong(recording))
+    found = the(recording, "Preemptive", "capacity")
+    assert (may, f"deserved text {deciding}") == (found.verdict, found.deciding)
+    assert named in found.compared
+    assert not_named not in found.compared
 
 
 def test_the_guarantee_that_would_break_is_named() -> None:

@@ -137,6 +137,18 @@ RESOURCES = (
         "break enqueue reject; continue; panel equation",
         "LessEqualWithDimensionAndResourcesName",
     ),
+    claim(
+        "LessEqualPartly: one dimension is enough, and capacity lets a queue reclaim",
+        "reclaim-in-one-dimension",
+        "break vote Preemptive; continue; panel equation",
+        "what is deserved: LessEqualPartly",
+    ),
+    claim(
+        "With persistence on the same question is answered by LessEqualWithDimension: no",
+        "reclaim-in-one-dimension",
+        f"{ON}; break vote Preemptive; continue; panel equation",
+        "what is deserved and the limit: LessEqualWithDimension",
+    ),
     claim("Idle and allocatable of each node", WORKS, "panel nodes", "idle/allocatable"),
     claim("Capacity of a node", WORKS, "watch node gpu-l40s-01 capacity gpu", "capacity"),
     claim("Future idle can be watched", WORKS, "watch node gpu-l40s-01 future-idle gpu", "future-idle"),

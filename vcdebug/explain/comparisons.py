@@ -29,6 +29,8 @@ MINIMUM_INFINITY: Final = (
     "MinDimensionResource, Infinity: a dimension that the capability does not state is not limited by it"
 )
 WITHIN_LIMIT: Final = f"{WITH_DIMENSION}; the limit itself: {MINIMUM_INFINITY}"
+PARTLY_CLAIMED: Final = f"what is deserved: {PARTLY}; the limit: {WITH_DIMENSION}"
+WHOLLY_CLAIMED: Final = f"what is deserved and the limit: {WITH_DIMENSION}"
 NOT_STATED: Final = "not stated: it counts as 0 (Zero)"
 
 

@@ -36,7 +36,8 @@ def equation(recording: Recording, seq: Seq, node: NodeName | None = None) -> Eq
         compute = said.equations.get(event.point)
         if compute is None:
             return None
-        return replace(compute(recording, seq, event), compared=said.compared.get(event.point, ""))
+        told = compute(recording, seq, event)
+        return replace(told, compared=told.compared or said.compared.get(event.point, ""))
     if isinstance(event, PredicateEvent):
         return search(recording, seq, event, node)
     if isinstance(event, ScoreEvent):

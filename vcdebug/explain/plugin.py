@@ -119,7 +119,7 @@ class PluginWords:
     equations: Mapping[str, Arithmetic] = field(default_factory=dict)
     """Hook by upstream's name → its arithmetic."""
     compared: Mapping[str, str] = field(default_factory=dict)
-    """Hook by upstream's name → the comparison of resources that judges its lines."""
+    """Hook by upstream's name → the comparison of resources that judges its lines, unless its arithmetic says it."""
     comparators: Mapping[str, Comparator[Any]] = field(default_factory=dict)  # Any: the hook decides what is compared
     """Order hook by method → what it compares."""
     victim_queues: VictimQueues | None = None

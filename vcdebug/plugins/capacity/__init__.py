@@ -187,9 +187,14 @@ class Capacity(Plugin):
         asked = counted(self.ssn, attr.name, request)
         return any(self.entitles(claim(claimant, request, asked)) for claimant in self.claimants(attr))
 
+    @property
+    def claims_whole(self) -> bool:
+        """Whether a claim counts only where the queue deserves all of it; otherwise one dimension is enough."""
+        return self.ssn.persistence.on
+
     def entitles(self, claimed: LimitCheck) -> bool:
         """Whether a claim counts."""
-        return claimed.fits if self.ssn.persistence.on else bool(deserves_more(claimed))
+        return claimed.fits if self.claims_whole else bool(deserves_more(claimed))
 
     def claimants(self, attr: QueueAttr) -> Iterator[QueueAttr]:
         """The queue and its nearest ancestors below the root."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 
-from vcdebug.explain.comparisons import GREATER_PARTLY, PARTLY, WITHIN_LIMIT
+from vcdebug.explain.comparisons import GREATER_PARTLY, PARTLY_CLAIMED, WHOLLY_CLAIMED, WITHIN_LIMIT
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, limit_columns, limit_terms, not_open
@@ -167,14 +167,16 @@ def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """May the queue reclaim: does its limit hold the tasks, and does it deserve more in one of their dimensions?"""
     queue, request = event.queue, requested(recording, event.candidates)
     title = f"capacity: may queue {queue} reclaim for {', '.join(event.candidates)}?"
-    whole = recording.session.persistence.on
-    formula = WHOLE_CLAIM if whole else PARTIAL_CLAIM
+    plugin = plugin_of(recording, Capacity)
+    whole = plugin.claims_whole
+    formula, compared = (WHOLE_CLAIM, WHOLLY_CLAIMED) if whole else (PARTIAL_CLAIM, PARTLY_CLAIMED)
     columns = ("allocated", "request", "sum", "limit or deserved")
     reason = barred(recording, queue)
     if reason and reason != NO_LEAF:
         return Equation(title, formula, (), "dimension", (), False, None, reason)
-    plugin, attrs = plugin_of(recording, Capacity), attrs_of(recording, before(recording, seq))
-    limits = tuple(_asked(queue, plugin.limits.room(attrs[queue], attrs[queue].allocated, request), "limit "))
+    attrs = attrs_of(recording, before(recording, seq))
+    room = plugin.limits.room(attrs[queue], attrs[queue].allocated, request)
+    limits = tuple(_asked(queue, room, "limit ")) if plugin.heeds_limit else ()
     asked = counted(recording.session, queue, request)
     claiming = [attrs[each.name] for each in plugin.claimants(plugin.queues[queue])]
     checks = [(attr.name, claim(attr, request, asked)) for attr in claiming]
@@ -186,7 +188,7 @@ def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     deciding = first_failing(limits) or (loser if whole else winner)
     note = "" if deciding or whole else f"queue {queue} deserves no more in any dimension requested"
     verdict = all_hold(limits) and entitled
-    return Equation(title, formula, columns, "dimension", (*limits, *claimed), verdict, deciding, note)
+    return Equation(title, formula, columns, "dimension", (*limits, *claimed), verdict, deciding, note, compared)
 
 
 def _whole_claim(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
@@ -251,7 +253,6 @@ WORDS = PluginWords(
         "Allocatable": WITHIN_LIMIT,
         "SimulateAllocatable": WITHIN_LIMIT,
         "JobEnqueueable": WITHIN_LIMIT,
-        "Preemptive": PARTLY,
         "Reclaimable": GREATER_PARTLY,
         "UnifiedEvictable": GREATER_PARTLY,
     },

@@ -8,6 +8,7 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.explain.test_equations import the, wrong
 from vcdebug.snapshot.bundled import find
 from vcdebug.snapshot.load import load
+from vcdebug.snapshot.process import Persistence
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -86,7 +87,7 @@ def test_a_queue_reclaims_where_it_deserves_more() -> None:
     ],
 )
 def test_the_comparison_that_judges_a_claim_is_named(
-    persistence: str, may: bool, named: str, not_named: str, deciding: str
+    persistence: Persistence, may: bool, named: str, not_named: str, deciding: str
 ) -> None:
     folder = find("reclaim-in-one-dimension")
     assert folder is not None

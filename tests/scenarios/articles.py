@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.recorded import bundled, golden
 from tests.scenarios.claims import BLOCKED, FITS, GANG, PIPELINES, QUOTA, RECLAIM, TOPOLOGY, WORKS, Claim, claim
-from tests.scenarios.claims_of_persistence import PERSISTENCE, TURNS
+from tests.scenarios.claims_of_persistence import ON, PERSISTENCE, TURNS
 from tests.scenarios.claims_of_plugins import PLUGINS
 from tests.scenarios.questions import CLUSTERS
 from vcdebug.cli.reports.script import AnswerReport

@@ -124,7 +124,7 @@ class Desk:
 
     async def until_at_rest(self) -> None:
         """No long work runs any more."""
-        await self.until(lambda: not self.main.work.about, "the work is done")
+        await self.until(lambda: not self.main.work.about and not self.main.asking_again.about, "the work is done")
 
     async def work(self, text: str) -> None:
         """A command that runs cycles, and what it comes to."""

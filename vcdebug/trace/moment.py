@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import SupportsIndex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Final, SupportsIndex
 
 from vcdebug.actions import ACTIONS
 from vcdebug.collector import collector_paused
+from vcdebug.errors import VcdebugError
 from vcdebug.framework.bound import RecordFullError
 from vcdebug.framework.cycle import run_session
 from vcdebug.framework.record import Event, Record
@@ -19,6 +23,12 @@ from vcdebug.trace.recording import Recording
 
 KEPT = 3
 """Moments that are kept: each holds a session of its own."""
+EVERY: Final = 1_000
+"""Events between two questions whether somebody still waits."""
+AT_ONCE: Final = 2_000
+"""Nodes, pods and events up to which a run is over before anybody notices it."""
+Going = Callable[[Seq, Seq], bool]
+"""Whether somebody still waits for a run that is at one event and ends at another."""
 Look = Callable[[Session, Seq, Event], None]
 """What is done at an event: the plugins have answered it, and it is about to be recorded."""
 
@@ -59,17 +69,76 @@ def look_on(recording: Recording, look: Look) -> None:
         run_session(session, plugins=plugins, actions=ACTIONS, beside=recording.session)
 
 
-@per_recording(KEPT)
+class NotReachedError(VcdebugError):
+    """Nobody waits for the run that an answer takes."""
+
+    def __init__(self, seq: Seq) -> None:
+        super().__init__(f"the cycle has to run again up to event {seq}")
+        self.seq = seq
+
+
+def _patient(_: Seq, __: Seq) -> bool:
+    return True
+
+
+_GOING: ContextVar[Going] = ContextVar("going", default=_patient)
+
+
+@contextmanager
+def as_long_as(going: Going) -> Iterator[None]:
+    """Runs that take long end when nobody waits for them any more, with NotReachedError."""
+    before = _GOING.set(going)
+    try:
+        yield
+    finally:
+        _GOING.reset(before)
+
+
+@contextmanager
+def without_waiting() -> Iterator[None]:
+    """What takes long raises NotReachedError at once."""
+    with as_long_as(lambda _, __: False):
+        yield
+
+
 def session_at(recording: Recording, seq: Seq) -> Session | None:
     """The session that an event was found in: what it changed has happened; None where a webhook had a say in it."""
     if recording.session.ask_extender is not None:
         return None
+    kept = _kept(recording)
+    session = kept.pop(seq, None) or _run_up_to(recording, seq)
+    kept[seq] = session
+    for oldest in list(kept)[:-KEPT]:
+        kept.pop(oldest, None)
+    return session
+
+
+@per_recording()
+def _kept(recording: Recording) -> dict[Seq, Session]:
+    """The moments that are kept, the one asked for last at the end."""
+    return {}
+
+
+def _run_up_to(recording: Recording, seq: Seq) -> Session:
+    going = _GOING.get() if _takes_long(recording, seq) else _patient
+    if not going(0, seq):
+        raise NotReachedError(seq)
     found: list[Session] = []
-    look_on(recording, lambda session, at, _event: _stop(found, session) if at == seq else None)
-    return found[0] if found else None
+    look_on(recording, partial(_look, found, seq, going))
+    if not found:
+        raise NotReachedError(seq)
+    return found[0]
 
 
-def _stop(found: list[Session], session: Session) -> None:
-    session.record.silent = 1
-    found.append(session)
-    raise MomentReachedError("the moment is reached")
+def _look(found: list[Session], until: Seq, going: Going, session: Session, at: Seq, _: Event) -> None:
+    if at == until:
+        session.record.silent = 1
+        found.append(session)
+        raise MomentReachedError("the moment is reached")
+    if not at % EVERY and not going(at, until):  # exact: ints
+        raise MomentReachedError("nobody waits for it")
+
+
+def _takes_long(recording: Recording, seq: Seq) -> bool:
+    """Whether anybody would notice the run."""
+    return len(recording.session.nodes) + len(recording.timeline.tasks) + seq > AT_ONCE

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual.message import Message
 
 from vcdebug.debugger.commands import Reply
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
+from vcdebug.views.base import Table
 
 
 @dataclass
@@ -55,3 +58,22 @@ class WorkDone(Message):
     error: str = ""
     ticket: int = 0
     """Which work it was: what somebody has stopped waiting for is not shown."""
+
+
+@dataclass(eq=False)
+class AskAgain(Message):
+    """A panel cannot be drawn before the cycle has run again up to an event."""
+
+    panel: str
+    moment: DebuggerState
+    seq: Seq
+    view: Callable[[], Table]
+    """Runs the cycle and draws it."""
+
+
+@dataclass(eq=False)
+class PanelDrawn(Message):
+    """What came of that."""
+
+    asked: AskAgain
+    table: Table

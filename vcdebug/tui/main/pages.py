@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
+from vcdebug.debugger.commands import Reply
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
+from vcdebug.trace.moment import NotReachedError, as_long_as, without_waiting
 from vcdebug.tui.clipboard import Clipboard
+from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.current import Current, LayOver
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.page import PageScreen
@@ -23,6 +27,7 @@ class Pages:
     def __init__(
         self,
         current: Current,
+        work: BackgroundWork,
         lay_over: LayOver,
         clipboard: Clipboard,
         *,
@@ -31,6 +36,7 @@ class Pages:
         run: Callable[[str], None],
     ) -> None:
         self._current = current
+        self._work = work
         self._lay_over = lay_over
         self._clipboard = clipboard
         self._go = go
@@ -52,9 +58,35 @@ class Pages:
         from vcdebug.views.detail import cell_detail, subject_detail
 
         moment, (kind, name) = self._current.moment, asked.row.subject
-        found = subject_detail(moment.recording, moment.seq, kind, name) if moment is not None and name else None
-        own = cell_detail(asked.table, asked.row, asked.column)
-        self.open(found if found is not None and asked.column == 0 else own)
+        if moment is None or not name or asked.column != 0:
+            self.open(cell_detail(asked.table, asked.row, asked.column))
+            return
+
+        def page() -> Table:
+            found = subject_detail(moment.recording, moment.seq, kind, name)
+            return cell_detail(asked.table, asked.row, asked.column) if found is None else found
+
+        self._open_when_known(page)
+
+    def _open_when_known(self, page: Callable[[], Table]) -> None:
+        """At once, else when the cycle has run again as far as the page asks for."""
+        try:
+            with without_waiting():
+                table = page()
+        except NotReachedError as missing:
+            about = f"running the cycle again up to event {missing.seq}"
+            self._work.start(Reply(text=about, work=partial(self._after_run, page, about)))
+        else:
+            self.open(table)
+
+    def _after_run(self, page: Callable[[], Table], about: str) -> Reply:
+        with as_long_as(lambda _, __: self._work.about == about):
+            table = page()
+        return Reply(then=partial(self._opened, table))
+
+    def _opened(self, table: Table) -> Reply:
+        self.open(table)
+        return Reply()
 
     def explain(self, name: str, subject: tuple[str, str]) -> bool:
         """Why a job waits: the one named, the subject's, the present one; False where there is none."""

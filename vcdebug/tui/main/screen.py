@@ -21,6 +21,7 @@ from vcdebug.tui.keymap import by_id, keys_of
 from vcdebug.tui.keynames import key_names
 from vcdebug.tui.main.arrangement import NARROW
 from vcdebug.tui.main.asking import Asking
+from vcdebug.tui.main.asking_again import AskingAgain
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.copying import Copying
@@ -88,6 +89,7 @@ class MainScreen(Screen[Next]):
         self.current = Current(self._draw, self.say)
         self.movement = Movement(self.current, self._focused_grid)
         self.work = BackgroundWork(self._start_thread, self.post_message, self.say, self._show_progress)
+        self.asking_again = AskingAgain(self._start_thread, self.post_message, self._show_progress)
         self.commands = CommandLine(
             self.current,
             self.work,
@@ -101,6 +103,7 @@ class MainScreen(Screen[Next]):
         self.what_if = WhatIf(self.current, self.commands, self.lay_over, self._focused_grid)
         self.pages = Pages(
             self.current,
+            self.work,
             self.lay_over,
             settings.clipboard,
             go=self.movement.go,
@@ -212,7 +215,7 @@ class MainScreen(Screen[Next]):
 
     @on(messages.Progress)
     def progressed(self, event: messages.Progress) -> None:
-        if self.current.driver is None or self.work.about:
+        if self.current.driver is None or self.work.about or self.asking_again.about:
             self._show_progress(event.text)
 
     @on(messages.CycleReady)
@@ -244,6 +247,22 @@ class MainScreen(Screen[Next]):
         if self.work.awaited(event):
             self.commands.work_ended(self.work.ended(event))
 
+    @on(messages.AskAgain)
+    def panel_waits(self, event: messages.AskAgain) -> None:
+        self.asking_again.ask(event)
+
+    @on(messages.PanelDrawn)
+    def panel_drawn(self, event: messages.PanelDrawn) -> None:
+        if self.asking_again.ended(event):
+            self._panels.panel(event.asked.panel).drawn(event.asked.moment, event.table)
+
+    def _stop_asking_again(self) -> bool:
+        """Esc; whether anybody waited."""
+        given_up = self.asking_again.stop()
+        for asked in given_up:
+            self._panels.panel(asked.panel).give_up()
+        return bool(given_up)
+
     # What is seen
 
     @property
@@ -255,6 +274,7 @@ class MainScreen(Screen[Next]):
         return self.grid
 
     def _draw(self, moment: DebuggerState) -> None:
+        self.asking_again.moved(moment)
         self.moment = moment
         self._show_keys()
         self.keeper.changed()
@@ -284,6 +304,8 @@ class MainScreen(Screen[Next]):
             return
         self.minimize()
         self.set_focus(panel)
+        if panel.given_up:
+            panel.draw()
 
     def show_log(self, level: str) -> None:
         """The log, at another level if one is named."""
@@ -450,7 +472,7 @@ class MainScreen(Screen[Next]):
         """One step back: loading, work, message, zoom, filter, order."""
         if self.current.driver is None:
             self._to_chooser(f"{self.start.name}: loading was stopped")
-        elif not self.commands.stop():
+        elif not self.commands.stop() and not self._stop_asking_again():
             self._step_back(self.grid)
 
     def _step_back(self, grid: Grid) -> None:

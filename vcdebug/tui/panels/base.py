@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Final
 from weakref import ref
 
@@ -15,9 +15,10 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.trace.moment import NotReachedError, without_waiting
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.keynames import key_name
-from vcdebug.tui.messages import Goto
+from vcdebug.tui.messages import AskAgain, Goto
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import natural_width
 from vcdebug.views.base import Piece, Table, line, muted
@@ -46,6 +47,10 @@ class Panel(Grid):
 
     _drawn: ref[Recording] | None = None
     _drawn_width = 0
+    _known: tuple[DebuggerState, Table] | None = None
+    """A moment whose table took a run of the cycle."""
+    given_up = False
+    """Whether somebody did not want to wait for that run."""
 
     def __init__(
         self, shows: PanelView, extra: type[Extra] | None = None, *, id: str | None = None, classes: str | None = None
@@ -77,12 +82,39 @@ class Panel(Grid):
         if self.moment is None:
             self.set_table(Table(self.shows.title, foot=(line(muted("no recording yet")),)))
             return
-        table = self.view(self.moment)
+        table = self._table(self.moment)
         other = self._drawn is not None and self._drawn() is not self.moment.recording
         self._drawn, self._drawn_width = ref(self.moment.recording), self.outer_size.width
         self.border_title = self.title_text(table.title)
         self.set_table(self._with_long_title(table), follow=not (other and self.shows.keeps_row))
         self.show_filter()
+
+    def _table(self, moment: DebuggerState) -> Table:
+        """The moment's table; until the cycle has run again, where that takes long, a word about it."""
+        if self._known is not None and self._known[0] is moment:
+            return self._known[1]
+        self._known, self.given_up = None, False
+        try:
+            with without_waiting():
+                return self.view(moment)
+        except NotReachedError as missing:
+            self.post_message(AskAgain(self.shows.name, moment, missing.seq, partial(self.view, moment)))
+            words = f"the cycle runs again up to event {missing.seq}, to ask the plugins once more; Esc stops"
+            return self._told(words)
+
+    def _told(self, words: str) -> Table:
+        return Table(self.shows.title, foot=(line(muted(words)),))
+
+    def drawn(self, moment: DebuggerState, table: Table) -> None:
+        """The run has ended that a moment's table took."""
+        self._known = (moment, table)
+        if self.moment is moment:
+            self.draw()
+
+    def give_up(self) -> None:
+        """Nobody waits for that run any more."""
+        self.given_up = True
+        self.set_table(self._told(f"not asked again: {self.key} runs the cycle again up to here"))
 
     def _with_long_title(self, table: Table) -> Table:
         """A title that the frame has no room for leaves its first word out, or becomes the first line."""

@@ -1,0 +1,96 @@
+"""A panel for which the cycle has to run again: in a thread, while keys answer; Esc stops it."""
+
+from collections.abc import Iterator
+from threading import Event
+from unittest.mock import patch
+
+import pytest
+
+from tests.tui.driving import Desk, opened
+from vcdebug.trace import moment
+from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.views.base import plain
+
+SNAPSHOT = "pending-refused-by-filters"
+WAITS, ANSWERED = "the cycle runs again up to event", "each plugin asked again"
+
+
+@pytest.fixture
+def held() -> Iterator[Event]:
+    """Every run counts as long, and waits for the event."""
+    go, run = Event(), moment.look_on
+
+    def look_on(*arguments: object) -> None:
+        assert go.wait(30)
+        run(*arguments)  # type: ignore[arg-type]
+
+    with patch.object(moment, "AT_ONCE", 0), patch.object(moment, "EVERY", 1), patch.object(moment, "look_on", look_on):
+        yield go
+        go.set()
+
+
+async def at_inside(desk: Desk) -> None:
+    await desk.command("break predicate", "continue")
+    await desk.press("i")
+
+
+async def until_answered(desk: Desk) -> None:
+    await desk.until(lambda: ANSWERED in desk.text("inside"), "the plugins were asked")
+
+
+async def test_the_panel_says_that_the_cycle_runs_and_keys_answer_meanwhile(held: Event) -> None:
+    async with opened(SNAPSHOT) as desk:
+        await at_inside(desk)
+        seq = desk.seq
+        assert WAITS in desk.text("inside")
+        assert f"running the cycle again up to event {seq}" in desk.screen()
+        await desk.command("goto 1")
+        assert 1 == desk.seq
+        await desk.command(f"goto {seq}")
+        held.set()
+        await until_answered(desk)
+        await desk.until(lambda: not desk.main.asking_again.about, "nothing runs")
+        assert "running the cycle again" not in desk.screen()
+
+
+async def test_what_was_asked_for_another_moment_is_not_shown(held: Event) -> None:
+    async with opened(SNAPSHOT) as desk:
+        await at_inside(desk)
+        await desk.command("goto 1")
+        before = desk.text("inside")
+        held.set()
+        await desk.until(lambda: not desk.main.asking_again.about, "nothing runs")
+        await desk.pause()
+        assert before == desk.text("inside")
+
+
+async def test_esc_stops_it_and_the_panels_key_asks_again(held: Event) -> None:
+    async with opened(SNAPSHOT) as desk:
+        await at_inside(desk)
+        await desk.press("escape")
+        assert "not asked again: i runs the cycle again up to here" in desk.text("inside")
+        held.set()
+        await desk.until(lambda: not desk.main.asking_again.about, "nothing runs")
+        assert ANSWERED not in desk.text("inside")
+        await desk.press("i")
+        await until_answered(desk)
+
+
+async def test_a_nodes_page_opens_when_the_cycle_has_run(held: Event) -> None:
+    async with opened(SNAPSHOT) as desk:
+        await desk.command("break predicate", "continue")
+        await desk.press("6", "home", "enter")
+        assert desk.main is desk.app.screen
+        assert f"running the cycle again up to event {desk.seq}" == desk.main.work.about
+        held.set()
+        await desk.until(lambda: isinstance(desk.app.screen, DetailScreen), "the page is there")
+        screen = desk.app.screen
+        assert isinstance(screen, DetailScreen)
+        assert "Checks" in plain(screen.table)
+
+
+async def test_a_short_cycle_is_run_at_once() -> None:
+    async with opened(SNAPSHOT) as desk:
+        await at_inside(desk)
+        assert ANSWERED in desk.text("inside")
+        assert not desk.main.asking_again.about

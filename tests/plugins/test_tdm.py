@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, names, node, open_session, pod, pod_group, pods, task, tasks
+from tests.recorded import bundled
+from vcdebug.explain.equations import equation
 from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.hooks import (
     JOB_ORDER,
@@ -17,7 +19,8 @@ from vcdebug.framework.hooks import (
     PREEMPTABLE,
     VICTIM_TASKS,
 )
-from vcdebug.framework.record import PanicEvent
+from vcdebug.framework.quirks import VICTIM_LEAVES_TWICE
+from vcdebug.framework.record import HookEvent, OpEvent, PanicEvent
 from vcdebug.framework.session import Session
 from vcdebug.plugins.tdm import Tdm, amount
 from vcdebug.snapshot.process import Process
@@ -254,6 +257,35 @@ def test_the_victims_are_the_nodes_own_tasks_so_shuffle_panics() -> None:
     """Shuffle marks the victim as Releasing before the node takes it off, and the node then counts it as Releasing."""
     ssn = session(job("a", 1, "r"), clock="22:00:00")
     snapshot = replace(ssn.snapshot, scheduler_conf=conf_of("tdm", actions="shuffle", arguments={"tdm": WINDOW}))
-    last = replay(snapshot).events[-1]
+    recording = replay(snapshot)
+    last = recording.events[-1]
     assert isinstance(last, PanicEvent)
+    assert [VICTIM_LEAVES_TWICE] == [note.code for note in recording.notes]
     assert last.message.endswith("<cpu 0.00, memory 0.00> sub <cpu 1000.00, memory 1000000000.00, pods 1.00>")
+
+
+def test_what_is_released_on_the_node_already_is_taken_for_the_victims() -> None:
+    """Its node subtracts and adds the request: nobody panics, and the node has no more future idle than before."""
+    recording = bundled("shuffle-clears-nodes")
+    clears = [
+        (seq, event)
+        for seq, event in enumerate(recording.events, start=1)
+        if isinstance(event, OpEvent) and event.task.startswith("batch/nightly")
+    ]
+    assert [VICTIM_LEAVES_TWICE] * 2 == [note.code for note in recording.notes]
+    for seq, event in clears:
+        before, after = (recording.timeline.state_at(at).nodes[event.node] for at in (seq - 1, seq))
+        assert before.releasing.get("cpu") == after.releasing.get("cpu")
+
+
+def test_victim_tasks_of_both_plugins_are_recorded_and_told() -> None:
+    recording = bundled("shuffle-clears-nodes")
+    told = {
+        event.plugin: equation(recording, seq)
+        for seq, event in enumerate(recording.events, start=1)
+        if isinstance(event, HookEvent) and event.point == "VictimTasks"
+    }
+    assert ["rescheduling", "tdm"] == sorted(told)
+    for found in told.values():
+        assert found is not None
+        assert found.terms

@@ -50,6 +50,7 @@ QUEUE_TREE_BROKEN = "queue-tree-broken"
 QUEUE_CYCLE = "queue-cycle"
 ANCESTORS_OVERWRITTEN = "ancestors-overwritten"
 UNLABELLED_SPARED = "unlabelled-spared"
+VICTIM_LEAVES_TWICE = "victim-leaves-twice"
 DEVICE_STAYS_CHARGED = "device-stays-charged"
 DEVICE_NOT_REPLAYED = "device-not-replayed"
 EXTENDER_UNKNOWN = "extender-unknown"
@@ -193,6 +194,13 @@ _TABLE = (
         ANCESTORS_OVERWRITTEN,
         "From the seventh level on, queues overwrite each other's lists of ancestors.",
         "which queues are checked, charged and compared",
+    ),
+    Quirk(
+        VICTIM_LEAVES_TWICE,
+        "tdm offers shuffle the nodes' own task objects: a victim is Releasing before its node takes it off, and the "
+        "node subtracts it from what is being released.",
+        "what is being released on the node, hence its future idle; where that is too little the scheduler's process "
+        "ends",
     ),
     Quirk(
         UNLABELLED_SPARED,

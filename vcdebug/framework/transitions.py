@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vcdebug.framework.hooks import JOB_READY
 from vcdebug.framework.persistence import bind_conflict
-from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING
+from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING, VICTIM_LEAVES_TWICE
 from vcdebug.framework.record import OpEvent, made
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
@@ -58,6 +58,14 @@ def _update_node(ssn: Session, task: TaskInfo) -> None:
 
 def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> None:
     """Running or Bound becomes Releasing. Upstream: framework/statement.Evict, framework/session.Evict."""
+    node = ssn.nodes.get(task.node_name)
+    if node is not None and node.tasks.get(task.key) is task:
+        ssn.note(
+            VICTIM_LEAVES_TWICE,
+            "{} is {}'s own object: it is Releasing before the node takes it off",
+            task.key,
+            node.name,
+        )
     update_status(ssn, task, TaskStatus.RELEASING)
     _update_node(ssn, task)
     ssn.deallocated(task)

@@ -97,6 +97,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._laid_out_for = -1
         self._measured: tuple[tuple[object, ...], Layout] | None = None
         self._base = RichStyle()
+        self._stays: Sequence[int] = ()
+        self._around: Sequence[int] = ()
         self._pens: dict[tuple[str, RichStyle], RichStyle] = {}
 
     # Content
@@ -248,8 +250,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     # Drawing
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Lines of the screen; their styles are looked up once."""
+        """Lines of the screen; their styles, and what stays at the top, are looked up once."""
         self._base, self._pens = self.rich_style, {}
+        self._stays = self._staying()
+        first = self.scroll_offset.y + len(self._stays) - len(self._layout.top)
+        self._around = self._above(first) if self.table.depths else ()
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
@@ -265,12 +270,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _placed(self, line: int, y: int) -> Placed | None:
         """What a line shows; the heads stay at the top of the place."""
-        layout, staying = self._layout, self._staying()
+        layout, staying = self._layout, self._stays
         top, heads = len(layout.top), len(staying)
         if y < heads and line >= staying[y]:
             return layout.top[staying[y]]
-        if self.table.depths and heads <= y < heads + len(above := self._above(line - y + heads - top)):
-            return self._uniform(above[y - heads])
+        if heads <= y < heads + len(self._around):
+            return self._uniform(self._around[y - heads])
         if line < top:
             return layout.top[line]
         line -= top

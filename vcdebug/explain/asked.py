@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeGuard, TypeVar
 
+from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.plugin import Plugin
-from vcdebug.framework.record import PredicateEvent, ScoreEvent
+from vcdebug.framework.record import Event, HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName, Row, Seq
 from vcdebug.model.node import NodeInfo
@@ -51,16 +52,23 @@ class Asked(NamedTuple):
 
 
 def asked_at(recording: Recording, seq: Seq, node: NodeName) -> Asked | None:
-    """A node in the scores or the pass of predicates that an event is; None where the session cannot be had again."""
+    """A node in the scores, the pass or the one answer of predicates that an event is; None where the session cannot be
+    had again.
+    """
     event = recording.event(seq)
     row = recording.session.node_table.row_of.get(node)
-    if row is None or not isinstance(event, ScoreEvent | PredicateEvent):
+    if row is None or not (isinstance(event, ScoreEvent | PredicateEvent) or is_filter(event)):
         return None
     session = session_at(recording, seq)
     return None if session is None else asked_in(session, event, row)
 
 
-def asked_in(session: Session, event: ScoreEvent | PredicateEvent, row: Row) -> Asked | None:
+def is_filter(event: Event) -> TypeGuard[HookEvent]:
+    """Whether it is a plugin's answer about one node, outside a search."""
+    return isinstance(event, HookEvent) and event.point == PREDICATE.upstream
+
+
+def asked_in(session: Session, event: ScoreEvent | PredicateEvent | HookEvent, row: Row) -> Asked | None:
     """As asked_at, in a session that one has; None where it does not stand at that event."""
     task = session.seeking
     if task is None or task.key != event.task:

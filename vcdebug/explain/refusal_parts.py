@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.explain.asked import Asked, asked_at
+from vcdebug.explain.asked import Asked, asked_at, is_filter
 from vcdebug.explain.comparisons import LESS_EQUAL, NOT_STATED
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.plugins import words
@@ -46,6 +46,21 @@ def checks(recording: Recording, seq: Seq, node: NodeName) -> tuple[Check, ...]:
     if not isinstance(event, PredicateEvent) or asked is None:
         return ()
     return tuple(checks_in(asked, statuses_of(recording, event, node)))
+
+
+def filter_checks(recording: Recording, seq: Seq) -> tuple[Check, ...] | None:
+    """What one plugin looked at on the one node that it was asked about outside a search; None as for checks."""
+    event = recording.event(seq)
+    asked = asked_at(recording, seq, event.node) if is_filter(event) else None
+    if not is_filter(event) or asked is None:
+        return None
+    derive = words(event.plugin).refusals
+    if derive is None:
+        return ()
+    asked.session.record.silent += 1
+    found = tuple(Check(event.plugin, one) for one in derive(asked))
+    asked.session.record.silent -= 1
+    return found
 
 
 def statuses_of(recording: Recording, event: PredicateEvent, node: NodeName) -> tuple[Status, ...]:

@@ -209,6 +209,7 @@ class PredicateHelper:
 
 def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
     """PredicateFn for one node outside a search: each plugin's answer is recorded; 0 or the objector's code."""
+    ssn.seeking = task
     row = ssn.node_table.single(node.row)
     subject = task.pod.subject + node.subject
     record = ssn.record

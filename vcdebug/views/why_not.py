@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from vcdebug.explain.asked import Asked, asked_at
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins.predicates.prepared import prepared
-from vcdebug.explain.refusal_parts import CacheHit, Check, cache_hits, cache_key, checks, statuses_of
-from vcdebug.framework.record import PredicateEvent
+from vcdebug.explain.refusal_parts import CacheHit, Check, cache_hits, cache_key, checks, filter_checks, statuses_of
+from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
@@ -37,6 +37,20 @@ def why_not(recording: Recording, seq: Seq, event: PredicateEvent, title: str) -
         rows += _group(recording, seq, number, statuses, nodes, hits)
     head = (line(muted("each plugin asked again, in the session as it stood then")), *_cache(recording, event, hits))
     return Table(f"{title} of the predicates for {bare(event.task)}", COLUMNS, rows, head=head)
+
+
+def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
+    """One plugin's answer about one node, where preempt or reclaim asks outside a search."""
+    found = filter_checks(recording, seq)
+    if found is None:
+        return Table(title, foot=(line(muted(WEBHOOK)),))
+    refused = event.result is not None
+    style: Style = "bad" if refused else "good"
+    words = Piece(str(event.result) if refused else "fits", style)
+    first = Row("node", (Piece(NO if refused else YES, style), Piece(event.node, "strong"), words))
+    head = (line(muted(f"{event.plugin} asked again about this node alone, in the session as it stood then")),)
+    rows = [first, *_checks(event.node, found)]
+    return Table(f"{title} of the filter {event.plugin} for {bare(event.task)}", COLUMNS, rows, head=head)
 
 
 def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:

@@ -215,10 +215,9 @@ class Table:
         )
 
     def _fields(self, row: int) -> Value:
-        values = self.row(row)
-        for name in self._later:
-            place = self.names.index(name)
-            values[place] = self.store.later(self.columns[place].number(row))
+        columns = zip(self.names, self.columns, strict=True)
+        later, store = self._later, self.store
+        values = [store.later(one.number(row)) if name in later else one.at(row) for name, one in columns]
         return tuple.__new__(self.kind, values)
 
     # Instances

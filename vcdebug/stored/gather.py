@@ -15,13 +15,13 @@ import numpy as np
 
 from vcdebug.model.names import IntArray
 from vcdebug.stored import form
+from vcdebug.stored.answers import ANSWERED
 from vcdebug.stored.form import UnstorableError, part
 from vcdebug.stored.holders import HOLDERS, PLAIN
 from vcdebug.stored.later import WHOLE, fill_all
 from vcdebug.stored.left_out import LEFT_OUT
 from vcdebug.stored.names import name_of
 from vcdebug.stored.tables import Pieces, Table, Values
-from vcdebug.trace.effects import effects
 from vcdebug.trace.postings import Numbers
 from vcdebug.trace.recording import Recording
 
@@ -56,7 +56,8 @@ class Gathered:
         """What has been numbered has to live on: another object may have its identity else."""
         self._manifests(recording.snapshot.objects)
         self._wholes = self.count
-        whole = (recording, effects(recording))
+        _ = recording.timeline.opening_counts
+        whole = (recording, *(question(recording) for question in ANSWERED))
         self.root = int(self._values([whole], "").numbers[0])
         while self._waiting:
             waiting, self._waiting = self._waiting, {}

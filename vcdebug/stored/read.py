@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vcdebug.stored import form
+from vcdebug.stored.answers import ANSWERED
 from vcdebug.stored.columns import Column, Texts
 from vcdebug.stored.form import ColumnForm, DamagedError, ForeignError, StoredForm, TableForm
 from vcdebug.stored.later import LAST, LATER, MANIFEST, NOTHING, LaterClass, LaterList, LaterMap, filled_at_once
 from vcdebug.stored.names import named
-from vcdebug.trace.effects import effects
 from vcdebug.trace.memo import answer
 from vcdebug.trace.recording import Recording
 
@@ -44,12 +44,13 @@ def opened_recording(data: bytes | memoryview | mmap, program: str) -> Recording
         directory = StoredForm(*json.loads(bytes(view[begin : begin + size])))
         if directory.program != program:
             raise ForeignError(str(directory.program))
-        recording, done = Store(directory, view[begin + size :]).get(directory.root)
+        recording, *answers = Store(directory, view[begin + size :]).get(directory.root)
     except (ValueError, TypeError, IndexError, KeyError, RecursionError) as error:
         raise DamagedError(f"it cannot be read: {error}") from error
-    if not isinstance(recording, Recording):
+    if not isinstance(recording, Recording) or len(answers) != len(ANSWERED):
         raise DamagedError("it holds something else")
-    answer(recording, effects, done)
+    for question, known in zip(ANSWERED, answers, strict=True):
+        answer(recording, question, known)
     return recording
 
 

@@ -18,6 +18,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.effects import effects, evicted
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 WAITING = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
@@ -46,6 +47,7 @@ class PodStatus(NamedTuple):
     nominated: NodeName
 
 
+@per_recording()
 def writes(recording: Recording) -> tuple[Write, ...]:
     """All writes of the cycle; a panic keeps everything from being written at session close."""
     found = [*_binds(recording), *_evictions(recording), *_admission_events(recording)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
-from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import Write, writes
 from vcdebug.views.base import SKIPPED, YES, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
@@ -26,14 +25,9 @@ def panel(here: DebuggerState) -> Table:
     return effects(here.recording, here.seq)
 
 
-@per_recording()
-def _writes(recording: Recording) -> tuple[Write, ...]:
-    return writes(recording)
-
-
 def effects(recording: Recording, seq: Seq) -> Table:
     """All writes in order; those of later events step back."""
-    found = _writes(recording)
+    found = writes(recording)
     keys = tuple(map(str, range(len(found))))
     rows = OnDemand(keys, lambda i: _row(keys[i], found[i], seq))
     done = sum(1 for write in found if write.seq <= seq)

@@ -59,13 +59,16 @@ class Gang(Plugin):
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """Upstream: plugins/gang.jobOrderFn."""
-        self.log("gang.job-order", left.uid, left.is_ready(), right.uid, right.is_ready())
-        return unready_first(left, right)
+        return self._unready_first("gang.job-order", left, right)
 
     def sub_job_order(self, left: SubJobInfo, right: SubJobInfo) -> int:
         """Upstream: plugins/gang.subJobOrderFn."""
-        self.log("gang.sub-job-order", left.uid, left.is_ready(), right.uid, right.is_ready())
-        return unready_first(left, right)
+        return self._unready_first("gang.sub-job-order", left, right)
+
+    def _unready_first(self, line: str, left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> int:
+        mine, other = left.is_ready(), right.is_ready()
+        self.log(line, left.uid, mine, right.uid, other)
+        return unready_first(mine, other)
 
     def job_ready(self, job: JobInfo) -> bool:
         return job.check_task_ready() and job.check_sub_job_ready() and job.is_ready()
@@ -139,9 +142,9 @@ def victims(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> li
     return [member.task for member in members(jobs, candidates) if member.spare]
 
 
-def unready_first(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> int:
+def unready_first(left: bool, right: bool) -> int:
     """-1 when only the right one is ready."""
-    return left.is_ready() - right.is_ready()
+    return left - right
 
 
 def is_leaving(job: JobInfo) -> bool:

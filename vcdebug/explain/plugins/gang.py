@@ -173,7 +173,8 @@ def sub_job_order(then: Then, left: SubJobInfo, right: SubJobInfo) -> Iterator[D
 
 
 def _unready(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> Difference:
-    return Difference("gang ready", left.is_ready(), right.is_ready(), unready_first(left, right))
+    mine, other = left.is_ready(), right.is_ready()
+    return Difference("gang ready", mine, other, unready_first(mine, other))
 
 
 WORDS = PluginWords(

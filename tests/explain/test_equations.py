@@ -54,11 +54,13 @@ def test_the_copied_cases_ask_for_nearly_every_equation() -> None:
         ("drf", "Reclaimable"),
         ("pdb", "Preemptable"),
         ("pdb", "Reclaimable"),
+        ("rescheduling", "VictimTasks"),
         ("resourcequota", "JobEnqueueable"),
         ("capacity", "SimulateAllocatable"),
         ("tdm", "JobPipelined"),
         ("tdm", "JobStarving"),
         ("tdm", "Preemptable"),
+        ("tdm", "VictimTasks"),
     }
     told = {(plugin, point) for plugin in PLUGINS for point in words(plugin).equations}
     assert elsewhere >= told - {*asked}

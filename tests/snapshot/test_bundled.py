@@ -21,12 +21,12 @@ def test_another_name_finds_nothing() -> None:
 def test_each_bundled_snapshot_holds_complete_objects() -> None:
     for one in bundled():
         objects = [o for file in sorted(one.path.glob("*.yaml")) for o in yaml.safe_load_all(file.read_text())]
-        assert KINDS == {o["kind"] for o in objects}
+        assert {o["kind"] for o in objects} >= KINDS
         incomplete = [
             o["metadata"]["name"] for o in objects if not {"uid", "creationTimestamp"} <= o["metadata"].keys()
         ]
         assert [] == incomplete
-        assert 5 <= len([o for o in objects if o["kind"] == "Node"]) <= 20
+        assert 2 <= len([o for o in objects if o["kind"] == "Node"]) <= 20
         assert [] == [o["metadata"]["name"] for o in objects if o["kind"] == "Pod" and "phase" not in o["status"]]
 
 

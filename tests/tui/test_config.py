@@ -48,7 +48,7 @@ def test_a_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:
         ("keys: {over: hyperspace}", "keys.over: no key 'hyperspace'; left out"),
         ("keys: {over: s}", "keys.over: s is already into (main screen); over keeps n, F10"),
         ("keys: {over: j}", "keys.over: j is already table.down (any table); over keeps n, F10"),
-        ("keys: {over: i, into: i}", "keys.into: i is already over (main screen); into keeps s, F11"),
+        ("keys: {over: J, into: J}", "keys.into: J is already over (main screen); into keeps s, F11"),
         ("- a list", "the file: is no mapping of settings; the usual ones hold"),
         ("theme: [", "line 1: while parsing a flow node"),
     ],
@@ -88,17 +88,17 @@ def test_keys_are_shown_as_people_call_them() -> None:
 
 
 async def test_other_keys_work_and_footer_and_help_show_them(tmp_path: Path) -> None:
-    chosen = settings(tmp_path, "keys: {over: [i, f10], into: n, help: 'K'}")
+    chosen = settings(tmp_path, "keys: {over: [J, f10], into: n, help: 'K'}")
     async with opened("preempt-works", NARROW, settings=chosen) as desk:
         await desk.press("n")
         assert 2 == desk.seq
         await desk.press("s")
         assert 2 == desk.seq
         footer = {entry.does: entry.key for entry in desk.main.query_one(Status).keys}
-        assert ("i", "n") == (footer["over"], footer["into"])
+        assert ("J", "n") == (footer["over"], footer["into"])
         await desk.press("K")
         rows = {row.cells[1].text: row.cells[0].text for row in desk.app.screen.table.rows}  # type: ignore[attr-defined]
-        assert "i F10" == rows["over: the next event or span on this level"]
+        assert "J F10" == rows["over: the next event or span on this level"]
         assert "K" == rows["this help"]
 
 

@@ -187,6 +187,17 @@ def test_a_second_scheduler_is_noticed_and_may_be_chosen(kind: str, server: ApiS
     assert "night" == captured(server, scheduler="batch/volcano-scheduler").flags.default_queue
 
 
+def test_a_scheduler_that_is_a_statefulset_is_found_with_its_flags(server: ApiServer) -> None:
+    server.store.delete(DEPLOYMENTS, "volcano-system/volcano-scheduler")
+    put_scheduler(server, "volcano-system", "StatefulSet", "--default-queue=night")
+    snapshot = captured(server)
+    assert snapshot.provenance is not None
+    assert (("volcano-system/volcano-scheduler",), "night") == (
+        snapshot.provenance.schedulers,
+        snapshot.flags.default_queue,
+    )
+
+
 def test_a_scheduler_that_is_not_there_is_told_which_are(server: ApiServer) -> None:
     with pytest.raises(CaptureError, match="found: volcano-system/volcano-scheduler"):
         captured(server, scheduler="batch/nobody")

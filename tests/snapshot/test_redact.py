@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.recorded import COPIES, recorded
+from tests.recorded import COPIES, ELSEWHERE, recorded
 from tests.snapshot.redacted import divergence
 from vcdebug.releases.naming import named_release
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import CpuReservation, Process
@@ -28,10 +29,16 @@ from vcdebug.snapshot.shapes import BOOL, QUANTITY, TIME, ListOf, MapOf, Quantit
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 
 CASES = [case for case in COPIES if case.parent.name == "random"]
+OTHERS = {case.name.rpartition("-")[0]: case for case in ELSEWHERE if case.parent.name == "random"}
+"""One more case of every family, where the whole corpus is there: all of them would take a minute."""
 MARK = "LeAkEd"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=case.name) for case in CASES]
+    + [pytest.param(case, id=case.name, marks=pytest.mark.corpus) for case in OTHERS.values()],
+)
 def test_a_redacted_case_is_decided_event_by_event_as_the_case_itself(case: Path) -> None:
     assert divergence(recorded(case)) is None
 
@@ -260,6 +267,16 @@ def test_a_pattern_of_a_hypernode_means_the_same_nodes() -> None:
     (rack,) = done.snapshot.of("HyperNode")
     pattern = rack["spec"]["members"][0]["selector"]["regexMatch"]["pattern"]
     assert f"^({done.mapping['Node']['acme-1'].replace('-', chr(92) + '-')})$" == pattern
+
+
+def test_what_is_known_of_chance_speaks_of_the_pods_and_nodes_under_their_new_names() -> None:
+    pod = {"metadata": {"name": f"{MARK}-0", "namespace": "team"}}
+    known = Chance(choices={f"team/{MARK}-0": f"{MARK}-node"}, searches={f"team/{MARK}-0": "0-3"})
+    done = redact(Snapshot("x", objects={"Pod": [pod]}, chance=known))
+    metadata = done.of("Pod")[0]["metadata"]
+    key = f"{metadata['namespace']}/{metadata['name']}"
+    assert ([key], {key: "0-3"}) == ([*done.chance.choices], done.chance.searches)
+    assert MARK not in str(done.chance)
 
 
 def test_the_configuration_keeps_what_decides_with_its_types() -> None:

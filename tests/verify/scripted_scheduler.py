@@ -57,7 +57,14 @@ def main() -> None:
     assert [] == known["items"], "jobs are there before anybody is ready for them"
     say("End scheduling ...")
     groups = await_groups(client, known["metadata"]["resourceVersion"], deeds["expected"])
+    for _ in range(deeds.get("misses", 0)):
+        say("Start scheduling ...")
+        say("Open Session 1 with <0> Job and <2> Queues.")
+        say("End scheduling ...")
+        time.sleep(1)
     say("Start scheduling ...")
+    if "sees" in deeds:
+        say(f"Open Session 2 with <{deeds['sees']}> Job and <2> Queues.")
     if deeds.get("panics"):
         sys.exit(f"panic: {deeds['panics']}")
     play(client, groups, deeds)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from tests.apiserver.clusters import Direct
 from tests.apiserver.server import ApiServer
 from tests.verify.deeds import after
 from vcdebug.capture import CaptureOptions
+from vcdebug.capture.rbac import cluster_role
+from vcdebug.cli.commands.capture import config_map_name
 from vcdebug.framework.columns import Level
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.replay import replay
 from vcdebug.verify import Patience, judged, verify_cluster
+from vcdebug.verify.address import Address
 from vcdebug.verify.compare import Difference, decision
 from vcdebug.verify.outcome import Outcome, predicted
 from vcdebug.verify.store import key_of
@@ -187,6 +192,60 @@ def test_a_cluster_is_captured_before_and_after_its_scheduler_ran() -> None:
     assert {"agreed"} == {one.word for one in found.jobs}
     assert {"GET", "POST"} >= {request.method for request in played.server.requests}
     assert all("selfsubjectaccessreviews" in one.path for one in played.server.requests if one.method == "POST")
+
+
+def test_nothing_is_asked_for_beyond_the_printed_role() -> None:
+    before = load(RANDOM / "preempt-0007")
+    later = after(before, predicted(replay(before)))
+    left = [pod for pod in later.of("Pod") if "deletionTimestamp" not in pod["metadata"]]
+    assert len(left) < len(later.of("Pod"))
+    before.scheduler_conf = None
+    played = Played(before, with_objects(later, "Pod", left))
+    verify_cluster(
+        CaptureOptions(first_wait=0.0),
+        Patience(longest=10, pause=1),
+        transport=played.transport,
+        sleep=played.sleep,
+        clock=lambda: 0.0,
+    )
+    rules = yaml.safe_load(cluster_role(config_map_name(""), events=True))["rules"]
+    asked = [request for request in played.server.requests if request.path not in PUBLIC]
+    reviews = [one for one in asked if one.path.endswith("/selfsubjectaccessreviews")]
+    reads = [one for one in asked if one not in reviews]
+    assert any(one.path == "/api/v1/events" for one in reads), "what became of the pods that are gone was asked"
+    assert [] == [one.path for one in reads if one.method != "GET" or not allowed(rules, one.path)]
+
+
+PUBLIC = ("/version", "/readyz", "/api", "/apis")
+"""What everybody may read who is known to the server at all."""
+
+
+def allowed(rules: list[dict[str, Any]], path: str) -> bool:
+    """Whether a role allows a GET: `list` of a kind everywhere, or `get` of a named object."""
+    found = Address.of(path)
+    verb = "get" if found.name else "list"
+    return any(
+        found.group in rule["apiGroups"]
+        and found.plural in rule["resources"]
+        and verb in rule["verbs"]
+        and (not rule.get("resourceNames") or found.name in rule["resourceNames"])
+        for rule in rules
+    )
+
+
+def test_what_the_role_does_not_allow_would_be_seen() -> None:
+    rules = yaml.safe_load(cluster_role(config_map_name("")))["rules"]
+    names = "/api/v1/namespaces/volcano-system/configmaps"
+    assert [True, False, True, False, False] == [
+        allowed(rules, path)
+        for path in (
+            "/api/v1/pods",
+            "/api/v1/secrets",
+            f"{names}/volcano-scheduler-configmap",
+            f"{names}/others",
+            "/api/v1/events",
+        )
+    ]
 
 
 def test_a_node_that_a_waiting_pod_is_promised_is_a_choice_of_the_scheduler() -> None:

@@ -26,6 +26,8 @@ Judge = Callable[[Session, TaskInfo, NodeRows], Codes]
 """One code per row: 0 where the node is a candidate."""
 
 NOT_IN_SHARD = "node isn't in scheduler node shard"
+WORKERS = 16
+"""So many look at nodes at a time. Upstream: util/predicate_helper.PredicateNodes."""
 SMALLEST_CHUNK = 1024
 """So many rows cost little more than one: what a check costs is first the number of array operations."""
 
@@ -130,11 +132,15 @@ class PredicateHelper:
         if not len(nodes):
             return nodes, errors
         group = f"{task.job}/{task.task_role}"
+        known = ssn.samples.following(task.key, nodes)
         start = ssn.node_search_start % len(nodes)  # exact: ints
         ssn.log("search.start", nodes.rows.item(start))
         event = None if ssn.past is None else ssn.past.search(task, nodes)
+        if event is None and known is not None:
+            event = self._as_seen(task, nodes, known, judge, group)
         if event is None:
             event = self._found(task, nodes, start, judge, group)
+            event = self._around_choice(task, nodes, event, judge, group)
         failed, failed_codes = event.failed, event.codes
         ssn.node_search_start = (ssn.node_search_start + event.processed) % len(nodes)  # exact: ints
         if len(failed):
@@ -154,6 +160,41 @@ class PredicateHelper:
         visited, failing = order[: len(codes)], codes.nonzero()[0]
         return PredicateEvent(task.key, len(nodes), len(visited), feasible, visited[failing], codes[failing])
 
+    def _as_seen(
+        self, task: TaskInfo, nodes: NodeRows, visited: IntArray, judge: Judge, group: str
+    ) -> PredicateEvent | None:
+        """A search that visits the nodes at which a real scheduler is known to have looked; None where none can have.
+
+        It ends at the first fitting node too many, behind which every other worker may have found one more: these are
+        dropped, and it is not known which. The node that was chosen was not.
+        """
+        want = num_feasible_nodes_to_find(self._ssn.flags, len(nodes))
+        codes = self._judge(task, visited, judge, self._known(task, group))
+        fitting = visited[codes == 0]
+        if not want < len(fitting) <= want + WORKERS:
+            return None
+        first = fitting == self._chosen(task)
+        feasible = np.concatenate((fitting[first], fitting[~first]))[:want]
+        failing = codes.nonzero()[0]
+        return PredicateEvent(task.key, len(nodes), len(visited), feasible, visited[failing], codes[failing])
+
+    def _around_choice(
+        self, task: TaskInfo, nodes: NodeRows, found: PredicateEvent, judge: Judge, group: str
+    ) -> PredicateEvent:
+        """Where the node that a real scheduler chose was not looked at, a sample that begins there if it fits."""
+        if found.processed == len(nodes) or self._exact:
+            return found
+        chosen = self._chosen(task)
+        at = np.flatnonzero(nodes.rows == chosen)
+        if not len(at) or chosen in found.feasible:
+            return found
+        other = self._found(task, nodes, at.item(0), judge, group)
+        return other if chosen in other.feasible else found
+
+    def _chosen(self, task: TaskInfo) -> int:
+        """The row of the node that a real scheduler is known to have chosen; -1 where none is."""
+        return self._ssn.node_table.row_of.get(self._ssn.draws.choice(task.key), -1)
+
     def _note_sample(self, visited: int, nodes: int, start: int) -> None:
         """Once per helper: from then on nearly every search is a sample."""
         if not self._sampled:
@@ -163,7 +204,7 @@ class PredicateHelper:
 
     def _search(self, task: TaskInfo, order: IntArray, want: int, judge: Judge, group: str) -> tuple[IntArray, Codes]:
         """(first `want` feasible rows, codes of all visited rows): the next feasible one stops the search."""
-        known = self._cache.get(group) if self._cache_on and task.task_role else None
+        known = self._known(task, group)
         parts: list[Codes] = []
         found = begin = 0
         while begin < len(order):
@@ -199,6 +240,9 @@ class PredicateHelper:
         codes[unknown] = judge(ssn, task, NodeRows(ssn.node_table, rows[unknown]))
         ssn.record.silent -= 1
         return codes
+
+    def _known(self, task: TaskInfo, group: str) -> Codes | None:
+        return self._cache.get(group) if self._cache_on and task.task_role else None
 
     def _cached(self, group: str) -> Codes:
         cached = self._cache.get(group)

@@ -18,6 +18,7 @@ from vcdebug.framework.past import Past
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Scope
 from vcdebug.framework.recorded_calls import Functions
+from vcdebug.framework.samples import Samples
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
 from vcdebug.framework.trace_form import statuses
 from vcdebug.framework.webhook import AskExtender
@@ -88,6 +89,7 @@ class Session:
         self.past: Past | None = None
         """What an earlier cycle has found, while this one runs and has done the same so far."""
         self.draws = Draws(snapshot.chance)
+        self.samples = Samples(snapshot.chance)
         self.plugins: dict[str, Plugin] = {}
         self.ask_extender: AskExtender | None = None
         """The webhook of the plugin extender, where it may be called."""

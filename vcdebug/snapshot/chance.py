@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
+SEARCHES: Final = re.compile(r"\d{1,9}-\d{1,9}(?:[,;]\d{1,9}-\d{1,9})*", re.ASCII)
+"""Ranges of places; a semicolon begins the next search."""
 _MASK = (1 << 64) - 1
 
 
@@ -36,6 +40,9 @@ class Chance:
     """Draws among equally good nodes and for random offsets; None takes the first."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """Pod → the node that a real scheduler drew for it: taken wherever it is among equally good ones."""
+    searches: Mapping[str, str] = field(default_factory=dict)
+    """Pod → the nodes at which a real scheduler looked for it, where it looks at a sample of them: `4-563,0-1;9-99` are
+    two searches, by the places of the nodes in the session, in the order of the visits."""
 
     @classmethod
     def drawn(cls, seed: int) -> Chance:
@@ -49,5 +56,6 @@ class Chance:
             "map order seed": self.order_seed,
             "tie seed": self.tie_seed,
             "choices": len(self.choices) or None,
+            "searches": len(self.searches) or None,
         }
         return [f"{name} {value}" for name, value in said.items() if value is not None]

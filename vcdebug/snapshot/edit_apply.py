@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from difflib import get_close_matches
 from typing import Any, Final
@@ -26,7 +26,7 @@ _FEATURE_GATES: Final = "feature_gates"
 _RELEASE: Final = "release"
 _PERSISTENCE: Final = "persistence"
 _BOUND: Final = "bound"
-_CHOICES: Final = "choices"
+_BY_POD: Final = ("choices", "searches")
 
 
 def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:
@@ -176,7 +176,7 @@ def released(snapshot: Snapshot, stated: str) -> Snapshot:
 
 
 def _with_chance(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    name = _setting_name(edit, [row.name for row in fields(Chance)], deep=_CHOICES)
+    name = _setting_name(edit, [row.name for row in fields(Chance)], deep=_BY_POD)
     if edit.change == "delete" and len(edit.path) == 1:
         return replace(snapshot, chance=replace(snapshot.chance, **{name: getattr(Chance(), name)}))
     value = edit.read_value() if edit.change == "set" else None
@@ -224,15 +224,15 @@ def _with_answer(snapshot: Snapshot, edit: Edit) -> Snapshot:
     return replace(snapshot, answers=others)
 
 
-def _setting_name(edit: Edit, names: list[str], deep: str = "") -> str:
-    """The first step, if it is one of the names; only a `deep` one may have a further step."""
+def _setting_name(edit: Edit, names: list[str], deep: Container[str] = ()) -> str:
+    """The first step, if it is one of the names; only one of `deep` may have a further step."""
     step = edit.path[0]
     name = step.text.replace("-", "_")
     if name not in names:
         close = get_close_matches(name, names, 1)
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
         raise edit.error(f"no {edit.kind} {step.text}", step.position, hint)
-    if len(edit.path) > (2 if name == deep else 1):
+    if len(edit.path) > (2 if name in deep else 1):
         raise edit.error(f"{name} has no parts", edit.path[1].position)
     return name
 

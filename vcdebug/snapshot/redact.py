@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.device_config import VgpuNames, only_names, readable, vgpu_names
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
@@ -107,7 +108,14 @@ def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _
         bound={rewriter.value(pod): rewriter.value(node) for pod, node in snapshot.bound.items()},
         problems=[_problem(problem, rewriter) for problem in snapshot.problems],
         provenance=_provenance(snapshot.provenance, rewriter),
+        chance=_chance(snapshot.chance, rewriter),
     )
+
+
+def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
+    value = rewriter.value
+    choices = {value(pod): value(node) for pod, node in chance.choices.items()}
+    return replace(chance, choices=choices, searches={value(pod): text for pod, text in chance.searches.items()})
 
 
 def _device_config(text: str | None, rewriter: Rewriter) -> str | None:

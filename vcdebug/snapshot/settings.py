@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from vcdebug.releases.naming import named_release
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import SEARCHES, Chance
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import PERSISTENCE, CpuReservation, Persistence, Process
 from vcdebug.snapshot.provenance import Provenance, read_provenance
@@ -289,6 +289,12 @@ def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
     return tuple(CpuReservation(**row) for row in value) if known else None
 
 
+def _searches(value: Any) -> dict[str, str] | None:
+    """namespace/name → places of nodes, one group of ranges per search."""
+    found = _nodes_of_pods(value)
+    return found if found is not None and all(SEARCHES.fullmatch(text) for text in found.values()) else None
+
+
 _PROCESS_READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "started": ("started", _time),
     "lastRescheduling": ("last_rescheduling", _time),
@@ -303,6 +309,7 @@ _CHANCE_READERS: dict[str, Callable[[Any], Any]] = {
     "order_seed": _number,
     "tie_seed": _number,
     "choices": _nodes_of_pods,
+    "searches": _searches,
 }
 
 _FLAG_READERS: dict[str, Callable[[Any], Any]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from vcdebug.explain.answer import Explanation
@@ -16,10 +16,12 @@ from vcdebug.model.pod import Pod
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.verify.outcome import GONE, Outcome, Said
+from vcdebug.verify.samples import Sample, fits, samples
 
-Word = Literal["agreed", "worded otherwise", "differs", "overtaken"]
-AGREED, WORDED, DIFFERS, OVERTAKEN = "agreed", "worded otherwise", "differs", "overtaken"
+Word = Literal["agreed", "worded otherwise", "by chance", "differs", "overtaken"]
 NOTHING = "nothing"
+EXPLAINED = 20
+"""Of so many jobs that differ the decision behind it is looked for."""
 EXAMPLE = " Origin reason is "
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
 DECISIONS = (BOUND, EVICTED, NOMINATED)
@@ -108,19 +110,39 @@ def certain(message: str) -> str:
 
 def verdicts(recording: Recording, found: list[Difference]) -> tuple[JobVerdict, ...]:
     """One per job of the session, and per job or pod beyond it that differs, by name."""
+    sampled = samples(recording, (one.subject for one in found if _elsewhere(one)))
     by_job: dict[JobId, list[Difference]] = {job: [] for job in recording.session.jobs}
     for difference in found:
         by_job.setdefault(difference.job, []).append(difference)
-    return tuple(_verdict(recording, job, by_job[job]) for job in sorted(by_job))
+    judged = [_verdict(recording, job, by_job[job], sampled) for job in sorted(by_job)]
+    differing = [place for place, one in enumerate(judged) if one.word == "differs"]
+    for place in differing[:EXPLAINED]:
+        first = next(one for one in judged[place].differences if one.decides)
+        judged[place] = replace(judged[place], decision=decision(recording, first))
+    return tuple(judged)
 
 
-def _verdict(recording: Recording, job: JobId, found: list[Difference]) -> JobVerdict:
+def _elsewhere(one: Difference) -> bool:
+    """Whether both chose a node for the pod, but not the same."""
+    return one.what in (BOUND, NOMINATED) and NOTHING not in (one.predicted, one.observed)
+
+
+def _verdict(recording: Recording, job: JobId, found: list[Difference], sampled: dict[TaskKey, Sample]) -> JobVerdict:
     if not found:
         return JobVerdict(job, "agreed")
     decided = [one for one in found if one.decides]
     if not decided:
         return JobVerdict(job, "worded otherwise", tuple(found))
-    return JobVerdict(job, "differs", tuple(found), decision(recording, decided[0]))
+    for one in decided:
+        search = sampled.get(one.subject)
+        if not _elsewhere(one) or search is None or not fits(recording, search, one.observed):
+            return JobVerdict(job, "differs", tuple(found))
+    return JobVerdict(job, "by chance", tuple(found), _sampling(decided[0], sampled[decided[0].subject]))
+
+
+def _sampling(one: Difference, sample: Sample) -> Decision:
+    looked = f"{sample.search.processed} of {sample.search.considered} nodes"
+    return Decision(sample.seq, f"sampled search: {looked} were looked at for {one.subject}; {one.observed} fits too")
 
 
 def decision(recording: Recording, difference: Difference) -> Decision:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.framework.webhook import AskExtender
+from vcdebug.model.names import TaskKey
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
@@ -14,11 +15,23 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.verify.compare import Difference, differences, job_of
 from vcdebug.verify.outcome import Outcome, predicted
+from vcdebug.verify.samples import with_drops
 
 SEEDS = 24
 """How many orders of maps and draws are tried where the choice of nodes alone explains too little."""
+FEWEST_SEEDS = 2
+EFFORT = 20_000_000
+"""Events times nodes, of all orders together: a large snapshot has fewer tries."""
+REFINED = 12
+"""How often the nodes that searches dropped are told anew by the nodes that were chosen, while it gets better."""
 ALIKE = 6
-"""Of them, how many in a row that come to the same show that the order does not matter here."""
+"""Of the orders, how many in a row that come to the same show that the order does not matter here."""
+
+Tell = Callable[[str], None]
+
+
+def silently(_: str) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +52,86 @@ class Followed:
 
 
 def follow(
-    snapshot: Snapshot, seen: Outcome, *, seeds: int = SEEDS, cycles: int = 1, ask_extender: AskExtender | None = None
+    snapshot: Snapshot,
+    seen: Outcome,
+    *,
+    seeds: int = SEEDS,
+    cycles: int = 1,
+    searches: Mapping[TaskKey, str] | None = None,
+    ask_extender: AskExtender | None = None,
+    tell: Tell = silently,
 ) -> Followed:
     """The replay as it is, else with the scheduler's own choices, else under other orders of maps too.
 
-    Where the scheduler may have run more than one cycle, as many of the replay are laid beside it as fit best.
+    `searches` are the nodes at which the scheduler has looked, where that is known. Where it may have run more than one
+    cycle, as many of the replay are laid beside it as fit best.
     """
-    best: Followed | None = None
-    alike, before = 0, None
-    for tried, chance in enumerate(_chances(snapshot.chance, seen, seeds), start=1):
-        first = whole(replay(replace(snapshot, chance=chance), ask_extender=ask_extender))
-        for run in _runs(first, seen, cycles, tried):
-            if best is None or run.rank < best.rank:
-                best = run
-            if not best.rank[1]:
-                return replace(best, tried=tried)
-        found = differences(predicted(first), seen, job_of(first))
-        alike, before = (alike + 1 if found == before else 0), found
-        if alike == ALIKE:
-            break
-    assert best is not None
-    return replace(best, tried=tried)
+    search = _Search(snapshot, seen, cycles, ask_extender, tell)
+    own = snapshot.chance
+    first = search.run(own)
+    if first.rank[1]:
+        chosen = replace(own, choices=seen.nodes, searches=searches or {})
+        if chosen != own:
+            chosen = search.refined(chosen)
+        size = len(first.recording) * max(1, len(first.recording.node_names))
+        search.seeded(chosen, min(seeds, max(FEWEST_SEEDS, EFFORT // max(1, size))))
+    return replace(search.nearest, tried=search.tried)
+
+
+class _Search:
+    """Runs of the replay, and which of them came nearest."""
+
+    def __init__(
+        self, snapshot: Snapshot, seen: Outcome, cycles: int, ask_extender: AskExtender | None, tell: Tell
+    ) -> None:
+        self._snapshot = snapshot
+        self._seen = seen
+        self._cycles = cycles
+        self._ask = ask_extender
+        self._tell = tell
+        self._best: Followed | None = None
+        self.tried = 0
+
+    @property
+    def nearest(self) -> Followed:
+        """The best run so far."""
+        assert self._best is not None
+        return self._best
+
+    def run(self, chance: Chance) -> Followed:
+        """Replay under these draws; gives how one cycle compares."""
+        self.tried += 1
+        first = whole(replay(replace(self._snapshot, chance=chance), ask_extender=self._ask))
+        runs = list(_runs(first, self._seen, self._cycles, self.tried))
+        for one in runs:
+            if self._best is None or one.rank < self._best.rank:
+                self._best = one
+        self._tell(f"replay {self.tried}: {runs[0].rank[0]} decisions differ, {self.nearest.rank[0]} at best")
+        return runs[0]
+
+    def refined(self, chance: Chance) -> Chance:
+        """The scheduler's choices, and what its searches must have dropped for them."""
+        run = self.run(chance)
+        for _ in range(REFINED):
+            elsewhere = {one.subject: one.observed for one in run.differences if one.decides}
+            better = with_drops(run.recording, chance, elsewhere) if chance.searches else chance
+            if better == chance:
+                break
+            before, run = run, self.run(better)
+            if run.rank >= before.rank:
+                break
+            chance = better
+        return chance
+
+    def seeded(self, chosen: Chance, seeds: int) -> None:
+        """Other orders of maps, until one explains everything, or until they show that they explain nothing."""
+        alike: int = 0
+        before: list[Difference] | None = None
+        for seed in range(1, seeds + 1):
+            if not self.nearest.rank[1] or alike == ALIKE:
+                return
+            found = self.run(replace(chosen, order_seed=seed, tie_seed=seed)).differences
+            alike, before = (alike + 1 if found == before else 0), found
 
 
 def _runs(first: Recording, seen: Outcome, cycles: int, tried: int) -> Iterator[Followed]:
@@ -67,21 +139,15 @@ def _runs(first: Recording, seen: Outcome, cycles: int, tried: int) -> Iterator[
     chain = Cycles(first)
     outcome, owner = predicted(first), job_of(first)
     for count in range(1, cycles + 1):
-        yield Followed(first, outcome, differences(outcome, seen, owner), tried, count)
+        found = Followed(first, outcome, differences(outcome, seen, owner), tried, count)
+        yield found
         if count < cycles and not chain.panicked:
             outcome = outcome.then(predicted(chain.next()))
-
-
-def _chances(own: Chance, seen: Outcome, seeds: int) -> Iterator[Chance]:
-    yield own
-    chosen = replace(own, choices=seen.nodes)
-    if seen.nodes:
-        yield chosen
-    yield from (replace(chosen, order_seed=seed, tie_seed=seed) for seed in range(1, seeds + 1))
 
 
 def words(chance: Chance) -> list[str]:
     """The settings as edits that anybody can repeat."""
     edits = [f"chance:choices[{pod}]={node}" for pod, node in chance.choices.items()]
+    edits += [f"chance:searches[{pod}]={text}" for pod, text in chance.searches.items()]
     seeds = {"order_seed": chance.order_seed, "tie_seed": chance.tie_seed}
     return [*edits, *(f"chance:{name}={seed}" for name, seed in seeds.items() if seed is not None)]

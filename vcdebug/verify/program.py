@@ -15,23 +15,30 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TextIO
 
 from vcdebug.errors import VcdebugError
+from vcdebug.model.names import TaskKey
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.verify.kept_log import KeptLog
 from vcdebug.verify.metrics import asking, metrics_of, with_metrics
+from vcdebug.verify.outcome import GROUPS, PODS
 from vcdebug.verify.present import at, moved, text_of
 from vcdebug.verify.server import EVENTS, ApiServer, Written
+from vcdebug.verify.store import key_of
 from vcdebug.verify.wire import Wire, served
 
 HELD = "PodGroup"
 NODES = KIND_BY_NAME["Node"].path
 BEGIN, END = "Start scheduling ...", "End scheduling ..."
+MOST_MISSED = 3
+"""Cycles that may pass until the PodGroups have arrived."""
 COUNTED = 2
 """Which cycle of the process is usually the one that counts."""
 LEAST_PAUSE, PAUSE_PER_OBJECT = 1.5, 0.002
@@ -54,6 +61,8 @@ class Program:
     """Seconds in which it must be through."""
     period: float = 0.0
     """Seconds between the cycle that sees no job and the one that counts; 0 goes by the size of the snapshot."""
+    log: str = ""
+    """The file that gets all it says; empty for none."""
 
 
 @dataclass(slots=True)
@@ -64,11 +73,18 @@ class Observed:
     """The snapshot as its cycle met it."""
     written: list[Written]
     log: list[str]
+    """What it said, unless that is too much."""
     ended: str
     """Why there is nothing more to see; empty after a whole cycle."""
     seconds: float
     counted: int = COUNTED
     """Which cycle of the process it is about."""
+    logged: int = 0
+    """How many lines it said; of a long log the middle is not kept."""
+    jobs: int | None = None
+    """With how many jobs that cycle began, as the log says."""
+    searches: Mapping[TaskKey, str] = field(default_factory=dict)
+    """At which nodes it looked for each pod, as the log says."""
 
 
 @dataclass(slots=True)
@@ -77,7 +93,7 @@ class _Run:
 
     wire: Wire
     process: subprocess.Popen[str]
-    log: list[str] = field(default_factory=list)
+    log: KeptLog
     begun: list[datetime] = field(default_factory=list)
     ended: int = 0
     over: bool = False
@@ -87,9 +103,12 @@ class _Run:
         """Take down the log until the program closes it."""
         for line in self.process.stderr or ():
             with self.wire.lock:
-                self.log.append(line.rstrip("\n"))
                 if BEGIN in line:
                     self.begun.append(datetime.now(UTC))
+                counts = len(self.begun) <= self.counted
+                if BEGIN in line and counts:
+                    self.log.begin()
+                self.log.add(line.rstrip("\n"), counts=counts)
                 self.ended += END in line
                 if BEGIN in line or END in line:
                     self.wire.lock.notify_all()
@@ -127,7 +146,7 @@ class _Run:
             self.wait(lambda: self.ended == len(self.begun), seconds)
 
 
-def observe(snapshot: Snapshot, program: Program) -> Observed:
+def observe(snapshot: Snapshot, program: Program, tell: Callable[[str], None] = lambda _: None) -> Observed:
     """Run the program on a snapshot until one cycle is over; raises VcdebugError where it cannot be run at all."""
     started = datetime.now(UTC).replace(microsecond=0)
     present = moved(snapshot, started)
@@ -139,17 +158,34 @@ def observe(snapshot: Snapshot, program: Program) -> Observed:
     with (
         served(wire) as address,
         tempfile.TemporaryDirectory(prefix="vcdebug-verify-") as folder,
-        _running(_command(program, present, address, Path(folder)), wire, folder) as run,
+        _log_file(program) as file,
+        _running(_command(program, present, address, Path(folder)), wire, folder, KeptLog(file)) as run,
     ):
-        return _observed(run, api, held, present, started, program)
+        tell(f"{program.path} has begun to read the snapshot")
+        return _observed(run, api, held, present, started, program, tell)
+
+
+@contextmanager
+def _log_file(program: Program) -> Iterator[TextIO | None]:
+    if not program.log:
+        yield None
+        return
+    with Path(program.log).open("w", encoding="utf-8") as file:
+        yield file
 
 
 def _observed(
-    run: _Run, api: ApiServer, held: list[Manifest], present: Snapshot, started: datetime, program: Program
+    run: _Run,
+    api: ApiServer,
+    held: list[Manifest],
+    present: Snapshot,
+    started: datetime,
+    program: Program,
+    tell: Callable[[str], None],
 ) -> Observed:
     since = time.monotonic()
     if not run.wait(lambda: run.ended > 0, program.patience):
-        raise VcdebugError(f"it never began to schedule: {_last_words(run)}", TELL, program.path)
+        raise VcdebugError(f"it never began to schedule: {run.log.last_words()}", TELL, program.path)
     run.await_metrics(program.patience - (time.monotonic() - since))
     with run.wire.lock:
         run.counted = len(run.begun) + 1
@@ -159,26 +195,46 @@ def _observed(
             for manifest in manifests:
                 api.store.put(path, manifest)
         run.wire.lock.notify_all()
+    tell(f"its first cycle is over: {len(held)} PodGroups are told, and cycle {run.counted} counts")
     run.wait(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
+    while _missed(run, api, held):
+        tell(f"cycle {run.counted} began before the PodGroups had arrived: the next one counts")
+        with run.wire.lock:
+            run.counted += 1
+            api.written.clear()
+        run.wait(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
     run.settle(program.patience)
+    tell(f"cycle {run.counted} is over: {len(api.written)} requests, {run.log.count} lines of log")
     with run.wire.lock:
         api.keeps = _nothing
         began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
         met = with_metrics(at(present, began, started, run.counted - 1), api.metrics, began)
-        return Observed(met, list(api.written), list(run.log), _why(run), time.monotonic() - since, run.counted)
+        return Observed(
+            met,
+            list(api.written),
+            list(run.log),
+            _why(run),
+            time.monotonic() - since,
+            run.counted,
+            run.log.count,
+            run.log.jobs,
+            run.log.searches_of([key_of(node) for node in met.of("Node")]),
+        )
+
+
+def _missed(run: _Run, api: ApiServer, held: list[Manifest]) -> bool:
+    """Whether the cycle began without a job although there are PodGroups, and nothing has come of it."""
+    with run.wire.lock:
+        late = bool(held) and run.log.jobs == 0 and run.counted < COUNTED + MOST_MISSED
+        idle = not any(one.address.plural in (PODS, GROUPS) for one in api.written)
+        return late and idle and run.ended == run.counted == len(run.begun) and not run.over
 
 
 def _why(run: _Run) -> str:
     """What kept the program from ending the cycle; empty where it did."""
     if run.ended >= run.counted:
         return ""
-    return f"the program ended: {_last_words(run)}" if run.over else "the cycle did not end in time"
-
-
-def _last_words(run: _Run) -> str:
-    """What a program says when it dies, or else said last."""
-    last = next((line for line in reversed(run.log) if line.strip()), "it said nothing")
-    return next((line for line in run.log if line.startswith(("panic:", "fatal error:"))), last)
+    return f"the program ended: {run.log.last_words()}" if run.over else "the cycle did not end in time"
 
 
 def _fill(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
@@ -269,7 +325,7 @@ def _kubeconfig(address: str) -> Manifest:
 
 
 @contextmanager
-def _running(command: Sequence[str], wire: Wire, folder: str) -> Iterator[_Run]:
+def _running(command: Sequence[str], wire: Wire, folder: str, log: KeptLog) -> Iterator[_Run]:
     environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | {"HOME": folder}
     try:
         process = subprocess.Popen(
@@ -284,7 +340,7 @@ def _running(command: Sequence[str], wire: Wire, folder: str) -> Iterator[_Run]:
         )
     except OSError as failure:
         raise VcdebugError(f"cannot be run: {failure.strerror or failure}", where=command[0]) from failure
-    run = _Run(wire, process)
+    run = _Run(wire, process, log)
     reader = threading.Thread(target=run.read, daemon=True)
     reader.start()
     try:

@@ -39,6 +39,8 @@ class Verification:
     log: Sequence[str] = ()
     cycles: int = 1
     """How many cycles of the replay were compared with what was seen."""
+    notes: Sequence[str] = ()
+    """What else is to be known of the comparison, in sentences."""
 
     def count(self, word: str) -> int:
         """Jobs with this verdict."""

@@ -60,7 +60,7 @@ class Verify(Command):
 
             output.text(cluster_role(config_map_name(args.scheduler_configmap), events=True).rstrip())
             return Outcome.DONE
-        found = _program(args) if args.snapshot is not None else _cluster(args, output)
+        found = _program(args, output) if args.snapshot is not None else _cluster(args, output)
         if args.json:
             output.json(verification.document(found))
         else:
@@ -68,7 +68,7 @@ class Verify(Command):
         return Outcome.DONE if found.agrees else Outcome.DIFFERENT
 
 
-def _program(args: Namespace) -> Verification:
+def _program(args: Namespace, output: Output) -> Verification:
     """The snapshot given to a program."""
     from vcdebug.cli.snapshots import extender_client, load_snapshot
     from vcdebug.verify import Program, verify_program
@@ -80,12 +80,9 @@ def _program(args: Namespace) -> Verification:
     path = Path(args.scheduler)
     if not path.is_file():
         raise VcdebugError("no such program", where=args.scheduler)
-    program = Program(str(path.absolute()), tuple(args.arguments), args.wait or PATIENCE)
+    program = Program(str(path.absolute()), tuple(args.arguments), args.wait or PATIENCE, log=args.log or "")
     snapshot = load_snapshot(args.snapshot, complete=args.complete, release=args.release).snapshot
-    found = verify_program(snapshot, program, ask_extender=extender_client(args.extender_url))
-    if args.log is not None:
-        Path(args.log).write_text("".join(f"{line}\n" for line in found.log), encoding="utf-8")
-    return found
+    return verify_program(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.narrate)
 
 
 def _cluster(args: Namespace, output: Output) -> Verification:

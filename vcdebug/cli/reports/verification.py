@@ -10,8 +10,9 @@ from vcdebug.verify.outcome import Outcome
 from vcdebug.views.document import Block, listing, paragraph
 
 HEADS = ("job", "", "about", "replay", "scheduler")
-WORDS = ("agreed", "worded otherwise", "differs", "overtaken")
+WORDS = ("agreed", "worded otherwise", "by chance", "differs", "overtaken")
 SHOWN_CHOICES = 6
+SHOWN_JOBS = 50
 SHOWN_TEXT = 72
 
 
@@ -26,11 +27,14 @@ def blocks(found: Verification) -> Iterator[Block]:
     if found.chance:
         more = f" and {len(found.chance) - SHOWN_CHOICES} more" if len(found.chance) > SHOWN_CHOICES else ""
         yield paragraph(f"followed where chance decides: {', '.join(found.chance[:SHOWN_CHOICES])}{more}")
+    yield from (paragraph(note) for note in found.notes)
     other = [one for one in found.jobs if one.word != "agreed"]
     if other:
         yield paragraph("")
-        yield listing(HEADS, [row for one in other for row in _rows(one)], 2, prose=True)
-    for one in other:
+        yield listing(HEADS, [row for one in other[:SHOWN_JOBS] for row in _rows(one)], 2, prose=True)
+    if len(other) > SHOWN_JOBS:
+        yield paragraph(f"and {len(other) - SHOWN_JOBS} jobs more, which --json has")
+    for one in other[:SHOWN_JOBS]:
         yield from _reasons(one)
     if found.parting is not None and not found.agrees:
         yield paragraph("")
@@ -106,6 +110,7 @@ def document(found: Verification) -> dict[str, object]:
         "chance": list(found.chance),
         "tried": found.tried,
         "cycles": found.cycles,
+        "notes": list(found.notes),
         "seconds": round(found.seconds, 3),
         "jobs": [_job(one) for one in found.jobs],
         "parting": None if parting is None else {"seq": parting.seq, "log": parting.logged, "replay": parting.replayed},

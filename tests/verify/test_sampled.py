@@ -1,0 +1,135 @@
+"""Searches that look at a part of the nodes: the scheduler's part is followed, or it is said to be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.verify.deeds import recorded, scheduler
+from vcdebug.framework.record import PredicateEvent
+from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.replay import replay
+from vcdebug.verify import verify_program
+from vcdebug.verify.follow import follow
+from vcdebug.verify.kept_log import KeptLog
+from vcdebug.verify.outcome import Outcome, predicted
+from vcdebug.verify.searches import Searches
+
+POD = "default/j-0"
+
+
+def sampled(*, small: str = "", count: int = 1) -> Snapshot:
+    """Ten nodes, each larger than the one before, of which a search wants two; the emptiest wins."""
+    conf = conf_of("priority gang", "predicates nodeorder", actions="enqueue allocate")
+    nodes = [node(f"n{i}", cpu="1" if f"n{i}" == small else str(4 + i)) for i in range(10)]
+    snapshot = cluster(nodes, pod_group("j"), pods("j", count, cpu="2"), conf=conf)
+    snapshot.flags = replace(snapshot.flags, minimum_feasible_nodes=2, percentage_nodes_to_find=20)
+    return snapshot
+
+
+def search(snapshot: Snapshot, searches: str, choice: str = "") -> PredicateEvent:
+    chance = Chance(choices={POD: choice} if choice else {}, searches={POD: searches} if searches else {})
+    events = replay(replace(snapshot, chance=chance)).events
+    return next(event for event in events if isinstance(event, PredicateEvent))
+
+
+def verdict(folder: Path, snapshot: Snapshot, bound: str) -> str:
+    outcome = recorded(snapshot)
+    altered = replace(outcome, bound={**outcome.bound, POD: bound})
+    (job,) = verify_program(snapshot, scheduler(folder, snapshot, altered)).jobs
+    return job.word
+
+
+def test_a_search_visits_the_nodes_that_are_known_and_drops_the_last_but_the_choice() -> None:
+    assert [0, 1] == search(sampled(), "").feasible.tolist()
+    assert ([5, 6], 3) == ((found := search(sampled(), "5-7")).feasible.tolist(), found.processed)
+    assert [7, 5] == search(sampled(), "5-7", choice="n7").feasible.tolist()
+    assert [9, 0] == search(sampled(), "9-9,0-1").feasible.tolist()
+
+
+@pytest.mark.parametrize("searches", ["5-6", "0-9", "5-12", "5-7,6-8", "4-4"])
+def test_a_search_that_no_scheduler_can_have_made_is_not_followed(searches: str) -> None:
+    assert [0, 1] == search(sampled(), searches).feasible.tolist()
+
+
+def test_a_bind_to_a_node_that_a_sample_may_have_held_agrees(tmp_path: Path) -> None:
+    assert {POD: "n1"} == recorded(sampled()).bound
+    assert "agreed" == verdict(tmp_path, sampled(), "n9")
+
+
+def test_a_bind_that_a_sample_would_not_explain_but_that_fits_is_chance(tmp_path: Path) -> None:
+    snapshot = sampled()
+    outcome = recorded(snapshot)
+    altered = replace(outcome, bound={**outcome.bound, POD: "n0"})
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, altered))
+    (job,) = found.jobs
+    assert ("by chance", True) == (job.word, found.agrees)
+    assert job.decision is not None
+    assert "sampled search: 3 of 10 nodes were looked at" in job.decision.text
+
+
+def test_a_bind_to_a_node_that_does_not_fit_differs(tmp_path: Path) -> None:
+    assert "differs" == verdict(tmp_path, sampled(small="n9"), "n9")
+
+
+def test_where_all_nodes_are_looked_at_another_node_differs(tmp_path: Path) -> None:
+    snapshot = sampled()
+    snapshot.flags = replace(snapshot.flags, percentage_nodes_to_find=100)
+    assert "differs" == verdict(tmp_path, snapshot, "n0")
+
+
+def test_what_would_have_won_was_dropped() -> None:
+    """The replay learns from the choice, among nodes that the log names, which of them came too late."""
+    snapshot = sampled()
+    seen = predicted(replay(snapshot))
+    seen = replace(seen, bound={POD: "n5"})
+    found = follow(snapshot, seen, searches={POD: "6-6,4-5"})
+    assert (0, 0) == found.rank
+    assert {POD: "4-6"} == found.recording.snapshot.chance.searches
+    assert 0 < follow(snapshot, replace(seen, bound={POD: "n4"}), searches={POD: "6-6,4-5"}, seeds=0).rank[0]
+
+
+def lines(task: str, nodes: Iterable[str]) -> list[str]:
+    head = "I1122 20:35:40.689257   24532 predicate_helper.go:84] Considering Task"
+    return [f"{head} <{task}> on node <{name}>: <cpu 1000.00> vs. <cpu 2000.00>" for name in nodes]
+
+
+def test_the_log_names_the_nodes_of_every_search_in_the_order_of_the_round() -> None:
+    searches = Searches()
+    for line in [*lines("x/a", ("n3", "n0", "n2")), *lines("x/b", ("n1",)), *lines("x/a", ("n0", "n1", "n0"))]:
+        searches.read(line)
+    assert {"x/a": "2-3,0-0;0-1;0-0", "x/b": "1-1"} == searches.texts(["n0", "n1", "n2", "n3"])
+    assert {"x/b": "1-1"} == searches.texts(["n0", "n1"])
+    searches.clear()
+    assert {} == searches.texts(["n0"])
+
+
+def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w", encoding="utf-8") as file:
+        log = KeptLog(file, kept=2)
+        for number in range(4):
+            log.add(f"line {number}")
+        assert log.whole
+        log.add("panic: no")
+        assert (["line 0", "line 1", "line 3", "panic: no"], False) == ([*log], log.whole)
+    assert "panic: no" == log.last_words()
+    assert 5 == len((tmp_path / "log").read_text(encoding="utf-8").splitlines())
+
+
+def test_a_cycle_before_the_podgroups_arrived_is_passed_over(tmp_path: Path) -> None:
+    snapshot = sampled()
+    told: list[str] = []
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, recorded(snapshot), misses=1), tell=told.append)
+    assert any("cycle 2 began before the PodGroups had arrived" in line for line in told)
+    assert (["agreed"], {POD: "n1"}) == ([one.word for one in found.jobs], found.observed.bound)
+
+
+def test_a_cycle_that_saw_too_few_jobs_is_named(tmp_path: Path) -> None:
+    snapshot = sampled()
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome(), sees=0))
+    assert any("its cycle began with 0 jobs, the replay's with 1" in note for note in found.notes)

@@ -1,0 +1,72 @@
+"""Searches that end after a part of the nodes: what a pod's last search found, and what it must have dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.framework.record import PredicateEvent, ScoreEvent
+from vcdebug.framework.samples import places
+from vcdebug.model.names import NodeName, Row, Seq, TaskKey
+from vcdebug.snapshot.chance import Chance
+from vcdebug.trace.recording import Recording
+from vcdebug.verify.searches import ranges
+
+
+class Sample(NamedTuple):
+    """One search of the replay that did not look at all nodes."""
+
+    seq: Seq
+    search: PredicateEvent
+    number: int
+    """How many searches for the pod were before it."""
+    scores: ScoreEvent | None
+    """Of the nodes that it found, if they were compared."""
+
+
+def samples(recording: Recording, pods: Iterable[TaskKey]) -> dict[TaskKey, Sample]:
+    """Every pod's last search, where it was a sample."""
+    wanted, count = dict.fromkeys(pods), dict[TaskKey, int]()
+    found: dict[TaskKey, Sample] = {}
+    for seq in range(1, len(recording) + 1) if wanted else ():
+        event = recording.event(seq)
+        if isinstance(event, PredicateEvent) and event.task in wanted:
+            number = count[event.task] = count.get(event.task, -1) + 1
+            found[event.task] = Sample(seq, event, number, None)
+        elif isinstance(event, ScoreEvent) and event.task in found:
+            found[event.task] = found[event.task]._replace(scores=event)
+    return {pod: one for pod, one in found.items() if one.search.processed < one.search.considered}
+
+
+def fits(recording: Recording, sample: Sample, node: NodeName) -> bool:
+    """Whether a node is among those that the sample found."""
+    return any(recording.node_names[row] == node for row in sample.search.feasible.tolist())
+
+
+def with_drops(recording: Recording, chance: Chance, chosen: dict[TaskKey, NodeName]) -> Chance:
+    """The searches of pods that went elsewhere, with the nodes last that had a higher score than the chosen one.
+
+    What comes last is dropped, as far as the workers have found more than was wanted: a node that would have won was.
+    """
+    searches = dict(chance.searches)
+    for pod, sample in samples(recording, (pod for pod in chosen if pod in searches)).items():
+        texts = searches[pod].split(";")
+        rows = dict.fromkeys(_higher(recording, sample, chosen[pod]))
+        visited = places(texts[sample.number], len(recording.node_names)) if sample.number < len(texts) else None
+        if rows and visited is not None:
+            kept = [row for row in visited.tolist() if row not in rows]
+            texts[sample.number] = ranges([*kept, *rows])
+            searches[pod] = ";".join(texts)
+    return replace(chance, searches=searches)
+
+
+def _higher(recording: Recording, sample: Sample, node: NodeName) -> Iterator[Row]:
+    if sample.scores is None:
+        return
+    rows = sample.scores.rows
+    at = [place for place, row in enumerate(rows.tolist()) if recording.node_names[row] == node]
+    if at:
+        yield from rows[np.flatnonzero(sample.scores.total > sample.scores.total[at[0]])].tolist()

@@ -185,8 +185,10 @@ class PredicateHelper:
         if found.processed == len(nodes) or self._exact:
             return found
         chosen = self._chosen(task)
+        if chosen < 0 or chosen in found.feasible:
+            return found
         at = np.flatnonzero(nodes.rows == chosen)
-        if not len(at) or chosen in found.feasible:
+        if not len(at):
             return found
         other = self._found(task, nodes, at.item(0), judge, group)
         return other if chosen in other.feasible else found

@@ -24,20 +24,34 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+def leave_alone() -> None:
+    """Let the collector never again look at what there is now."""
+    gc.freeze()
+    _Aside.kept = True
+
+
+def look_again() -> None:
+    """Let it look at everything: something large has gone."""
+    gc.unfreeze()
+    _Aside.kept = False
+
+
 class _Aside:
     """How many objects were set aside since the collector last looked at everything, and how many may be."""
 
     objects = 0
     most = MOST_ASIDE
+    kept = False
+    """Something shall be left alone for good. Python itself would count all of it to say so."""
 
 
 def _set_aside() -> None:
     """Let what was made count as old, or the collector would search all of it the moment it goes on.
 
     What was dropped meanwhile it has to find some day: it looks at everything after every million objects, and less
-    often while it finds little. What somebody has frozen stays so.
+    often while it finds little. What shall be left alone for good stays so.
     """
-    if gc.get_freeze_count():
+    if _Aside.kept:
         return
     _Aside.objects += gc.get_count()[0]
     gc.freeze()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 
 from textual.message import Message
 
+from vcdebug.collector import collector_paused, leave_alone, look_again
 from vcdebug.debugger.commands import Reply
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.files.kept import KeptRecordings, key_of
@@ -129,7 +129,6 @@ class _Keeping:
 def _cycle(
     source: Source, teller: ProgressReporter, ask_extender: AskExtender | None, options: LoadOptions, bound: Bound
 ) -> Recording:
-    from vcdebug.collector import collector_paused
     from vcdebug.files.recordings import is_recording_file, open_recording
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import replay
@@ -204,9 +203,9 @@ def _prepare(recording: Recording, *, after: bool) -> None:
     recording.prepare()
     marks(recording)
     if after:
-        gc.unfreeze()
+        look_again()
     else:
-        gc.freeze()
+        leave_alone()
 
 
 def _origin(source: Source) -> str | Path | BinaryIO:

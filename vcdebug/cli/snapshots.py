@@ -92,7 +92,7 @@ def with_conf(snapshot: Snapshot, path: str) -> Snapshot:
 
 
 def replay_snapshot(
-    word: str,
+    origin: Source,
     *,
     complete: bool | None = None,
     release: str | None = None,
@@ -102,34 +102,12 @@ def replay_snapshot(
     bound: Bound | None = None,
     keeping: Keeping | None = None,
 ) -> Replayed:
-    """Read a snapshot, edit it and execute its cycle; a seed draws what upstream leaves to chance.
+    """Read a snapshot, edit it and execute its cycle; text is a name as on the command line.
 
-    A recording that is full is cut off where a bound is given, else it raises CutOffError.
+    A seed draws what upstream leaves to chance. A recording that is full is cut off where a bound is given, else it
+    raises CutOffError. A recording in a file is run again only if something about it is to change.
     """
-    return replay_source(
-        one_source(word),
-        complete=complete,
-        release=release,
-        seed=seed,
-        edits=edits,
-        extender_url=extender_url,
-        bound=bound,
-        keeping=keeping,
-    )
-
-
-def replay_source(
-    where: Source,
-    *,
-    complete: bool | None = None,
-    release: str | None = None,
-    seed: int | None = None,
-    edits: Sequence[str] = (),
-    extender_url: str | None = None,
-    bound: Bound | None = None,
-    keeping: Keeping | None = None,
-) -> Replayed:
-    """The same for a path or stream; a recording in a file is run again only if something about it is to change."""
+    where = one_source(origin) if isinstance(origin, str) else origin
     if is_recording_file(where) and seed is None and not edits and extender_url is None:
         start = time.perf_counter()
         recording = _recording_in(where, complete, release)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vcdebug.cli.failure import Failure
 from vcdebug.cli.keeping import Keeping
 from vcdebug.cli.packing import NamedBytes, Packed
-from vcdebug.cli.snapshots import replay_source
+from vcdebug.cli.snapshots import replay_snapshot
 from vcdebug.errors import SnapshotError
 from vcdebug.explain.survey import Survey, survey, survey_one
 from vcdebug.snapshot.sources import Source
@@ -34,7 +34,7 @@ class Surveyor:
 
     def replay(self, where: Source, keeping: Keeping | None = None) -> Recording:
         """The cycle of a snapshot."""
-        return replay_source(
+        return replay_snapshot(
             where,
             complete=self.complete,
             release=self.release,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vcdebug.explain.asked import Asked
-from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.equation import Equation, Figure, Ratio, Term
 from vcdebug.kube.requests import GPU, MEMORY
-from vcdebug.kube.resource_scores import Averaged, averaged
+from vcdebug.kube.resource_scores import Averaged, Filled, Portion, averaged
 from vcdebug.plugins.nodeorder import Scorers
 
 AVERAGE_COLUMNS = ("allocatable", "requested", "request", "score")
@@ -29,19 +29,7 @@ def most(scorers: Scorers, asked: Asked, weight: int) -> Equation:
 
 
 def _average(asked: Asked, found: Averaged, weight: int, name: str, formula: str) -> Equation:
-    terms = tuple(
-        Term(
-            one.name,
-            (
-                _amount(one.name, one.allocatable),
-                _amount(one.name, one.requested),
-                _amount(one.name, one.added),
-                one.score,
-            ),
-            None,
-        )
-        for one in found.portions
-    )
+    terms = tuple(_term(one, one.score) for one in found.portions)
     note = f"average {found.score}, × weight {weight} = {found.score * weight}"
     title = f"{name} on {asked.node.name}"
     return Equation(title, formula, AVERAGE_COLUMNS, "dimension", terms, float(found.score * weight), None, note)
@@ -52,26 +40,19 @@ def balanced(scorers: Scorers, asked: Asked, weight: int) -> Equation | None:
     found = scorers.resources.balanced(scorers.view.shapes.shape(asked.pod).requests.incoming, asked.row)
     if found is None:
         return None
-    terms = tuple(
-        Term(
-            one.name,
-            (
-                _amount(one.name, one.allocatable),
-                _amount(one.name, one.requested),
-                _amount(one.name, one.added),
-                Ratio(one.before),
-                Ratio(one.after),
-            ),
-            None,
-        )
-        for one in found.filled
-    )
+    terms = tuple(_term(one, Ratio(one.before), Ratio(one.after)) for one in found.filled)
     formula = BALANCE_FORMULA if found.absolute else CHANGE_FORMULA
     note = (
         f"balance {found.before} before, {found.after} after: {found.score}, × weight {weight} = {found.score * weight}"
     )
     title = f"balanced allocation on {asked.node.name}"
     return Equation(title, formula, BALANCE_COLUMNS, "dimension", terms, float(found.score * weight), None, note)
+
+
+def _term(one: Portion | Filled, *more: Figure) -> Term:
+    """What the node has of a resource, what is requested of it, what the pod adds; then what that comes to."""
+    amounts = (_amount(one.name, each) for each in (one.allocatable, one.requested, one.added))
+    return Term(one.name, (*amounts, *more), None)
 
 
 def _amount(name: str, value: int) -> float:

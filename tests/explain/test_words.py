@@ -22,9 +22,10 @@ from tests.explain.situations import (
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.equations import equation
 from vcdebug.explain.pending import explain
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.edit_apply import apply_edits
+from vcdebug.snapshot.edit_apply import apply_edits, released
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -103,6 +104,30 @@ def test_a_capability_that_forbids_reclaim_is_named() -> None:
     (beside,) = [one for one in found.contributing if one.cause == "preemptive"]
     assert "with that it would hold 4 of 2 cpu (capability), so capacity says no" in beside.sentence
     assert any("raise spec.capability of queue mine" in line for line in found.advice)
+
+
+@pytest.mark.parametrize(
+    ("release", "says"),
+    [
+        ("master", "with that it would hold 4 of 3 cpu (capability)"),
+        ("v1.14.4", "with that it would hold 4 of 2 cpu, "),
+    ],
+)
+def test_a_claim_is_refused_by_the_limit_only_where_the_release_asks_for_it(release: str, says: str) -> None:
+    queues = [
+        queue("mine", deserved={"cpu": "2"}, capability={"cpu": "3", "memory": "80G"}),
+        queue("theirs", deserved={"cpu": "1"}),
+    ]
+    world = [*CLASSES, *queues, *nodes("n1"), *running("a", "n1", queue="theirs"), *wanted(queue="mine")]
+    recording = replay(released(cluster(*world, conf=conf(RECLAIM, **CAPACITY)), release))
+    found = explain(recording, WANTED)
+    (refusal,) = [one for one in (found, *found.contributing) if one.cause == "preemptive"]
+    assert says in refusal.sentence
+    seq = recording.index.at_point("Preemptive")[0]
+    told = equation(recording, seq)
+    assert told is not None
+    assert (release == "master") == any(term.name.startswith("limit ") for term in told.terms)
+    assert (release == "master") == ("≤ limit" in told.formula)
 
 
 def test_gangreclaim_is_asked_about_all_pods_at_once() -> None:

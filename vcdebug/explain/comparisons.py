@@ -30,6 +30,7 @@ MINIMUM_INFINITY: Final = (
 )
 WITHIN_LIMIT: Final = f"{WITH_DIMENSION}; the limit itself: {MINIMUM_INFINITY}"
 PARTLY_CLAIMED: Final = f"what is deserved: {PARTLY}; the limit: {WITH_DIMENSION}"
+UNLIMITED_CLAIMED: Final = f"what is deserved: {PARTLY}"
 WHOLLY_CLAIMED: Final = f"what is deserved and the limit: {WITH_DIMENSION}"
 NOT_STATED: Final = "not stated: it counts as 0 (Zero)"
 

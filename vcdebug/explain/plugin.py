@@ -93,8 +93,8 @@ class Quota:
     """Allocatable."""
     claim: Callable[[Recording, Seq, QueueName, Resource], QueueCheck]
     """Preemptive: against what the queue deserves."""
-    reclaims_within_limit: bool
-    """Whether Preemptive asks Allocatable's question as well."""
+    reclaims_within_limit: Callable[[Recording], bool]
+    """Whether Preemptive asks Allocatable's question as well: the release decides."""
     surplus: Callable[[Resource, Resource, str], float]
     """(deserved, allocated, dimension) → what is held beyond what is deserved."""
     larger: Callable[[JobView], str]

@@ -230,7 +230,8 @@ def not_preemptive(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) ->
         sentence = f"{refused}: it is {state}, and {event.plugin} lets only Open queues reclaim."
         return Finding(PREEMPTIVE, sentence, {}, evidence, open_it(view))
     quota = quota_of(event.plugin)
-    levels = quota.room(view.recording, seq, view.queue.name, request) if quota.reclaims_within_limit else []
+    limited = quota.reclaims_within_limit(view.recording)
+    levels = quota.room(view.recording, seq, view.queue.name, request) if limited else []
     if levels and levels[0].exceeded:
         return _beyond_capability(view, refused, levels[0], event, evidence)
     return _beyond_deserved(view, refused, seq, request, event, evidence)

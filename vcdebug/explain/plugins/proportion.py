@@ -304,5 +304,5 @@ WORDS = PluginWords(
     comparators={"queue_order": queue_order},
     kept=kept,
     rejected=rejected,
-    quota=Quota(admission_checks, room_checks, claim_check, False, surplus, larger, smaller, dealt_lines),
+    quota=Quota(admission_checks, room_checks, claim_check, lambda _: False, surplus, larger, smaller, dealt_lines),
 )

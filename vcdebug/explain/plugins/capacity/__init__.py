@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 
-from vcdebug.explain.comparisons import GREATER_PARTLY, PARTLY_CLAIMED, WHOLLY_CLAIMED, WITHIN_LIMIT
+from vcdebug.explain.comparisons import GREATER_PARTLY, PARTLY_CLAIMED, UNLIMITED_CLAIMED, WHOLLY_CLAIMED, WITHIN_LIMIT
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, limit_columns, limit_terms, not_open
@@ -46,6 +46,7 @@ from vcdebug.trace.state_before import before, plugin_of, requested, task_of
 
 LIMIT = "realCapability"
 PARTIAL_CLAIM = "allocated + request ≤ limit in every dimension requested, and ≤ deserved in at least one of them"
+UNLIMITED_CLAIM = "allocated + request ≤ deserved in at least one dimension requested; this release asks for no limit"
 WHOLE_CLAIM = "allocated + request ≤ limit, and ≤ deserved, in every dimension that the queue configures"
 WITHIN = "allocated + request ≤ limit, in the dimensions requested, for the queue and each ancestor"
 NO_LEAF = "the queue has children: jobs may only be in leaves"
@@ -169,8 +170,8 @@ def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     title = f"capacity: may queue {queue} reclaim for {', '.join(event.candidates)}?"
     plugin = plugin_of(recording, Capacity)
     whole = plugin.claims_whole
-    formula, compared = (WHOLE_CLAIM, WHOLLY_CLAIMED) if whole else (PARTIAL_CLAIM, PARTLY_CLAIMED)
-    columns = ("allocated", "request", "sum", "limit or deserved")
+    formula, compared = _claimed_by(plugin)
+    columns = ("allocated", "request", "sum", "limit or deserved" if plugin.heeds_limit else "deserved")
     reason = barred(recording, queue)
     if reason and reason != NO_LEAF:
         return Equation(title, formula, (), "dimension", (), False, None, reason)
@@ -189,6 +190,18 @@ def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     note = "" if deciding or whole else f"queue {queue} deserves no more in any dimension requested"
     verdict = all_hold(limits) and entitled
     return Equation(title, formula, columns, "dimension", (*limits, *claimed), verdict, deciding, note, compared)
+
+
+def _claimed_by(plugin: Capacity) -> tuple[str, str]:
+    """The formula of a claim, and the comparisons that judge it."""
+    if plugin.claims_whole:
+        return WHOLE_CLAIM, WHOLLY_CLAIMED
+    return (PARTIAL_CLAIM, PARTLY_CLAIMED) if plugin.heeds_limit else (UNLIMITED_CLAIM, UNLIMITED_CLAIMED)
+
+
+def within_limit(recording: Recording) -> bool:
+    """Whether a queue at its limit may not reclaim at all."""
+    return plugin_of(recording, Capacity).heeds_limit
 
 
 def _whole_claim(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
@@ -260,5 +273,5 @@ WORDS = PluginWords(
     victim_queues=victim_queue_order,
     kept=kept,
     rejected=rejected,
-    quota=Quota(admission_checks, room_checks, claim_check, True, surplus, larger, smaller),
+    quota=Quota(admission_checks, room_checks, claim_check, within_limit, surplus, larger, smaller),
 )

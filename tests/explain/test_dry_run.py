@@ -2,10 +2,11 @@
 
 from functools import cache
 
-from tests.builders import cluster, node, pod_group, pods, priority_class
+from tests.builders import cluster, node, pod, pod_group, pods, priority_class
 from vcdebug.explain.dry_run import ALONE, PUT_BACK, TAKE, DryRuns, dry_run_at, dry_runs_at
 from vcdebug.explain.funnel import funnel_at
 from vcdebug.explain.node_room import node_room
+from vcdebug.explain.refusal_parts import simulated_checks
 from vcdebug.framework.record import HookEvent
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -14,6 +15,7 @@ from vcdebug.views.dry_run import dry_run
 from vcdebug.views.equation import equation
 from vcdebug.views.flow import around, flow
 from vcdebug.views.funnel import funnel
+from vcdebug.views.inside import inside
 
 CONF = """\
 actions: "allocate, preempt"
@@ -89,6 +91,42 @@ def test_the_room_inside_a_dry_run_is_the_simulated_one() -> None:
     assert "+ away" in [column.title for column in table.columns]
 
 
+def kept_apart() -> Recording:
+    """The high pod wants no pod of the app x on its node; s-0 leaves before x-0 does."""
+    selector, host = {"matchLabels": {"app": "x"}}, "kubernetes.io/hostname"
+    term = {"labelSelector": selector, "topologyKey": host}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    unwanted = pod("x-0", "s", requests={"cpu": "2"}, on="n1", priority=MIDDLE)
+    unwanted["metadata"]["labels"] = {"app": "x"}
+    return replay(
+        cluster(
+            node("n1", cpu="4", labels={host: "n1"}),
+            [priority_class(name, value) for name, value in (("hi", HIGH), ("lo", LOW))],
+            pod_group("s", priority_class="lo", min_member=0),
+            [pod("s-0", "s", requests={"cpu": "2"}, on="n1", priority=LOW), unwanted],
+            pod_group("h", priority_class="hi"),
+            [pod("h-0", "h", requests={"cpu": "1"}, priority=HIGH, affinity=apart)],
+            conf=CONF,
+        )
+    )
+
+
+def test_the_inside_of_a_dry_run_counts_pods_as_they_are_there() -> None:
+    found = kept_apart()
+    refused, passed = (simulated_checks(found, seq) for seq in simulated(found, "SimulatePredicate")[:2])
+    assert refused is not None
+    assert passed is not None
+    verdicts = [[(check.plugin, check.inside.verdict) for check in checks] for checks in (refused, passed)]
+    assert [[("", True), ("predicates", False)], [("", True), ("predicates", True)]] == verdicts
+    counted = [checks[1].inside.terms[0].figures for checks in (refused, passed)]
+    assert [("n1", 1, "default/x-0"), ("n1", 0, "")] == counted
+    seq = simulated(found, "SimulatePredicate")[0]
+    shown = [" ".join(cell.text for cell in row.cells) for row in inside(found, seq).rows]
+    assert "away: s-0" in shown[0]
+    assert any("which default/x-0" in text for text in shown)
+    assert any("away 2" in text for text in shown)
+
+
 def test_a_task_that_may_not_stay_is_away_again() -> None:
     found = recording()
     added, removed = simulated(found, "SimulateAddTask")[0], simulated(found, "SimulateRemoveTask")[1]
@@ -103,7 +141,9 @@ def test_a_node_that_is_a_candidate_is_not_told_as_short_of_room() -> None:
     search = funnel_at(found, seq)
     assert search is not None
     assert ["candidate, 1 to go", "candidate, 2 to go"] == [each.words for each in search.tried][:2]
-    assert "2 nodes → 2 pass the predicates → 2 tried" == text_of(funnel(found, seq).head[0])
+    head = [text_of(line) for line in funnel(found, seq).head]
+    assert "2 nodes → 2 pass the predicates → 2 tried" == head[0]
+    assert ["3"] == [line.split()[-1] for line in head if line.strip().startswith("on it")]
     rows = [row.cells for row in flow(found, around(found, seq), seq).rows]
     assert any("n1" in cells[0].text and "candidate" in cells[1].text for cells in rows)
 

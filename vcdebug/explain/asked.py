@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeGuard, TypeVar
+from typing import Final, NamedTuple, TypeGuard, TypeVar
 
-from vcdebug.framework.hooks import PREDICATE
+from vcdebug.explain.dry_run import dry_run_at
+from vcdebug.framework.hooks import PREDICATE, SIMULATE_ADD_TASK, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.names import NodeName, Row, Seq
+from vcdebug.framework.simulated import Simulated
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.names import NodeName, Row, Seq, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
@@ -16,6 +19,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording
 
+SIMULATIONS: Final = tuple(hook.upstream for hook in (SIMULATE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK))
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
@@ -28,11 +32,20 @@ class Asked(NamedTuple):
     """All that were asked about together."""
     row: Row
     """The node's row in the node table."""
+    simulated: Simulated | None = None
+    """The dry run in which it is asked about."""
+    away: tuple[TaskKey, ...] = ()
+    """Who is gone there."""
 
     @property
     def node(self) -> NodeInfo:
-        """The node."""
-        return self.session.node_table.nodes[self.row]
+        """The node, or its copy in a dry run."""
+        return self.session.node_table.nodes[self.row] if self.simulated is None else self.simulated.node
+
+    @property
+    def state(self) -> CycleState:
+        """What PreFilter left for the task, or what a dry run made of it."""
+        return self.session.cycle_state(self.task) if self.simulated is None else self.simulated.state
 
     @property
     def place(self) -> int:
@@ -61,6 +74,24 @@ def asked_at(recording: Recording, seq: Seq, node: NodeName) -> Asked | None:
         return None
     session = session_at(recording, seq)
     return None if session is None else asked_in(session, event, row)
+
+
+def simulated_at(recording: Recording, seq: Seq) -> Asked | None:
+    """The node of the dry run that a plugin's answer belongs to, as the dry run has it by then."""
+    event, run = recording.event(seq), dry_run_at(recording, seq)
+    if not is_simulation(event) or run is None:
+        return None
+    session = session_at(recording, seq)
+    simulated = None if session is None else session.simulated
+    if session is None or simulated is None or simulated.task.key != event.task:
+        return None
+    row = session.node_table.row_of[run.node]
+    return Asked(session, simulated.task, session.node_table.single(row), row, simulated, run.away(seq))
+
+
+def is_simulation(event: Event) -> TypeGuard[HookEvent]:
+    """Whether it is a plugin's answer about the copy of a node that a dry run changes."""
+    return isinstance(event, HookEvent) and event.point in SIMULATIONS
 
 
 def is_filter(event: Event) -> TypeGuard[HookEvent]:

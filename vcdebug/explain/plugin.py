@@ -135,3 +135,5 @@ class PluginWords:
     """What a node's score is made of, asked of the plugin once more in the session of that moment."""
     refusals: Refusals | None = None
     """What its predicate compares on one node, asked once more too."""
+    simulated: Refusals | None = None
+    """What its SimulatePredicate compares on the copy that a dry run changes."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.explain.asked import Asked, asked_at, is_filter
+from vcdebug.explain.asked import Asked, asked_at, is_filter, is_simulation, simulated_at
 from vcdebug.explain.comparisons import LESS_EQUAL, NOT_STATED
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
+from vcdebug.explain.node_room import node_room
 from vcdebug.explain.plugins import words
 from vcdebug.explain.plugins.predicates import remembered
 from vcdebug.framework.hooks import PREDICATE
@@ -23,6 +24,8 @@ SHORT: Final = "Insufficient "
 ROOM_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined"
 SHARD_FORMULA = "the node is in this scheduler's NodeShard"
 ROOM_COLUMNS = ("idle", "releasing", "pipelined", "future idle", "InitResreq")
+SIMULATED_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined + who is away"
+SIMULATED_COLUMNS = ("idle", "releasing", "pipelined", "away", "future idle", "InitResreq")
 CACHED: Final = STABLE_STATUSES[3]
 
 
@@ -61,6 +64,41 @@ def filter_checks(recording: Recording, seq: Seq) -> tuple[Check, ...] | None:
     found = tuple(Check(event.plugin, one) for one in derive(asked))
     asked.session.record.silent -= 1
     return found
+
+
+def simulated_checks(recording: Recording, seq: Seq) -> tuple[Check, ...] | None:
+    """What a dry run tests by an answer about its copy of a node: room, then what the plugin looks at."""
+    event, asked = recording.event(seq), simulated_at(recording, seq)
+    if not is_simulation(event) or asked is None:
+        return None
+    derive = words(event.plugin).simulated
+    asked.session.record.silent += 1
+    found = tuple(Check(event.plugin, one) for one in derive(asked)) if derive is not None else ()
+    asked.session.record.silent -= 1
+    return (Check("", simulated_room(recording, seq, asked)), *found)
+
+
+def simulated_room(recording: Recording, seq: Seq, asked: Asked) -> Equation:
+    """The dry run's own test of resources: what is away counts as room."""
+    found = node_room(recording, seq, asked.task.key, asked.node.name)
+    amounts, freed = found.amounts, found.freed
+    terms = tuple(
+        Term(
+            name,
+            (
+                *(getattr(amounts, column).get(name) for column in ("idle", "releasing", "pipelined")),
+                freed.get(name),
+                found.future.get(name),
+                amount,
+            ),
+            at_most(amount, found.future.get(name)),
+        )
+        for name, amount in found.request.items()
+    )
+    deciding, title = first_failing(terms), f"room on {asked.node.name}"
+    return Equation(
+        title, SIMULATED_FORMULA, SIMULATED_COLUMNS, "dimension", terms, all_hold(terms), deciding, "", LESS_EQUAL
+    )
 
 
 def statuses_of(recording: Recording, event: PredicateEvent, node: NodeName) -> tuple[Status, ...]:

@@ -19,6 +19,7 @@ from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Scope
 from vcdebug.framework.recorded_calls import Functions
 from vcdebug.framework.samples import Samples
+from vcdebug.framework.simulated import Simulated
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
 from vcdebug.framework.trace_form import statuses
 from vcdebug.framework.webhook import AskExtender
@@ -100,6 +101,8 @@ class Session:
         self.withdrawn: dict[str, None] = {}
         self.seeking: TaskInfo | None = None
         """The task whose nodes were judged or scored last."""
+        self.simulated: Simulated | None = None
+        """The dry run that was begun last."""
         self.persistence = cluster.persistence
         self.restored = dict(cluster.restored)
         """Tasks that an earlier cycle pipelined and that this one has neither bound nor released, and where."""

@@ -64,10 +64,17 @@ def _task_table(found: Funnel, seq: Seq) -> Table:
     here = [each for each in found.tried if each.first <= seq]
     current = _key(here[-1]) if here else ""
     title = f"{TITLE}: {found.action} for {bare(found.task)}"
-    sums = [
-        (name, sum(each.stages[at].left or 0 for each in found.tried)) for at, name in enumerate(names)
-    ]  # exact: ints
+    once = _first_visits(found)
+    sums = [(name, sum(each.stages[at].left or 0 for each in once)) for at, name in enumerate(names)]  # exact: ints
     return Table(title, columns, rows, (*_head(found), *stages(sums)), current=current)
+
+
+def _first_visits(found: Funnel) -> list[NodeFunnel]:
+    """Each node once: the winner of dry runs is visited again when its victims go."""
+    first: dict[NodeName, NodeFunnel] = {}
+    for each in found.tried:
+        first.setdefault(each.node, each)
+    return list(first.values())
 
 
 def _head(found: Funnel) -> Iterator[Line]:

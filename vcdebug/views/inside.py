@@ -8,7 +8,7 @@ from math import isnan
 from typing import Final
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.asked import is_filter
+from vcdebug.explain.asked import is_filter, is_simulation
 from vcdebug.explain.equation import Equation, Figure, Term
 from vcdebug.explain.equations_scores import best_row, runner_up, scores_before
 from vcdebug.explain.gang_bundles import bundles_at
@@ -23,7 +23,7 @@ from vcdebug.views.gang_bundles import bundle_table
 from vcdebug.views.names import bare
 from vcdebug.views.score_names import short_part
 from vcdebug.views.share_tree import share_tree
-from vcdebug.views.why_not import filter_answer, why_not
+from vcdebug.views.why_not import dry_run_answer, filter_answer, why_not
 
 TITLE: Final = "Inside"
 NOTHING = "nothing to open here: go to a pass of predicates, to scores, or to the node that is best by them"
@@ -53,6 +53,8 @@ def inside(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
         return why_not(recording, seq, event_here, TITLE)
     if is_filter(event_here):
         return filter_answer(recording, seq, event_here, TITLE)
+    if is_simulation(event_here):
+        return dry_run_answer(recording, seq, event_here, TITLE)
     found = scored_at(recording, seq)
     index = best_row(found[1]) if found is not None else None
     if found is None or index is None:

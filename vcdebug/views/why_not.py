@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.asked import Asked, asked_at
+from vcdebug.explain.dry_run import dry_run_at
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins.predicates.prepared import prepared
-from vcdebug.explain.refusal_parts import CacheHit, Check, cache_hits, cache_key, checks, filter_checks, statuses_of
+from vcdebug.explain.refusal_parts import (
+    CacheHit,
+    Check,
+    cache_hits,
+    cache_key,
+    checks,
+    filter_checks,
+    simulated_checks,
+    statuses_of,
+)
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
@@ -51,6 +61,21 @@ def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) 
     head = (line(muted(f"{event.plugin} asked again about this node alone, in the session as it stood then")),)
     rows = [first, *_checks(event.node, found)]
     return Table(f"{title} of the filter {event.plugin} for {bare(event.task)}", COLUMNS, rows, head=head)
+
+
+def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
+    """What a dry run tests on its copy of a node, and who is gone there by then."""
+    found, run = simulated_checks(recording, seq), dry_run_at(recording, seq)
+    if found is None or run is None:
+        return Table(title, foot=(line(muted(WEBHOOK)),))
+    away = run.away(seq)
+    gone = f"away: {', '.join(map(bare, away))}" if away else "nobody is away"
+    fits = all(not check.refuses for check in found)
+    style: Style = "good" if fits else "bad"
+    first = Row("node", (Piece(YES if fits else NO, style), Piece(run.node, "strong"), Piece(gone)))
+    head = (line(muted("a copy of the node and of what PreFilter counted, as the dry run has them by then")),)
+    rows = [first, *_checks(run.node, found, folded=False)]
+    return Table(f"{title} of the dry run for {bare(event.task)}", COLUMNS, rows, head=head)
 
 
 def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
@@ -125,16 +150,16 @@ def _hit_row(hit: CacheHit) -> Iterator[Row]:
     yield Row(f"{hit.node} cached", (muted(SKIPPED), Piece("  error cache"), Piece(words, "accent")), hit.seq)
 
 
-def _checks(node: NodeName, found: Sequence[Check]) -> Iterator[Row]:
-    """Those that hold in one line, then each that does not with what it compares."""
-    passed = ", ".join(_title(check.inside, node) for check in found if check.inside.verdict is True)
+def _checks(node: NodeName, found: Sequence[Check], *, folded: bool = True) -> Iterator[Row]:
+    """Those that hold in one line, then each that does not with what it compares; unfolded each of them."""
+    passed = ", ".join(_title(check.inside, node) for check in found if folded and check.inside.verdict is True)
     if passed:
         yield Row(f"{node} passed", (Piece(YES, "good"), Piece("  holds"), muted(passed)))
     for number, check in enumerate(found):
         inside, key = check.inside, f"{node} {number}"
-        if inside.verdict is True:
+        if folded and inside.verdict is True:
             continue
-        mark = Piece(NO, "bad") if check.refuses else muted(SKIPPED)
+        mark = Piece(NO, "bad") if check.refuses else muted(SKIPPED) if folded else Piece(YES, "good")
         yield Row(key, (mark, Piece(f"  {_title(inside, node)}", "strong"), muted(_formula(inside))))
         for place, term in enumerate(inside.terms):
             yield _term(f"{key} {place}", inside, term)

@@ -20,6 +20,7 @@ from vcdebug.framework.order import victims_queue
 from vcdebug.framework.quirks import PREEMPTION_IGNORES_QUEUE
 from vcdebug.framework.record import Level, RandomEvent
 from vcdebug.framework.session import Session
+from vcdebug.framework.simulated import Simulated
 from vcdebug.framework.statement import Statement
 from vcdebug.gomath import div
 from vcdebug.kube.cycle_state import CycleState
@@ -52,6 +53,7 @@ class Simulation:
         self.state = state
         self.task = task
         self.node = node
+        ssn.simulated = Simulated(state, task, node)
         self.refused_by_queue = False
         """Whether the last test failed at the queue's quota."""
 

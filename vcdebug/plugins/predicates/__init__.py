@@ -327,23 +327,22 @@ class Predicates(Plugin):
         return self._affinity.simulate(state, other.pod, self._view.row_of[node.name], sign)
 
     def simulate_predicate(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> str | None:
-        refusal = self._simulate_affinity(state, task, node)
-        if refusal is not None:
-            return f"failed to filter pod on node {node.name}: {refusal}"
-        if self._simulates_without_devices:
-            return None
-        for name, ledger in node.devices.items():
-            message = ledger.filter(task.pod, "") if ledger.has_request(task.pod) else None
-            if message is not None:
-                return f"device {name} cannot fit task {task.namespace}/{task.name} on node {node.name}: {message}"
-        return None
+        return next((text for _, text in self.simulated(state, task, node) if text is not None), None)
 
-    def _simulate_affinity(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> str | None:
-        if self._affinity is None or self._affinity.name in state.skip:
-            return None
-        row = np.array([self._view.row_of[node.name]], dtype=np.int64)
-        verdict = self._affinity.filter(task.pod, state, row)
-        return verdict.statuses[verdict.failing[0] - 1].reason if verdict.failing[0] else None
+    def simulated(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> Iterator[tuple[str, str | None]]:
+        """Each check of a dry run and what it objects to: affinity between pods, then the devices of the copy."""
+        if self._affinity is not None and self._affinity.name not in state.skip:
+            row = np.array([self._view.row_of[node.name]], dtype=np.int64)
+            verdict = self._affinity.filter(task.pod, state, row)
+            reason = verdict.statuses[verdict.failing[0] - 1].reason if verdict.failing[0] else None
+            yield self._affinity.name, None if reason is None else f"failed to filter pod on node {node.name}: {reason}"
+        if self._simulates_without_devices:
+            return
+        for name, ledger in node.devices.items():
+            if ledger.has_request(task.pod):
+                reason = ledger.filter(task.pod, "")
+                where = f"device {name} cannot fit task {task.namespace}/{task.name} on node {node.name}"
+                yield name, None if reason is None else f"{where}: {reason}"
 
     # Events
 

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from vcdebug.explain.asked import Asked
+from vcdebug.explain.cards import cards
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.explain.plugins.predicates import nodes, pods, volumes
+from vcdebug.model.devices.drawn import drawn
 from vcdebug.plugins.predicates import POD_NUMBER, STABLE, Predicates
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
 from vcdebug.plugins.predicates.stable import EquivalenceCache
@@ -53,6 +55,24 @@ def refusals(asked: Asked) -> Iterator[Equation]:
         yield replace(found, verdict=status is None, note=status.reason if status is not None else found.note)
 
 
+def simulated(asked: Asked) -> Iterator[Equation]:
+    """What a dry run asks of the filters: affinity between pods as counted there, and the devices of the copy."""
+    plugin = asked.plugin(Predicates)
+    if plugin is None or asked.simulated is None:
+        return
+    state, name = asked.state, InterPodAffinityFilter.name
+    if name in state.skip:
+        title = f"affinity between pods on {asked.node.name}"
+        yield Equation(title, pods.AFFINITY_FORMULA, (), "check", (), True, None, pods.NO_TERMS)
+    copy = asked.simulated.node.clone()
+    for check, objection in plugin.simulated(state, asked.task, copy):
+        if check == name:
+            inside = pods.affinity(plugin, asked)
+            yield replace(inside, verdict=objection is None, note=objection or inside.note)
+        else:
+            yield cards(asked, check, drawn(asked.node.devices[check], asked.pod), objection)
+
+
 def remembered(asked: Asked) -> Equation | None:
     """What the equivalence cache knows of the pod's template on the node; None where it is not asked."""
     plugin = asked.plugin(Predicates)
@@ -64,4 +84,4 @@ def remembered(asked: Asked) -> Equation | None:
     return Equation(title, CACHE_FORMULA, columns, "check", (term,), known[1])
 
 
-WORDS = PluginWords(refusals=refusals)
+WORDS = PluginWords(refusals=refusals, simulated=simulated)

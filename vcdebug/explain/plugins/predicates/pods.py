@@ -19,6 +19,7 @@ from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, PodTopolo
 PORT_FORMULA = "no pod of the node holds a port that the pod asks for; a port is freed when any of its pods leaves"
 AFFINITY_FORMULA = "affinity: pods in the node's domain > 0 for every term; anti-affinity, own and of others: none"
 SPREAD_FORMULA = "skew = matching pods in the domain + the pod itself − fewest in any domain ≤ max skew"
+NO_TERMS = "neither the pod nor any that is placed has a term about the other: PreFilter skips it"
 SHOWN_PODS = 3
 SHOWN_DOMAINS = 12
 
@@ -38,7 +39,7 @@ def _port(view: NodeView, row: int, wanted: HostPort) -> Term:
 
 def affinity(plugin: Predicates, asked: Asked) -> Equation:
     """The pod's own terms, then those of pods that are placed."""
-    state = plugin.prepared(asked.task).data.get(InterPodAffinityFilter.STATE)
+    state = asked.state.data.get(InterPodAffinityFilter.STATE)
     terms = tuple(_affinity(plugin.view, asked, state)) if isinstance(state, AffinityState) else ()
     title, columns = f"affinity between pods on {asked.node.name}", ("domain", "pods", "which")
     return Equation(title, AFFINITY_FORMULA, columns, "check", terms, None, first_failing(terms))
@@ -51,17 +52,17 @@ def _affinity(view: NodeView, asked: Asked, state: AffinityState) -> Iterator[Te
     )
     for one in incoming.required_affinity.terms:
         domain, count = _count(view, state.affinity, one.topology_key, row)
-        which = _pods(view, row, one.topology_key, partial(_matched, incoming.required_affinity))
+        which = _pods(view, asked, one.topology_key, partial(_matched, incoming.required_affinity))
         holds = domain is not None and (count > 0 or alone)
         words = "no pod matches anywhere, and the pod matches itself: it may be the first" if alone else ""
         yield Term(f"affinity to {affinity_term_text(one.term)}", (domain, count, which), holds, words)
     for one in incoming.required_anti_affinity:
         domain, count = _count(view, state.anti, one.topology_key, row)
-        which = _pods(view, row, one.topology_key, partial(_matched, one))
+        which = _pods(view, asked, one.topology_key, partial(_matched, one))
         yield Term(f"none of {affinity_term_text(one.term)}", (domain, count, which), count <= 0)
     for key in state.existing_anti:
         domain, count = _count(view, state.existing_anti, key, row)
-        which = _pods(view, row, key, partial(_keeps_off, key, state))
+        which = _pods(view, asked, key, partial(_keeps_off, key, state))
         yield Term(f"pods that want none of it by {key}", (domain, count, which), count <= 0)
 
 
@@ -82,11 +83,13 @@ def _count(view: NodeView, pairs: PairCounts, key: str, row: int) -> tuple[str |
     return (column.values[value] if value >= 0 else None), int(counts[value]) if counts is not None else 0
 
 
-def _pods(view: NodeView, row: int, key: str, matches: Callable[[PodShape], bool]) -> str:
-    """Pods in the node's domain that a condition is about."""
+def _pods(view: NodeView, asked: Asked, key: str, matches: Callable[[PodShape], bool]) -> str:
+    """Pods in the node's domain that a condition is about, without those that a dry run took away."""
+    row, away = asked.row, dict.fromkeys(asked.away)
     ids = view.labels.column(key).ids
     rows = [row] if ids[row] < 0 else [other for other in range(len(view)) if ids[other] == ids[row]]
     found = [shape.pod.key for other in rows for shape in view.pods[other] if matches(shape)]
+    found = [key for key in found if key not in away]
     more = f" and {len(found) - SHOWN_PODS} more" if len(found) > SHOWN_PODS else ""
     return f"{', '.join(found[:SHOWN_PODS])}{more}"
 

@@ -49,6 +49,17 @@ def parse_duration(text: str) -> int | None:
     return total if total <= MAX_INT64 else None
 
 
+def duration_text(nanoseconds: int) -> str:
+    """Go's Duration.String of a duration from one second on; 0 is `0s`."""
+    if nanoseconds < 0:
+        return f"-{duration_text(-nanoseconds)}"
+    seconds, below = divmod(nanoseconds, SECOND)
+    hours, minutes = seconds // 3600, seconds // 60 % 60  # exact: ints
+    fraction = f".{below:09d}".rstrip("0") if below else ""
+    head = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{head}{seconds % 60}{fraction}s"  # exact: ints
+
+
 def _term(whole: str, point: str, fraction: str, unit: str) -> int | None:
     """One number with its unit; the fraction is cut to what int64 holds and scaled in floats."""
     if unit not in _UNITS or not (whole or fraction):

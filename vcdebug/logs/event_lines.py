@@ -11,9 +11,11 @@ from vcdebug.framework.quirks import VIEW_LOST_POD
 from vcdebug.framework.record import ActionEvent, OpEvent, StatementEvent
 from vcdebug.logs.context import Context, Said
 from vcdebug.logs.message import UNKNOWN
+from vcdebug.releases.nodes import USAGE_SHADOW_LOAD
 
 PLACING = ("allocate", "pipeline", "unevict")
 AMOUNTS = {"allocate": "allocated", "pipeline": "pipelined", "unpipeline": "unpipelined"}
+SHADOW = USAGE_SHADOW_LOAD.id
 BOOKS = ("drf", "proportion", "capacity")
 """Plugins that print each change of what a job or queue holds."""
 
@@ -53,6 +55,8 @@ def operation(at: Context, event: OpEvent) -> Iterator[Said]:
             share = books[plugin].get("share", UNKNOWN)
             what = "allocate" if event.op in PLACING else "deallocate"
             yield f"{plugin}.{what}", event.task, at.task(event.task).resreq, share
+        elif plugin == "usage" and event.op not in PLACING and SHADOW not in at.recording.snapshot.release.older:
+            yield "load.deallocate", event.task
     if event.op == "allocate" and event.via is None:
         yield ("statement.allocating",)
 

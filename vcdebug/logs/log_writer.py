@@ -21,7 +21,7 @@ from vcdebug.framework.record import (
     ScoreEvent,
     StatementEvent,
 )
-from vcdebug.logs import answer_lines, event_lines, opening_lines, search_lines
+from vcdebug.logs import answer_lines, event_lines, opening_lines, search_lines, usage_lines
 from vcdebug.logs.context import Context, Said
 from vcdebug.logs.messages import texts
 from vcdebug.model.names import Seq
@@ -46,6 +46,8 @@ IN_SHORT: Mapping[str, Callable[..., Iterator[Said]]] = {
     "preempt.no-victims": search_lines.no_victims,
     "reclaim.no-victims": search_lines.no_victims,
     "score.domains": search_lines.hyper_node_scores,
+    "usage.settings": usage_lines.settings,
+    "usage.measured": usage_lines.measured,
     "proportion.rounds": opening_lines.rounds_of_proportion,
 }
 """What the engine logs in short, and what is printed instead."""

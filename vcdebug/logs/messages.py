@@ -221,6 +221,7 @@ capacity.go capacity ?
 
 overcommit.go overcommit
   enter 5 Enter overcommit plugin ...
+  invalid 0 Invalid input {factor:.6f} for overcommit-factor, reason: overcommit-factor cannot be less than 1, using default value: {default:.6f}.
   leave 5 Leaving overcommit plugin.
   best-effort 4> Job <{job}> is bestEffort, permit to be inqueue.
   sufficient 4> Sufficient resources, permit job <{job}> to be inqueue
@@ -231,6 +232,8 @@ resourcequota.go resourcequota
 
 sla.go sla
   enter 4 Enter sla plugin ...
+  global 4 Global job waiting time is {time}.
+  invalid 0 Invalid global waiting time setting: {time} in sla plugin.
   leave 4 Leaving sla plugin.
 
 rescheduling.go rescheduling
@@ -247,6 +250,24 @@ low_node_utilization.go rescheduling
 usage.go usage
   enter 5 Enter usage plugin ...
   leave 5 Leaving usage plugin ...
+
+usage.go load ?
+  estimator 4 Usage estimator config: requestRatio={requests:.2f} burstRatio={bursts:.2f} riskThreshold={risky:.2f} riskFactor={factor:.2f} beCPU={cpu:.2f} beMemory={memory:.2f}
+  thresholds 4 Usage threshold config: cpuThreshold={cpu:.2f} memThreshold={memory:.2f}
+  measured 4~ node:{node}, cpu usage:{cpu}, mem usage:{memory}, metrics time is {time}, shadowCPUEst: {estimated_cpu}, shadowMemEst: {estimated_memory}
+  measured 4~@usage-shadow-load node:{node}, cpu usage:{cpu}, mem usage:{memory}, metrics time is {time}
+  stale 4~ The period(10m) is empty or the usage metrics data is not updated for more than 5m0s minutes, Usage plugin filter for task {task} on node {node} pass, metrics time is {time}
+  limits 4~ predicateFn cpuThreshold:{cpu}, memThreshold:{memory}
+  limits 4~@usage-shadow-load predicateFn cpuUsageAvg:{cpu},predicateFn memUsageAvg:{memory}
+  cpu 3~ Node {node} cpu usage {percent:.6f} exceeds the threshold {threshold:.6f}
+  memory 3~ Node {node} mem usage {percent:.6f} exceeds the threshold {threshold:.6f}
+  pass 4~ Usage plugin filter for task {task} on node {node} pass.
+  score 4~ Node {node} score: realCPU={cpu:.2f} realMem={memory:.2f} shadowCPU=… shadowMem=… cpuCapacity={cpu_capacity:.2f} memCapacity={memory_capacity:.2f} cpuComp=… memComp=… score={score:.2f} (max=100)
+  unscored 4~ The period(10m) is empty or the usage metrics data is not updated for more than 5m0s minutes, Usage plugin score for task {task} on node {node} is 0, metrics time is {time}
+  cpu-usage 4~ Node {node} cpu usage is {percent:.6f}.
+  memory-usage 4~ Node {node} memory usage is {percent:.6f}.
+  task-score 4~ Node {node} score for task {name} is {score:.6f}.
+  deallocate 4 Usage plugin Deallocate: task {task}, snapshot-based subtraction
 
 gang.go gang
   job-order 4 Gang JobOrderFn: <{left}> is ready: {ready}, <{right}> is ready: {other}
@@ -275,7 +296,13 @@ predicates.go view ?
   refused 0 Reserve plugin VolumeBinding failed for pod {task}: …
 
 predicates.go filter ?
+  pods 4~ NodePodNumber predicates Task <{task}> on Node <{node}> failed, allocatable <{most}>, existed <{there}>
   skipped 5> The predicate of plugin {filter} will skip execution for pod <{task}>, because the status returned by pre-predicate is skip
+
+resource_strategy_fit.go strategy ?
+  enter 5 Enter resourceStrategyFit plugin ...
+  leave 5 Leaving resourceStrategyFit plugin. … ...
+  pass 5~ proportional policy filter for task <{task}> on node <{node}> pass.
 
 dynamicresources.go filter ?
   claims 5> "pod resource claims" pod="{task}" resourceclaims=[]

@@ -5,21 +5,25 @@ Upstream: util/predicate_helper, util/scheduler_helper; scores of nodeorder, bin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER
+from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PREDICATE
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.gomath import mod
+from vcdebug.logs import usage_lines
 from vcdebug.logs.context import Context, Said
 from vcdebug.logs.gotext import json_object
-from vcdebug.model.fiterror import fit_error_text
+from vcdebug.logs.message import UNKNOWN
+from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, Status, fit_error_text
 from vcdebug.model.names import FloatArray, IntArray, NodeName, Row, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.nodeorder import BALANCED, IMAGES, KEYS, LEAST, TAINTS, weights_of
 
+SHORT = "Insufficient "
+"""Room is tested before any filter is asked."""
 BATCH_PARTS, CLAIMS = "nodeorder/batch/", "DynamicResources"
 """Before the names of scorers that look at all nodes at once, and the one of them that is predicates' own."""
 ALWAYS = (BALANCED, LEAST, TAINTS)
@@ -44,12 +48,40 @@ def search(at: Context, event: PredicateEvent) -> Iterator[Said]:
     group = f"{task.job}/{task.task_role}"
     known = at.failed.setdefault(group, {}) if at.failed is not None and task.task_role else {}
     codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
+    asked = _answering(at, PREDICATE.method)
     for row in _visited(at, event):
         yield "search.node", event.task, names[row], task.resreq, at.state.nodes[names[row]].idle
-        if row in codes and row not in known:
-            statuses = at.recording.reasons.statuses(codes[row])
+        statuses = at.recording.reasons.statuses(codes[row]) if row in codes else ()
+        if row not in known:
+            yield from _filtered(at, event.task, row, asked, statuses)
+        if statuses and row not in known:
             yield "search.failed", fit_error_text(event.task, names[row], statuses)
     known.update(dict.fromkeys(codes))
+
+
+def _filtered(
+    at: Context, task: TaskKey, row: Row, asked: Sequence[str], statuses: tuple[Status, ...]
+) -> Iterator[Said]:
+    """What filters print of a node; those behind the one that refuses it are not asked, nor any where room is short."""
+    node = at.recording.node_names[row]
+    for plugin in _reached(asked, statuses):
+        if plugin == "predicates" and any(status.reason == POD_NUMBER_EXCEEDED for status in statuses):
+            most = int(at.recording.session.nodes[node].allocatable.max_task_num)
+            yield "filter.pods", task, node, most, UNKNOWN
+        elif plugin == "usage":
+            yield from usage_lines.filtered(at, task, row)
+        elif plugin == "resource-strategy-fit" and not any(status.plugin == plugin for status in statuses):
+            yield "strategy.pass", task, node
+
+
+def _reached(asked: Sequence[str], statuses: tuple[Status, ...]) -> Sequence[str]:
+    """The plugins that are asked about a node, by what it was refused with."""
+    if not statuses:
+        return asked
+    if statuses[0].reason.startswith(SHORT):
+        return ()
+    by = statuses[-1].plugin if statuses[-1].plugin in asked else "predicates"
+    return asked[: asked.index(by) + 1] if by in asked else ()
 
 
 def _visited(at: Context, event: PredicateEvent) -> list[Row]:
@@ -90,7 +122,9 @@ def scores(at: Context, event: ScoreEvent) -> Iterator[Said]:
     parts = dict(event.parts)
     for index, node in enumerate(names):
         for plugin in _answering(at, NODE_ORDER.method):
-            if plugin in parts and not np.isnan(parts[plugin][index]):
+            if plugin == "usage" and plugin in parts:
+                yield from usage_lines.scored(at, event.task, node, int(event.rows[index]), float(parts[plugin][index]))
+            elif plugin in parts and not np.isnan(parts[plugin][index]):
                 yield from _score(
                     at, event.task, node, plugin, {name: float(part[index]) for name, part in parts.items()}
                 )

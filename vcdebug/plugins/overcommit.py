@@ -35,8 +35,8 @@ class Overcommit(Plugin):
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        factor = arguments.get_float64(FACTOR_KEY, DEFAULT_FACTOR)
-        self.factor = factor if factor >= 1.0 else DEFAULT_FACTOR
+        self.stated = arguments.get_float64(FACTOR_KEY, DEFAULT_FACTOR)
+        self.factor = self.stated if self.stated >= 1.0 else DEFAULT_FACTOR
         self.total = Resource()
         self.idle = Resource()
         self.inqueue = Resource()
@@ -45,6 +45,8 @@ class Overcommit(Plugin):
         """Upstream: plugins/overcommit.OnSessionOpen."""
         self.ssn = ssn
         ssn.log("overcommit.enter")
+        if self.stated < 1.0:
+            ssn.log("overcommit.invalid", self.stated, DEFAULT_FACTOR)
         self.form = Reserving.of(ssn.release)
         self.total.add(ssn.total_resource)
         used = Resource()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import ABSTAIN, PERMIT, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.gotime import nanoseconds, parse_duration, time_of
+from vcdebug.gotime import duration_text, nanoseconds, parse_duration, time_of
 from vcdebug.model.job import JobInfo
 
 WAITING_TIME_KEY = "sla-waiting-time"
@@ -24,12 +24,17 @@ class Sla(Plugin):
         super().__init__(arguments)
         self.waiting_time = positive_duration(arguments.get_string(WAITING_TIME_KEY, ""))
         """For jobs that state none."""
+        self.stated = arguments.raw.get(WAITING_TIME_KEY)
         self.now = 0
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/sla.OnSessionOpen."""
         self.now = nanoseconds(ssn.snapshot.now)
         ssn.log("sla.enter")
+        if self.waiting_time is not None:
+            ssn.log("sla.global", duration_text(self.waiting_time))
+        elif self.stated is not None:
+            ssn.log("sla.invalid", duration_text(parse_duration(str(self.stated)) or 0))
         ssn.log("sla.leave")
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:

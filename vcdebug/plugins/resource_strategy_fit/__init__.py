@@ -69,6 +69,7 @@ class ResourceStrategyFit(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/resource-strategy-fit.OnSessionOpen."""
+        ssn.log("strategy.enter")
         self._reasons: ReasonTable = ssn.reasons
         rates = self._settings.rates or {}
         self._rates = {name: rates[name] for name in ssn.cluster.ordering.keys(rates)}
@@ -76,6 +77,7 @@ class ResourceStrategyFit(Plugin):
             ssn.withdraw(self, "predicate")
         if self._settings.weight <= 0 and self._settings.scarce.weight <= 0:
             ssn.withdraw(self, "node_order")
+        ssn.log("strategy.leave")
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         """Upstream: plugins/resource-strategy-fit.predicateFn."""

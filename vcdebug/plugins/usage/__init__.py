@@ -69,6 +69,7 @@ class Usage(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/usage.OnSessionOpen."""
+        ssn.log("usage.settings")
         ssn.log("usage.enter")
         usage, table = ssn.snapshot.usage, ssn.node_table
         self._flags: Flags = ssn.flags
@@ -77,14 +78,14 @@ class Usage(Plugin):
         now = nanoseconds(ssn.snapshot.now)
         self._measured = Measured(usage, table, now)
         self.load = Load(self._measured, table)
-        thresholds = self._settings.cpu_threshold, self._settings.memory_threshold
-        self._codes = exceeded_codes(self._measured, *thresholds, ssn.reasons)
+        self._codes = exceeded_codes(self._measured, *self.thresholds, ssn.reasons)
         self.problems = unmeasured(usage, table.names)
         interval = metrics_interval(ssn.conf.metrics)
         for node in ssn.nodes.values():
             for task in node.tasks_in_order():
                 if _not_yet_measured(task, now, interval):
                     self._count(task, node.row)
+        ssn.log("usage.measured", *self.load.by_name(table.names))
         ssn.log("usage.leave")
 
     # Hooks
@@ -115,6 +116,21 @@ class Usage(Plugin):
         memory = Busy(MEMORY, float(measured.memory[row]), estimated[1], load[1], *of_memory)
         score = float(self.node_order(task, nodes).total[0])
         return NodeLoad((cpu, memory), bool(measured.fresh[row]), settings.weight, score)
+
+    @property
+    def settings(self) -> Settings:
+        """What the arguments come to."""
+        return self._settings
+
+    @property
+    def measured(self) -> Measured:
+        """What was measured, node by node."""
+        return self._measured
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Percentages of cpu and memory beyond which a node is refused."""
+        return self._settings.cpu_threshold, self._settings.memory_threshold
 
     # Estimates
 

@@ -5,13 +5,13 @@ Upstream: plugins/usage (ShadowLoadCache, estimator).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.gotime import MINUTE, time_of
-from vcdebug.model.names import BoolArray, FloatArray, IntArray, Row, TaskId
+from vcdebug.model.names import BoolArray, FloatArray, IntArray, NodeName, Row, TaskId
 from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.snapshot.json_values import JsonObject
@@ -36,6 +36,10 @@ class Measured:
         self.cpu: FloatArray = np.array([_percent(usage, name, "cpu") for name in table.names], dtype=np.float64)
         self.memory: FloatArray = np.array([_percent(usage, name, "mem") for name in table.names], dtype=np.float64)
         self.fresh: BoolArray = np.array([_fresh(usage, name, now) for name in table.names], dtype=np.bool_)
+
+    def percents(self, row: Row) -> tuple[float, float]:
+        """(cpu, memory) of one node."""
+        return float(self.cpu[row]), float(self.memory[row])
 
 
 class Load:
@@ -79,6 +83,13 @@ class Load:
         row = estimate.row
         self._cpu[row] = max(self._cpu[row] - estimate.cpu, 0.0)
         self._memory[row] = max(self._memory[row] - estimate.memory, 0.0)
+
+    def by_name(self, names: Sequence[NodeName]) -> tuple[dict[NodeName, float], dict[NodeName, float]]:
+        """Estimates of cpu and of memory on the nodes that have any."""
+        rows = sorted(dict.fromkeys(estimate.row for estimate in self._remembered.values()))
+        return {names[row]: float(self._cpu[row]) for row in rows}, {
+            names[row]: float(self._memory[row]) for row in rows
+        }
 
     def estimated(self, row: Row) -> tuple[float, float]:
         """(milli-cores, bytes) estimated on one node. Upstream: plugins/usage/shadow_cache.GetNodeEst."""

@@ -38,14 +38,17 @@ class MeasuredUsage(Plugin):
         self._memory_threshold = _threshold(arguments, "mem")
 
     def on_session_open(self, ssn: Session) -> None:
+        ssn.log("usage.enter")
         usage, table = ssn.snapshot.usage, ssn.node_table
         self._measured = Measured(usage, table, nanoseconds(ssn.snapshot.now))
         self._scored: BoolArray = np.array(
             [all(_has_period(usage.get(name), kind) for kind in ("cpu", "mem")) for name in table.names], dtype=np.bool_
         )
         self._scored &= self._measured.fresh
-        self._codes = exceeded_codes(self._measured, self._cpu_threshold, self._memory_threshold, ssn.reasons)
+        self._codes = exceeded_codes(self._measured, *self.thresholds, ssn.reasons)
         self.problems = unmeasured(usage, table.names)
+        ssn.log("usage.measured", {}, {})
+        ssn.log("usage.leave")
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         codes: Codes = self._codes[nodes.rows]
@@ -58,6 +61,16 @@ class MeasuredUsage(Plugin):
         with np.errstate(divide="ignore", invalid="ignore"):
             score = free / np.float64(self._cpu_weight + self._memory_weight) * float(MAX_SCORE * self._weight)
         return NodeScores(np.where(self._scored[nodes.rows], score, 0.0))
+
+    @property
+    def measured(self) -> Measured:
+        """What was measured, node by node."""
+        return self._measured
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Percentages of cpu and memory beyond which a node is refused."""
+        return self._cpu_threshold, self._memory_threshold
 
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
         """What the score and the verdict of one node are made of."""

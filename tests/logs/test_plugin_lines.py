@@ -1,0 +1,112 @@
+"""What plugins print of their settings, of what was measured, and of each node that they are asked about."""
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.recorded import bundled
+from vcdebug.gotime import HOUR, MILLISECOND, MINUTE, SECOND, duration_text
+from vcdebug.logs.log_writer import log_lines
+from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+
+def printed(recording: Recording, start: str) -> list[str]:
+    return [line.text for line in log_lines(recording) if line.key.startswith(start)]
+
+
+def configured(*plugins: str, **arguments: str) -> Recording:
+    """A cycle over one small job; arguments are those of the first plugin."""
+    first = {plugins[0]: {"arguments": "{" + ", ".join(f"{key}: {text}" for key, text in arguments.items()) + "}"}}
+    conf = conf_of("gang", " ".join(plugins), arguments=first if arguments else None)
+    return replay(cluster(node("n0"), pod_group("j"), pods("j", 2, cpu="1"), conf=conf))
+
+
+def test_usage_prints_its_settings_before_it_begins() -> None:
+    lines = printed(bundled("placed-by-score"), "load.estimator") + printed(bundled("placed-by-score"), "load.thres")
+    ratios = "requestRatio=0.70 burstRatio=0.00 riskThreshold=0.60 riskFactor=1.20 beCPU=250.00 beMemory=209715200.00"
+    assert [
+        f"Usage estimator config: {ratios}",
+        "Usage threshold config: cpuThreshold=80.00 memThreshold=80.00",
+    ] == lines
+
+
+def test_usage_prints_what_was_measured_on_each_node() -> None:
+    lines = printed(bundled("placed-by-score"), "load.measured")
+    node_a1 = "node:node-a1, cpu usage:map[10m:71.5], mem usage:map[10m:40], metrics time is …"
+    assert (4, f"{node_a1}, shadowCPUEst: 0, shadowMemEst: 0") == (len(lines), lines[0])
+
+
+def test_usage_prints_why_it_refuses_a_node_or_lets_it_pass() -> None:
+    recording = bundled("pending-refused-by-filters")
+    assert ["Node node-too-busy cpu usage 91.500000 exceeds the threshold 80.000000"] == printed(recording, "load.cpu")
+    assert ["Usage plugin filter for task ml/serve-1 on node node-numa-split pass."] == printed(recording, "load.pass")
+    assert ["predicateFn cpuThreshold:80, memThreshold:80"] * 2 == printed(recording, "load.limits")
+
+
+@pytest.mark.parametrize(
+    ("release", "key", "text"),
+    [
+        ("master", "load.score", "Node node-a1 score: realCPU=71.50 realMem=40.00"),
+        ("v1.15.1", "load.cpu-usage", "Node node-a1 cpu usage is 71.500000."),
+        ("v1.15.1", "load.task-score", "Node node-a1 score for task web-0 is 88.500000."),
+        ("v1.15.1", "load.limits", "predicateFn cpuUsageAvg:80,predicateFn memUsageAvg:80"),
+        ("v1.15.1", "usage.leave", "Leaving usage plugin ..."),
+    ],
+)
+def test_usage_prints_its_score_as_the_release_does(release: str, key: str, text: str) -> None:
+    snapshot: Snapshot = released(bundled("placed-by-score").snapshot, release)
+    assert printed(replay(snapshot), key)[0].startswith(text)
+
+
+def test_a_node_that_is_full_of_pods_is_named() -> None:
+    """Its only place will be free: there is room in future, but the pod that leaves still counts."""
+    leaving = [pod_group("r"), *pods("r", 1, on="n0", deleting=True)]
+    recording = replay(cluster(node("n0", pods="1"), leaving, pod_group("j"), pods("j", 1), conf=conf_of("predicates")))
+    told = "NodePodNumber predicates Task <default/j-0> on Node <n0> failed, allocatable <1>, existed <…>"
+    assert [told] == printed(recording, "filter.pods")
+
+
+def test_sla_prints_its_waiting_time_or_that_it_makes_no_sense() -> None:
+    assert ["Global job waiting time is 1h30m0s."] == printed(configured("sla", **{"sla-waiting-time": "90m"}), "sla.g")
+    told = printed(configured("sla", **{"sla-waiting-time": "soon"}), "sla.invalid")
+    assert ["Invalid global waiting time setting: 0s in sla plugin."] == told
+    assert [] == printed(configured("sla"), "sla.global")
+
+
+def test_overcommit_prints_a_factor_below_one() -> None:
+    told = printed(configured("overcommit", **{"overcommit-factor": "0.5"}), "overcommit.invalid")
+    assert [
+        (
+            "Invalid input 0.500000 for overcommit-factor, reason: overcommit-factor cannot be less than 1, "
+            "using default value: 1.200000."
+        )
+    ] == told
+    assert [] == printed(configured("overcommit"), "overcommit.invalid")
+
+
+def test_the_proportional_policy_prints_which_nodes_pass() -> None:
+    assert [
+        "Enter resourceStrategyFit plugin ...",
+        "Leaving resourceStrategyFit plugin. … ...",
+    ] == printed(configured("resource-strategy-fit"), "strategy.")
+    policy = "{enable: true, resources: nvidia.com/gpu, resourceProportion: {nvidia.com/gpu.cpu: 4}}"
+    recording = configured("resource-strategy-fit", proportional=policy)
+    told = "proportional policy filter for task <default/j-{}> on node <n0> pass."
+    assert [told.format(number) for number in range(2)] == printed(recording, "strategy.pass")
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0s"),
+        (90 * MINUTE, "1h30m0s"),
+        (61 * SECOND, "1m1s"),
+        (1500 * MILLISECOND, "1.5s"),
+        (-SECOND, "-1s"),
+        (25 * HOUR, "25h0m0s"),
+    ],
+)
+def test_a_duration_reads_as_go_prints_it(nanoseconds: int, text: str) -> None:
+    assert text == duration_text(nanoseconds)

@@ -1,6 +1,6 @@
 """What a dry run changes freely, for whoever looks at it while it goes on.
 
-Upstream: actions/preempt (topology_aware).
+Upstream: actions/preempt.
 """
 
 from __future__ import annotations

@@ -119,10 +119,10 @@ def test_a_claim_is_refused_by_the_limit_only_where_the_release_asks_for_it(rele
         queue("theirs", deserved={"cpu": "1"}),
     ]
     world = [*CLASSES, *queues, *nodes("n1"), *running("a", "n1", queue="theirs"), *wanted(queue="mine")]
-    recording = replay(released(cluster(*world, conf=conf(RECLAIM, **CAPACITY)), release))
+    recording = replay(released(cluster(*world, conf=conf(RECLAIM, "drf predicates capacity nodeorder")), release))
     found = explain(recording, WANTED)
-    (refusal,) = [one for one in (found, *found.contributing) if one.cause == "preemptive"]
-    assert says in refusal.sentence
+    sentences = {found.cause: found.sentence, **{one.cause: one.sentence for one in found.contributing}}
+    assert says in sentences["preemptive"]
     seq = recording.index.at_point("Preemptive")[0]
     told = equation(recording, seq)
     assert told is not None

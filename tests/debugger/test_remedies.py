@@ -10,12 +10,13 @@ import pytest
 from tests.builders import cluster, node, pod, pod_group, pods, queue
 from tests.recorded import bundled, golden
 from vcdebug.debugger.remedies.amounts import less_of
-from vcdebug.debugger.remedies.lever import Amount, Harm, Lever
+from vcdebug.debugger.remedies.lever import Amount, Lever
 from vcdebug.debugger.remedies.plan import Remedy
 from vcdebug.debugger.remedies.prove import conclusion, result, search_for, trials_of
 from vcdebug.debugger.remedies.search import Search, carried_out
 from vcdebug.debugger.remedies.trial import Edits, Outcome
 from vcdebug.debugger.what_if import edited
+from vcdebug.explain.advice import Harm
 from vcdebug.explain.pending import explain
 from vcdebug.explain.survey import survey
 from vcdebug.snapshot.bundled import bundled as bundled_names
@@ -122,16 +123,16 @@ CONF = (
 
 def test_two_changes_are_combined_where_no_single_one_does_and_it_is_said() -> None:
     snapshot = cluster(
-        node("n1", cpu="4", taints=[{"key": "team", "value": "a", "effect": "NoSchedule"}]),
+        node("n1", cpu="4"),
         queue("default", capability={"cpu": "2"}),
         pod_group("j", min_member=2),
-        *pods("j", 2, cpu="2"),
+        *pods("j", 2, cpu="2", nodeSelector={"disk": "ssd"}),
         conf=CONF.replace("{name: gang}", "{name: gang}, {name: proportion}"),
     )
     search = searched(replay(snapshot), "default/j")
     assert {2} == {len(one.plan.levers) for one in search.remedies if one.proven}
     first = search.remedies[0]
-    assert {"tolerate taint team=a:NoSchedule of 1 node"} < set(first.words.split(", and "))
+    assert {"drop the node selector"} < set(first.words.split(", and "))
     assert conclusion(search).startswith("Nothing below 2 changes that was tried places it")
 
 
@@ -200,6 +201,22 @@ def test_nobody_is_told_to_tolerate_a_node_that_is_not_ready() -> None:
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     snapshot = cluster(node("n1", taints=[taint]), queue("default"), pod_group("j"), *pods("j", 1, cpu="1"), conf=CONF)
     assert not [words for words in proven(snapshot, "default/j") if "tolerate" in words or "remove taint" in words]
+
+
+def test_what_goes_against_a_taint_comes_behind_everything_else_that_works() -> None:
+    tainted = node("n1", taints=[{"key": "maintenance", "value": "firmware", "effect": "NoSchedule"}])
+    full = node("n2", cpu="1")
+    snapshot = cluster(tainted, full, queue("default"), pod_group("j"), *pods("j", 1, cpu="2"), conf=CONF)
+    found = searched(replay(snapshot), "default/j").remedies
+    assert [False, False, True, True] == [one.plan.risky for one in found]
+    assert found[-2].words.startswith("tolerate taint maintenance=firmware:NoSchedule of 1 node, if whoever set it")
+    assert found[-1].words.startswith("remove taint maintenance from 1 node, once")
+
+
+def test_a_label_that_describes_a_node_is_not_written_by_hand() -> None:
+    wanted = {"topology.kubernetes.io/zone": "b"}
+    snapshot = cluster(node("n1"), queue("default"), pod_group("j"), *pods("j", 1, nodeSelector=wanted), conf=CONF)
+    assert not [words for words in proven(snapshot, "default/j") if words.startswith("label")]
 
 
 def test_a_job_without_pods_is_helped_when_it_is_admitted() -> None:

@@ -95,8 +95,8 @@ def _sentence(recording: Recording, found: Explanation, finding: Finding) -> Ite
     told = finding.sentence
     if victims and any(words in told for words in NOBODY):
         yield f"{victims[0].victim} is evicted for it, and yet: {told}"
-    if NOUGHT.search(" ".join((told, *finding.advice))):
-        yield f"nought too few: {told} {finding.advice}"
+    if NOUGHT.search(" ".join((told, *(line.text for line in finding.advice)))):
+        yield f"nought too few: {told} {[line.text for line in finding.advice]}"
     if finding.cause == "evicted" and not any(one.job == found.job for one in effects(recording).evicted):
         yield f"nobody of {found.job} is evicted, and yet: {told}"
     if "room that is being released" in told and not _releasing(recording, own):

@@ -26,6 +26,7 @@ from vcdebug.explain.pending import explain
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.replay import replay
 
+READY = {"type": "Ready", "status": "True"}
 GPU = "nvidia.com/gpu"
 
 
@@ -35,7 +36,8 @@ def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Exp
 
 def test_a_queue_that_may_have_the_whole_cluster_gains_nothing_by_weight() -> None:
     advice = asked([*FULL, *wanted()]).advice
-    assert "queue default may already have the whole cluster (16 cpu): wait until its jobs end, or add nodes" in advice
+    assert "wait until jobs of queue default end: it may already have the whole cluster (16 cpu)" == advice[0]
+    assert "add nodes that fit" == advice[-1]
     assert not any("spec.weight" in line for line in advice)
 
 
@@ -43,13 +45,13 @@ def test_a_queue_that_is_not_open_must_be_opened() -> None:
     closed = [queue("default", state="Closed")]
     found = asked([*nodes("n1"), *closed, *wanted(cpu="1")])
     assert "queue-not-allocatable" == found.cause
-    assert found.advice[0] == "open the queue: vcctl queue operate -a open -n default"
+    assert "open the queue: vcctl queue operate -a open -n default" in found.advice
 
 
 def test_no_factor_helps_where_no_node_has_any() -> None:
     waiting = wanted(phase="Pending", min_resources={GPU: "1"})
     found = asked([*nodes("n1"), *waiting], second=OVERCOMMIT)
-    assert (f"no node has any {GPU}: add one that has, or ask for none in spec.minResources",) == found.advice
+    assert (f"ask for no {GPU} in spec.minResources: no node has any", f"add a node that has {GPU}") == found.advice
 
 
 def test_a_resource_that_no_node_has_is_said_plainly() -> None:
@@ -63,14 +65,14 @@ def test_everything_that_is_short_on_the_nearest_node_is_named() -> None:
     small = node("n1", cpu="8", memory="8Gi")
     found = asked([small, *running("a", "n1", 1, cpu="6", memory="6Gi"), *wanted(cpu="4", memory="4Gi")])
     assert "nearest is n1 with 2 cpu and 2Gi memory free, 2 cpu and 2Gi memory too few." in found.sentence
-    assert "free 2 cpu and 2Gi memory on n1, or add a node that fits" in found.advice
+    assert "free 2 cpu and 2Gi memory on n1" in found.advice
 
 
 def test_without_a_plugin_that_knows_starving_the_configuration_is_to_blame() -> None:
     found = asked([*FULL, *wanted()], PREEMPT, first="conformance")
     assert "not-starving" == found.cause
     assert () == found.dominant.lines
-    assert "enable gang or priority (enableJobStarving) in a tier of the configuration" == found.advice[0]
+    assert "enable gang or priority (enableJobStarving) in a tier of the configuration" in found.advice
 
 
 def test_the_weight_is_one_among_the_queues_that_have_jobs() -> None:
@@ -88,7 +90,7 @@ def test_the_switch_is_that_of_the_action(actions: str, switch: str) -> None:
     full = [*nodes("n1"), *running("a", "n1", min_member=2, queue=owner)]
     found = asked([*queues, *full, *wanted()], actions, first="gang", second="predicates nodeorder")
     assert "gang" == found.cause
-    assert f"or set {switch} of gang to false, and accept broken gangs" in found.advice
+    assert f"set {switch} of gang to false, and accept broken gangs" in found.advice
 
 
 def test_only_jobs_in_the_same_plight_are_likened() -> None:
@@ -98,6 +100,39 @@ def test_only_jobs_in_the_same_plight_are_likened() -> None:
     assert "default/a has 2 ready of minMember 2, one less would break the gang (likewise default/b)" in found.sentence
 
 
-def test_the_taint_to_tolerate_is_named() -> None:
+def test_what_somebody_tainted_is_left_alone_where_anything_else_helps() -> None:
     found = asked([*nodes("n1", taints=TAINT), *wanted()])
-    assert ("add a toleration to the pod for maintenance:NoSchedule, or remove the taint",) == found.advice
+    assert (
+        "add nodes that fit",
+        "remove taint maintenance:NoSchedule, once what it was set for is over",
+        "add a toleration to the pod for maintenance:NoSchedule, if whoever set it agrees: it keeps pods away",
+    ) == found.advice
+    assert [False, True, True] == [line.risky for line in found.advised]
+
+
+@pytest.mark.parametrize(
+    "unfit",
+    [
+        {"taints": [{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}]},
+        {"taints": TAINT, "unschedulable": True},
+        {"taints": TAINT, "conditions": [{"type": "Ready", "status": "Unknown"}]},
+        {
+            "taints": TAINT,
+            "conditions": [{"type": "Ready", "status": "True"}, {"type": "ReadonlyFilesystem", "status": "True"}],
+        },
+    ],
+)
+def test_nobody_is_talked_onto_a_node_that_is_out_of_order(unfit: dict[str, Any]) -> None:
+    conditions = unfit.pop("conditions", [])
+    (one,) = nodes("n1", **unfit)
+    one["status"]["conditions"] = conditions
+    advice = asked([one, *wanted()]).advice
+    assert advice
+    assert [] == [line for line in advice if "toleration" in line or "remove taint" in line]
+
+
+def test_a_taint_that_drives_running_pods_away_is_not_tolerated() -> None:
+    taint = [{"key": "drain", "value": "now", "effect": "NoExecute"}]
+    advice = asked([*nodes("n1", taints=taint), *wanted()]).advice
+    assert [] == [line for line in advice if "toleration" in line]
+    assert "remove taint drain=now:NoExecute, once what it was set for is over" == advice[-1]

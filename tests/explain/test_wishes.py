@@ -83,7 +83,7 @@ def _on(group: str, where: str, requests: dict[str, str], **more: Any) -> list[M
 def test_a_guarantee_that_nobody_uses_is_named_with_its_queue() -> None:
     found = asked(node("n1", cpu="16"), queue("idle", guarantee={"cpu": "14"}))
     assert "of the 16 cpu of the cluster 14 cpu are guaranteed to queue idle, which holds 0" in found.sentence
-    assert ("lower spec.guarantee of queue idle, or wait until nodes are added",) == found.advice
+    assert ("lower spec.guarantee of queue idle", "add nodes that fit") == found.advice
 
 
 def test_a_gang_that_asks_more_than_a_capability_is_told_what_it_asks_in_all() -> None:
@@ -130,7 +130,7 @@ def test_a_pod_of_another_queue_says_that_reclaim_is_not_there() -> None:
     wanted = [pod_group("train", queue="b"), *pods("train", 1, cpu="4", priority=9)]
     snapshot = cluster(node("n1", cpu="4"), queue("a"), queue("b"), old, wanted, conf=CONF)
     advice = " ".join(explain(replay(snapshot), "default/train").advice)
-    assert "reclaim takes from others, and is not among the actions (enqueue, allocate, preempt, backfill)" in advice
+    assert "put reclaim into actions (enqueue, allocate, preempt, backfill): it takes from other queues" in advice
 
 
 def test_a_gang_for_which_no_hypernode_is_large_enough_is_told_so_without_min_resources() -> None:

@@ -122,7 +122,7 @@ QUESTIONS = (
         ("asks 20 cpu", "19.2 to give (16 x 1.2 - 0 used)", "short by 0.8"),
         {"total.cpu": 16, "factor": 1.2, "used.cpu": 0, "idle.cpu": 19.2, "minResources.cpu": 20, "short.cpu": 0.8},
         ("minResources 20 + inqueue 0 > idle 19.2 = 16 x 1.2 - used 0",),
-        "ask for less in spec.minResources, or add nodes",
+        "ask for less in spec.minResources\nadd nodes that fit",
     ),
     Question(
         4385,
@@ -138,7 +138,7 @@ QUESTIONS = (
         ("team/run-2, team/run-3 hold 16 cpu",),
         {"jobs.holding": 2},
         ("team/run-2: Inqueue, reserves 8 cpu", "team/run-3: Inqueue, reserves 8 cpu"),
-        "delete it: that gives back 8 cpu",
+        "delete team/run-2: that gives back 8 cpu",
     ),
     Question(
         3220,
@@ -320,7 +320,7 @@ QUESTIONS = (
         ("of 4 pods on 3 nodes", "2 outside Volcano; 1 in the same queue; 1 with volcano.sh/preemptable false"),
         {"pods.onNodes": 4, "pods.candidates": 0, "nodes.tried": 3},
         ("outside Volcano  (shop/web-0, shop/db-0)",),
-        "preempt takes from the same one",
+        "put preempt into actions",
     ),
     Question(4949, "places", ("b-0 pipelined on n1", "at the cost of team/a-0"), {"pods.evicted": 1}),
     # Order.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.explain.advice import cluster, owner
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates import PLACING, gates
 from vcdebug.explain.gates.gang import DISCARD, discarded
@@ -72,7 +73,7 @@ def not_tried(view: JobView) -> Finding:
         sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
     end = view.action_ends(view.actions[-1]) if view.actions else None
     evidence = (Evidence(end, "the last action ends"),) if end is not None else ()
-    return Finding(NOT_TRIED, sentence, {}, evidence, ("look at the actions and at the next cycle",))
+    return Finding(NOT_TRIED, sentence, {}, evidence, (owner("look at the actions and at the next cycle"),))
 
 
 def _passed_over(view: JobView, task: TaskInfo) -> Finding | None:
@@ -92,7 +93,10 @@ def _passed_over(view: JobView, task: TaskInfo) -> Finding | None:
         Evidence(alike[0].searches[0][0], f"no node for {name}"),
         Evidence(own[0].first, f"{task.name} is taken up and let go without a look at any node"),
     )
-    advice = (f"find out what {name} lacks: vcdebug explain SNAPSHOT {name}", "or give the pods roles of their own")
+    advice = (
+        owner(f"find out what {name} lacks: vcdebug explain SNAPSHOT {name}"),
+        owner("give the pods roles of their own"),
+    )
     return Finding(NOT_TRIED, sentence, {}, evidence, advice)
 
 
@@ -104,5 +108,5 @@ def _no_backfill(view: JobView, task: TaskInfo) -> Finding:
     )
     end = view.action_ends(view.actions[-1]) if view.actions else None
     evidence = (Evidence(end, "the last action ends, and nobody looked at it"),) if end is not None else ()
-    advice = ("let the pod request some cpu or memory", f"or add {BACKFILL} to the actions")
+    advice = (owner("let the pod request some cpu or memory"), cluster(f"add {BACKFILL} to the actions"))
     return Finding(NOT_TRIED, sentence, {}, evidence, advice)

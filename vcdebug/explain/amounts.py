@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from vcdebug.explain.answer import Number
@@ -117,3 +117,8 @@ def duration(nanoseconds: int | None) -> str | None:
         if number:
             parts.append(f"{number}{unit}")
     return sign + "".join(parts[:2]) if parts else "0s"
+
+
+def all_named(values: Sequence[tuple[str, float]]) -> str:
+    """`4 cpu and 2Gi memory`."""
+    return " and ".join(named(name, value) for name, value in values)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from vcdebug.explain.advice import Advice
 from vcdebug.model.names import JobId, Seq, TaskKey
 
 StepState = Literal["passed", "failed", "not reached"]
@@ -33,7 +34,7 @@ class Finding:
     sentence: str
     numbers: Mapping[str, Number] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
-    advice: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
     lines: tuple[str, ...] = ()
     """The equation, histogram or table behind the sentence, line by line."""
 
@@ -58,7 +59,8 @@ class Explanation:
     scheduled: bool
     dominant: Finding
     contributing: tuple[Finding, ...]
-    advice: tuple[str, ...]
+    advised: tuple[Advice, ...]
+    """The least harmful first."""
     steps: tuple[Step, ...]
     doubt: str = ""
     """Why the answer may be wrong: the input does not show one moment."""
@@ -82,6 +84,11 @@ class Explanation:
     def evidence(self) -> tuple[Evidence, ...]:
         """The events that prove the dominant cause."""
         return self.dominant.evidence
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What would help, line by line."""
+        return tuple(line.text for line in self.advised)
 
     @property
     def outcome(self) -> str:

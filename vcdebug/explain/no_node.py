@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain import amounts, given_away
+from vcdebug.explain.advice import MORE_NODES, cluster, owner
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.no_node_advice import CSI, for_larger, for_mixed, for_unresolvable, with_obstacles
 from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.explain.obstacles import PASSING, obstacles, untolerated_taints, written
+from vcdebug.explain.obstacles import PASSING, obstacles, untolerated_taints
 from vcdebug.explain.shut_windows import zones_shut
-from vcdebug.explain.volumes_wanted import ELSEWHERE, UNBOUND
+from vcdebug.explain.volumes_wanted import UNBOUND
 from vcdebug.explain.wishes import Obstacle, resource_meant
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
@@ -22,10 +24,6 @@ MIXED = "predicates-mixed"
 POD_COUNT = "pod-count"
 LARGER = "larger-than-any-node"
 NODE_ORDER = "node-order"
-CSI = "attachable-volumes-csi-"
-_ADD, _CHANGE = "add a node that fits", "change what the pod asks for"
-_GENERAL = (_CHANGE,)
-"""Advice for want of better."""
 
 
 def no_node(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
@@ -57,7 +55,11 @@ def no_best_node(view: JobView, task: TaskInfo) -> Finding | None:
         f"{plural(len(event.feasible), 'node')} would take {task.name}, but scoring them failed and no best node "
         "was chosen: the task is passed over without a reason in its condition."
     )
-    advice = ("look at the scoring plugins: one needs a state that predicates did not write (enablePredicate: false?)",)
+    advice = (
+        cluster(
+            "look at the scoring plugins: one needs a state that predicates did not write (enablePredicate: false?)"
+        ),
+    )
     evidence = (Evidence(seq, f"{plural(len(event.feasible), 'node')} pass; no best node follows"),)
     return Finding(NODE_ORDER, sentence, {"nodes.feasible": count(len(event.feasible), "nodes")}, evidence, advice)
 
@@ -136,30 +138,21 @@ def larger_than_any(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
             f"{task.name} asks {amounts.resource(request)}: some nodes are large enough in one of these, "
             "none is in all of them, and no eviction can help."
         )
-    advice = _larger_advice([name for name in beyond if largest[name].allocatable.get(name) <= 0])
+    advice = for_larger([name for name in beyond if largest[name].allocatable.get(name) <= 0])
     return Finding(LARGER, sentence, numbers, search_evidence(view, task), advice, histogram_lines(room))
-
-
-def _larger_advice(nowhere: list[str]) -> tuple[str, ...]:
-    drivers = [name.removeprefix(CSI) for name in nowhere if name.startswith(CSI)]
-    if drivers:
-        return (f"no CSINode names the driver {listed(drivers)}: look whether it runs on the nodes",)
-    if nowhere:
-        return (f"add a node that has {listed(nowhere)}; for a device, look whether its plugin runs on the nodes",)
-    return ("split the task into smaller ones, or add a node of that size",)
 
 
 def unresolvable(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     """No node can ever take the task as it is."""
     if not room.nodes:
         sentence = f"The session has no nodes at all, so nothing can take {task.name}."
-        return Finding(UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(view, task), ("add nodes",))
+        return Finding(UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(view, task), (MORE_NODES,))
     reasons = room.histogram
     several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
     text = reasons[0][0] if len(reasons) == 1 else several
     ways = obstacles(room)
     sentence = f"{_none_takes(task, room)}: {text}{_wanted(task)}{_told(ways)}. Evictions would not help."
-    advice = _with_obstacles(ways, _unresolvable_advice(task, room, [reason for reason, _ in reasons]))
+    advice = with_obstacles(ways, for_unresolvable(room, [reason for reason, _ in reasons]))
     return Finding(
         UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(view, task), advice, histogram_lines(room)
     )
@@ -181,49 +174,11 @@ def _told(ways: Sequence[Obstacle]) -> str:
     return f"; {'; '.join(way.text for way in ways)}" if ways else ""
 
 
-def _with_obstacles(ways: Sequence[Obstacle], general: tuple[str, ...]) -> tuple[str, ...]:
-    """What helps against what is named, then the general advice that is not void beside it."""
-    own = [line for way in ways for line in way.advice]
-    void = [way.replaces for way in ways if way.replaces]
-    kept = [line for line in general if not any(word in line for word in void) and not (own and line in _GENERAL)]
-    return tuple(dict.fromkeys((*own, *kept)))
-
-
 def _wanted(task: TaskInfo) -> str:
     selector = task.pod.spec.get("nodeSelector")
     if not selector:
         return ""
     return f" (it wants {', '.join(f'{key}={value}' for key, value in sorted(selector.items()))})"
-
-
-def _unresolvable_advice(task: TaskInfo, room: NodeFits, reasons: list[str]) -> tuple[str, ...]:
-    advice = []
-    text = " ".join(reasons).replace("PersistentVolume", "persistentvolume").replace(ELSEWHERE, "volume")
-    if "node group" in text:
-        advice.append(f"change spec.affinity of queue {room.view.queue.name}, or label a node with its node group")
-        text = text.replace("node group affinity", "")
-    if "affinity" in text or "selector" in text:
-        advice.append("change the pod's nodeSelector or affinity, or label a node accordingly")
-    if "taint" in text:
-        taints = _untolerated(room)
-        which = f"{listed(taints)}, or remove the taint" if taints else "the taints"
-        advice.append(f"add a toleration to the pod for {which}")
-    if "unschedulable" in text:
-        advice.append("uncordon a node")
-    if "numa" in text or "manager policy" in text or "topology policy" in text:
-        advice.append("look at the kubelets' cpu and topology manager policies, and at the Numatopology of the nodes")
-    if "load of the node" in text:
-        advice.append("wait until the load falls, or raise the thresholds of the usage plugin")
-    if "volume" in text or "persistentvolume" in text:
-        advice.append("look at the pod's claims and at the zones of their volumes")
-    return tuple(advice) or (_CHANGE,)
-
-
-def _untolerated(room: NodeFits) -> list[str]:
-    """`key=value:effect` of every taint that keeps the task off a node, but for a cordon."""
-    return list(
-        dict.fromkeys(written(t) for node in room.of_kind("unresolvable") for t in untolerated_taints(room, node))
-    )
 
 
 def _pod_count(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
@@ -240,7 +195,7 @@ def _pod_count(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         "pods.allocatable": amounts.number(PODS, node.allocatable.get(PODS)),
         "pods.free": amounts.number(PODS, node.future.get(PODS)),
     }
-    advice = ("raise the kubelets' maxPods, add nodes, or run fewer small pods",)
+    advice = (owner("run fewer small pods"), cluster("add nodes, or raise the kubelets' maxPods"))
     return Finding(POD_COUNT, sentence, numbers, search_evidence(view, task), advice, histogram_lines(room))
 
 
@@ -251,13 +206,13 @@ def _mixed(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     numbers, node = _numbers(task, room), room.nearest
     if node is not None and node.short:
         free = [(name, max(node.future.get(name), 0.0)) for name, _ in node.short]
-        sentence += f"; nearest is {node.name} with {_all_named(free)} free, {_too_few(node)} too few"
+        sentence += f"; nearest is {node.name} with {amounts.all_named(free)} free, {_too_few(node)} too few"
         numbers.update({f"nearest.{name}": amounts.number(name, value) for name, value in free})
         numbers.update({f"short.{name}": amounts.number(name, missing) for name, missing in node.short})
     sentence += _spread_out(task, room)
     ways = obstacles(room)
     sentence += _told(ways)
-    advice = _with_obstacles(ways, _mixed_advice(task, room))
+    advice = with_obstacles(ways, for_mixed(room))
     taken = given_away.takers(room)
     if taken:
         sentence += f"; {given_away.told(room, taken)}"
@@ -280,20 +235,6 @@ def _spread_out(task: TaskInfo, room: NodeFits) -> str:
     return f"; {amounts.named(name, free)} are free in all, but in pieces on {len(short)} nodes"
 
 
-def _all_named(values: Sequence[tuple[str, float]]) -> str:
-    return " and ".join(amounts.named(name, value) for name, value in values)
-
-
 def _too_few(node: NodeFit) -> str:
     """What lacks; the name is not said twice where there is only one."""
-    return amounts.amount(*node.short[0]) if len(node.short) == 1 else _all_named(node.short)
-
-
-def _mixed_advice(task: TaskInfo, room: NodeFits) -> tuple[str, ...]:
-    advice = []
-    if room.nearest is not None and room.nearest.short:
-        advice.append(f"free {_all_named(room.nearest.short)} on {room.nearest.name}, or add a node that fits")
-    refusals = [reason for node in room.of_kind("unresolvable") for reason in [node.reason]]
-    if refusals:
-        advice.extend(_unresolvable_advice(task, room, refusals))
-    return tuple(advice) or (_ADD,)
+    return amounts.amount(*node.short[0]) if len(node.short) == 1 else amounts.all_named(node.short)

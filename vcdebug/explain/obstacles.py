@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import listed, listed_first, plural
 from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short
 from vcdebug.explain.shut_windows import zones_shut
@@ -46,14 +47,17 @@ def _taints(room: NodeFits) -> Iterator[Obstacle]:
         verb = "is" if len(names) == 1 else "are"
         yield Obstacle(
             f"{listed(names)} {verb} NotReady ({text})",
-            (f"look at the kubelet of {listed(names)}: it counts again once Ready, and a dead node runs nothing",),
-            "toleration",
+            (
+                cluster(
+                    f"look at the kubelet of {listed(names)}: it counts again once Ready, and a dead node runs nothing"
+                ),
+            ),
         )
     passing = [text for text in others if text.startswith(PASSING)]
     for text in passing:
         names = others[text]
         told = text.removeprefix(PASSING).partition(":")[0].replace("-", " ")
-        yield Obstacle(f"{listed(names)} has the condition {told} ({text}), which passes", (), "toleration")
+        yield Obstacle(f"{listed(names)} has the condition {told} ({text}), which passes")
     for text in [text for text in others if text not in passing]:
         yield Obstacle(f"the pod tolerates no {text}, the taint of {listed(others[text])}")
 
@@ -91,7 +95,7 @@ def _ports(room: NodeFits) -> Iterator[Obstacle]:
         if held:
             yield Obstacle(
                 f"host port {port.port} is held by {listed(held, MOST_HOLDERS)}",
-                (f"give the pod another host port than {port.port}, or none: a Service finds it without",),
+                (owner(f"give the pod another host port than {port.port}, or none: a Service finds it without"),),
             )
 
 
@@ -107,7 +111,7 @@ def _apart(room: NodeFits) -> Iterator[Obstacle]:
         names = (f"{other.name} on {node.name}" for node, others in held for other in others)
         yield Obstacle(
             f"its anti-affinity forbids to stand beside {listed_first(names, total, MOST_HOLDERS)}",
-            ("make the anti-affinity preferred, or leave the others out of its labelSelector",),
+            (owner("make the anti-affinity preferred, or leave the others out of its labelSelector"),),
             "affinity",
         )
     mine = _group(room.task)
@@ -164,13 +168,13 @@ def _groups(room: NodeFits) -> Iterator[Obstacle]:
         yield Obstacle(
             f"queue {queue.name} names no node group in spec.affinity, so {NODEGROUP} keeps it off every node of a "
             f"group ({listed(bare)})",
-            (f"give queue {queue.name} a spec.affinity with the node group that it may use",),
+            (sharers(f"give queue {queue.name} a spec.affinity with the node group that it may use"),),
             "affinity",
         )
     loose = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
     if loose and bare:
         takes = f"{listed(loose)}, which {'is' if len(loose) == 1 else 'are'} in no group"
-        advice = f"or set strict: false in the arguments of {NODEGROUP}, so that it may use {takes}"
+        advice = cluster(f"set strict: false in the arguments of {NODEGROUP}, so that it may use {takes}")
         yield Obstacle(f"and, being strict, off {takes}", (advice,))
     elif loose:
         yield Obstacle(f"{listed(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
@@ -188,8 +192,8 @@ def _cards(room: NodeFits) -> Iterator[Obstacle]:
             f"a container takes each of its virtual GPUs from another physical card: {listed(names)} {verb} "
             f"{plural(have, 'card')}, {asked} asked, however many slices are free",
             (
-                f"ask for {plural(have, 'virtual GPU')} per container, with more memory or cores of it",
-                f"or add a node with {plural(asked, 'card')}",
+                owner(f"ask for {plural(have, 'virtual GPU')} per container, with more memory or cores of it"),
+                cluster(f"add a node with {plural(asked, 'card')}"),
             ),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from vcdebug.explain.advice import by_harm, cluster, owner
 from vcdebug.explain.allocation import not_tried, said, said_by_allocate, search_at
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding
@@ -47,13 +48,19 @@ def _explained(recording: Recording, subject: Subject) -> Explanation:
         name = subject.job or subject.pod or ""
         scheduled = finding.cause == PLACES
         return Explanation(
-            name, subject.pod, scheduled, finding, (), finding.advice, steps_outside_session(recording, finding)
+            name,
+            subject.pod,
+            scheduled,
+            finding,
+            (),
+            by_harm(finding.advice),
+            steps_outside_session(recording, finding),
         )
     view = JobView(recording, subject.job, subject.pod)
     found = next(said(view, GOT), None)
     findings = list(_distinct(judge(view) if found is None else [found, *_beside(view, found)]))
     dominant, contributing = _beyond_minimum(view, findings[0]), tuple(findings[1:])
-    advice = tuple(dict.fromkeys(line for finding in findings for line in finding.advice))
+    advice = by_harm(line for finding in findings for line in finding.advice)
     return Explanation(
         view.job.uid, subject.pod, dominant.cause in HAS, dominant, contributing, advice, steps(view, dominant)
     )
@@ -132,10 +139,10 @@ def _ordered(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Fin
 def _panic(view: JobView, event: PanicEvent) -> Finding:
     sentence = f"The real scheduler panics before {view.job.uid} is placed: {event.message}"
     evidence = (Evidence(len(view.recording), "the scheduler's process ends here"),)
-    return Finding(PANIC, sentence, {}, evidence, ("remove what makes it panic: the whole cycle is lost",))
+    return Finding(PANIC, sentence, {}, evidence, (cluster("remove what makes it panic: the whole cycle is lost"),))
 
 
 def _cut(view: JobView, event: CutEvent) -> Finding:
     sentence = f"{view.job.uid} was not placed before the replay was cut off at its bound of {event.bound}."
     evidence = (Evidence(len(view.recording), "the recording ends here, the cycle does not"),)
-    return Finding(CUT, sentence, {}, evidence, ("give more room with --max-events and --max-memory",))
+    return Finding(CUT, sentence, {}, evidence, (owner("give more room with --max-events and --max-memory"),))

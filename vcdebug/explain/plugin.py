@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from vcdebug.explain.advice import Advice
 from vcdebug.explain.answer import Finding, Number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation
@@ -75,7 +76,7 @@ class Kept(NamedTuple):
     text: str
     """Half a sentence."""
     numbers: Mapping[str, Number] = {}
-    advice: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
     lines: tuple[str, ...] = ()
 
 
@@ -97,9 +98,9 @@ class Quota:
     """Whether Preemptive asks Allocatable's question as well: the release decides."""
     surplus: Callable[[Resource, Resource, str], float]
     """(deserved, allocated, dimension) → what is held beyond what is deserved."""
-    larger: Callable[[JobView], str]
+    larger: Callable[[JobView], tuple[Advice, ...]]
     """What would make a queue deserve more."""
-    smaller: Callable[[JobView, Sequence[QueueName]], str]
+    smaller: Callable[[JobView, Sequence[QueueName]], Advice]
     """What would put the victims' queues above their share."""
     derivation: Callable[[Recording, QueueName, str], tuple[str, ...]] = lambda *_: ()
     """How what a queue deserves came about in one dimension."""
@@ -126,7 +127,7 @@ class PluginWords:
     """VictimQueueOrder: what two victims' queues are compared by for a third that asks."""
     kept: Keeper | None = None
     """Why it keeps candidates; where nothing is said, the notes of its arithmetic stand for it."""
-    keeps_advice: str = ""
+    keeps_advice: Advice | None = None
     """What helps against its vote."""
     rejected: Judge | None = None
     """Why it does not admit a PodGroup."""

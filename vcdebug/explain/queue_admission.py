@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import amount, listed
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
@@ -55,7 +56,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         f"{who_counts(view, seq, plugin, limit)}."
     )
     numbers = {**amounts.numbers("minResources", minimum, limit.exceeded), **limit.numbers()}
-    advice = (_more_room(view, limit), "or ask for less in spec.minResources")
+    advice = (owner("ask for less in spec.minResources"), *_more_room(view, limit))
     cause = CAPABILITY if plugin == TREE_PLUGIN and limit.hard else QUOTA
     return Finding(cause, sentence, numbers, not_admitted(seq, plugin), advice, limit.lines())
 
@@ -81,14 +82,20 @@ def _source(view: JobView, plugin: str, limit: QueueCheck) -> str:
     return "what the cluster and guarantees leave it"
 
 
-def _more_room(view: JobView, limit: QueueCheck) -> str:
+def _more_room(view: JobView, limit: QueueCheck) -> tuple[Advice, ...]:
     name = limit.first
     if limit.hard:
         more = amounts.named(name, limit.check.over(name))
-        return f"raise the capability of queue {limit.queue} by {more}, or wait until its jobs end"
+        return (
+            owner(f"wait until jobs of queue {limit.queue} end"),
+            sharers(f"raise the capability of queue {limit.queue} by {more}"),
+        )
     if whole_cluster(view, limit.check.limit, name):
         return all_taken(view, limit.queue, name)
-    return f"lower the guarantees of other queues, or wait until jobs of queue {limit.queue} end"
+    return (
+        owner(f"wait until jobs of queue {limit.queue} end"),
+        sharers("lower the guarantees of other queues"),
+    )
 
 
 def _unspecified(view: JobView, seq: Seq, plugin: str) -> Finding:
@@ -97,7 +104,11 @@ def _unspecified(view: JobView, seq: Seq, plugin: str) -> Finding:
     amounts_hold = f"none of its amounts is exceeded{f': {written}' if written else ''}"
     reason = f"it is no leaf (children: {listed(children)})" if children else amounts_hold
     sentence = f"{view.job.uid} is not admitted: {plugin} rejects it in queue {view.queue.name}, and {reason}."
-    advice = ("put the job into a leaf queue",) if children else ("look at the plugin's arguments and at devices",)
+    advice = (
+        (owner("put the job into a leaf queue"),)
+        if children
+        else (cluster("look at the plugin's arguments and at devices"),)
+    )
     return Finding(QUOTA, sentence, {}, not_admitted(seq, plugin), advice)
 
 
@@ -163,8 +174,11 @@ def held_by_stuck(
         "jobs.holding": amounts.count(len(stuck), "jobs"),
     }
     advice = (
-        f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)",
-        f"or delete it: that gives back {amounts.resource(_reserved(stuck[0], form), names)}",
+        owner(f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)"),
+        sharers(
+            f"delete {stuck[0].uid}: that gives back {amounts.resource(_reserved(stuck[0], form), names)}",
+            f"PodGroup/{stuck[0].uid}:-",
+        ),
     )
     more = tuple(f"{job.uid}: Inqueue, reserves {amounts.resource(_reserved(job, form), names)}" for job in stuck)
     return Finding(HELD, sentence, numbers, not_admitted(seq, plugin), advice, (*lines, *more))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import MORE_NODES, Advice, owner, sharers
 from vcdebug.explain.amounts import amount, listed, named
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
@@ -67,8 +68,8 @@ def unbound(view: JobView) -> list[TaskInfo]:
 
 TREE_PLUGIN = "capacity"
 BROKEN_TREE_ADVICE = (
-    "move the job to a leaf queue, or give the queue an existing parent: one fault stops every queue",
-    "see vcdebug inspect for what is missing",
+    owner("see vcdebug inspect for what is missing"),
+    sharers("give the queue an existing parent, or move the job to a leaf queue: one fault stops every queue"),
 )
 
 
@@ -94,9 +95,13 @@ def broken_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
     return Finding(QUEUE_TREE_BROKEN, sentence, {}, evidence, BROKEN_TREE_ADVICE)
 
 
-def open_it(view: JobView) -> tuple[str, ...]:
+def open_it(view: JobView) -> tuple[Advice, ...]:
     """For a queue that is not Open."""
-    return (f"open the queue: vcctl queue operate -a open -n {view.queue.name}", "or move the job to an open queue")
+    name = view.queue.name
+    return (
+        owner("move the job to an open queue"),
+        sharers(f"open the queue: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"),
+    )
 
 
 def whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
@@ -104,10 +109,13 @@ def whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
     return limit.get(name) >= view.session.total_resource.get(name)
 
 
-def all_taken(view: JobView, queue: QueueName, name: str) -> str:
+def all_taken(view: JobView, queue: QueueName, name: str) -> tuple[Advice, ...]:
     """The advice where a queue may have the whole cluster already."""
     total = amounts.named(name, view.session.total_resource.get(name))
-    return f"queue {queue} may already have the whole cluster ({total}): wait until its jobs end, or add nodes"
+    return (
+        owner(f"wait until jobs of queue {queue} end: it may already have the whole cluster ({total})"),
+        MORE_NODES,
+    )
 
 
 def who_counts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> str:
@@ -149,7 +157,7 @@ def not_above(
     plugin: str,
     refused: Sequence[TaskKey],
     seq: Seq,
-    smaller: Callable[[JobView, Sequence[QueueName]], str],
+    smaller: Callable[[JobView, Sequence[QueueName]], Advice],
 ) -> Kept:
     """The candidates' queues hold no more than they deserve."""
     state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, refused)
@@ -168,6 +176,6 @@ def not_above(
         numbers.update(amounts.numbers(f"queue.{queue}.deserved", deserved))
     sated = [q for q in queues if state.amount(plugin, q, "request").less_equal(state.amount(plugin, q, "deserved"))]
     verb = "deserves all it asks for" if len(queues) == 1 else "deserve all they ask for"
-    enough = f"{listed(queues)} {verb}, no weight changes that: free room that others hold, or add nodes"
+    enough = sharers(f"free room that others hold, or add nodes: {listed(queues)} {verb}, no weight changes that")
     advice = enough if len(sated) == len(queues) else smaller(view, queues)
     return Kept(f"{'; '.join(parts[:2])}: not above its share", numbers, (advice,), tuple(lines))

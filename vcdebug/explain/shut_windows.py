@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.explain.advice import owner
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.wishes import Obstacle
@@ -23,5 +24,5 @@ def zones_shut(room: NodeFits) -> Iterator[Obstacle]:
             verb = "is" if len(names) == 1 else "are"
             yield Obstacle(
                 f"{listed(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
-                (f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)",),
+                (owner(f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)"),),
             )

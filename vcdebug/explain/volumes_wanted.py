@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from vcdebug.explain.advice import cluster, sharers
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.wishes import MOST_HOLDERS, Obstacle
@@ -36,7 +37,7 @@ def volumes_wanted(room: NodeFits) -> Iterator[Obstacle]:
     if beyond:
         reach = [name for name in by_node if name not in beyond]
         where = f"only {listed(reach)} reaches its volumes" if reach else "no node reaches its volumes"
-        yield Obstacle(where, (f"free room on {listed(reach)}, or move the data",) if reach else (), "volume")
+        yield Obstacle(where, (sharers(f"free room on {listed(reach)}, or move the data"),) if reach else (), "volume")
     for claim in _claims_of(room, named):
         yield from _unbound(room, claim, reasons)
 
@@ -67,7 +68,7 @@ def _unbound(room: NodeFits, claim: Manifest, reasons: Sequence[str]) -> Iterato
     if any(word in reason for word in UNBOUND for reason in reasons):
         yield Obstacle(
             f"claim {name} has no volume yet, and its class {owner or '(none)'} binds before a pod is placed",
-            (f"look at the provisioner of claim {name} (kubectl describe pvc {name})",),
+            (cluster(f"look at the provisioner of claim {name} (kubectl describe pvc {name})"),),
             "volume",
         )
     elif found is not None and any(NONE_TO_BIND in reason for reason in reasons):
@@ -79,7 +80,7 @@ def _unbound(room: NodeFits, claim: Manifest, reasons: Sequence[str]) -> Iterato
         if allowed:
             yield Obstacle(
                 f"class {owner} of claim {name} makes volumes only where {listed(allowed)}",
-                (f"let class {owner} serve the zones of the nodes (allowedTopologies), or run the pod there",),
+                (cluster(f"let class {owner} serve the zones of the nodes (allowedTopologies), or run the pod there"),),
                 "volume",
             )
 
@@ -92,7 +93,7 @@ def _no_class(room: NodeFits, reasons: Sequence[str]) -> Iterator[Obstacle]:
         there = f"there are {listed(known)}" if known else "there is none at all"
         yield Obstacle(
             f"there is no StorageClass {name} ({there})",
-            (f"create StorageClass {name}, or name one that exists in the claim",),
+            (cluster(f"create StorageClass {name}, or name one that exists in the claim"),),
             "volume",
         )
 

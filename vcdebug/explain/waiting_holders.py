@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.explain.advice import sharers
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.wishes import MOST_HOLDERS, Obstacle
@@ -30,7 +31,12 @@ def waiting_holders(room: NodeFits) -> Iterator[Obstacle]:
         f"{near.name} is held by {listed((task.name for task in theirs), MOST_HOLDERS)} of {listed(jobs)}, which "
         f"{verb} for {lack} own other pods as this job does with {plural(len(own), 'running pod')}: if none can end "
         "without them, they hold each other up for ever",
-        (f"end {listed(jobs, 1)} or this job, and let fewer start at once (minMember or minResources of whole jobs)",),
+        (
+            sharers(
+                f"end {listed(jobs, 1)} or this job, and let fewer start at once (minMember or minResources of "
+                "whole jobs)"
+            ),
+        ),
     )
 
 

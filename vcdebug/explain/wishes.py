@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+from vcdebug.explain.advice import Advice, owner
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
@@ -20,7 +21,7 @@ class Obstacle(NamedTuple):
     """One thing in the way, with names."""
 
     text: str
-    advice: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
     replaces: str = ""
     """Advice with this word is void beside it."""
 
@@ -64,7 +65,7 @@ def _wished(room: NodeFits, requirement: Requirement) -> Iterator[Obstacle]:
         return
     values = listed((f"{value or 'empty'} on {listed(names, 2)}" for value, names in found.items()), MOST_VALUES)
     meant = _close(requirement.values, found) if requirement.operator == "In" else ""
-    advice = (f"did you mean {requirement.key}={meant}? Labels are compared letter by letter",) if meant else ()
+    advice = (owner(f"did you mean {requirement.key}={meant}? Labels are compared letter by letter"),) if meant else ()
     yield Obstacle(f"{wish}: {requirement.key} is {values}", advice)
 
 
@@ -80,7 +81,7 @@ def _some(have: list[str], lack: list[str], wish: str) -> Iterator[Obstacle]:
 def _unknown_key(room: NodeFits, requirement: Requirement, wish: str) -> Iterator[Obstacle]:
     keys = dict.fromkeys(key for node in room.nodes for key in room.view.session.nodes[node.name].labels)
     meant = _close((requirement.key,), keys)
-    advice = (f"did you mean the label {meant}?",) if meant else ()
+    advice = (owner(f"did you mean the label {meant}?"),) if meant else ()
     yield Obstacle(f"{wish}, nor any label {requirement.key}" if requirement.values else wish, advice)
 
 
@@ -134,7 +135,9 @@ def _neighbours(room: NodeFits, term: AffinityTerm) -> Obstacle:
     if there:
         return Obstacle(f"{wish}: {listed(there, MOST_HOLDERS)}", (), "affinity")
     lacking = f"{wish}, and none runs on any node"
-    return Obstacle(lacking, ("start such pods first, or correct the labelSelector of the affinity",), "affinity")
+    return Obstacle(
+        lacking, (owner("start such pods first, or correct the labelSelector of the affinity"),), "affinity"
+    )
 
 
 def _labels(selector: Selector) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.remedies.lever import Harm
 from vcdebug.debugger.remedies.prove import conclusion, result
+from vcdebug.views.advice import WHO
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
 
 if TYPE_CHECKING:
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from vcdebug.debugger.remedies.search import Search
     from vcdebug.model.names import JobId
 
-WHO: Final = {
-    Harm.JOB: "the job's owner",
-    Harm.QUEUE: "who shares the queues",
-    Harm.CLUSTER: "the cluster's administrator",
-}
 COLUMNS: Final = (
     Column("", right=True),
     Column("change", flexible=True, least=20),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from vcdebug.explain.answer import Explanation, Finding, Number
+from vcdebug.views.advice import WHO
 from vcdebug.views.base import Style
 from vcdebug.views.document import Block, listing, paragraph
 
@@ -81,5 +82,5 @@ def _rest(explanation: Explanation, *, advice: bool) -> Iterator[Block]:
     if advice and explanation.advice:
         yield paragraph("")
         yield paragraph("what would help (not tried yet: --prove tries it)", "title")
-        for line in explanation.advice:
-            yield paragraph(f"- {line}", indent=2)
+        for line in explanation.advised:
+            yield paragraph(f"- {line.text}  [{WHO[line.harm]}]", indent=2)

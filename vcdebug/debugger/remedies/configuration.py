@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from vcdebug.debugger.remedies.lever import BLANK, Amount, Harm, Lever, Situation
+from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation
+from vcdebug.explain.advice import Harm
 from vcdebug.framework.yaml_v2 import load_yaml
 
 _ORDER: Final = ("enqueue", "allocate", "backfill", "gangpreempt", "preempt", "gangreclaim", "reclaim")
@@ -71,10 +72,13 @@ def _factor(situation: Situation) -> Iterator[Lever]:
 
 def _switches(situation: Situation) -> Iterator[Lever]:
     """A plugin that vetoes, without its say in evictions."""
-    configured = situation.recording.conf.plugin_names()
-    for name in configured:
+    conf = situation.recording.conf
+    for name in conf.plugin_names():
         if name in situation.causes and name not in _UNSAFE:
             for switch, action in (("enablePreemptable", "preempt"), ("enableReclaimable", "reclaim")):
+                on = any(one.name == name and one.enabled([switch]) for tier in conf.tiers for one in tier)
+                if not on or not any(action in each for each in conf.actions):
+                    continue
                 edits = (f"conf:plugins.{name}.{switch}=false",)
                 yield Lever(f"take {name} its say in {action}: {switch} false", edits, Harm.CLUSTER, (name,))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.debugger.remedies.lever import BLANK, Amount, Harm, Lever, Situation, pod_edits
+from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation, pod_edits
+from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
 from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
 from vcdebug.snapshot.json_values import JsonObject
@@ -105,6 +106,8 @@ def _roles(situation: Situation) -> Iterator[Lever]:
     assert group is not None
     usable = situation.job.usable_by_role() if situation.job is not None else {}
     for role, least in group.min_task_member.items():
+        if not role:
+            continue
         path = f"{situation.group_path}:spec.minTaskMember[{role}]"
         if least > 0 and not usable.get(role):
             words = f"take role {role} out of minTaskMember: none of its {least} pods is there"
@@ -172,7 +175,7 @@ def _priority(situation: Situation) -> Iterator[Lever]:
         for m in situation.snapshot.of("PriorityClass")
         if not m["metadata"]["name"].startswith("system-")
     )
-    present = situation.job.priority if situation.job is not None else 0
+    present = situation.job.priority if situation.job is not None else _stated_priority(situation)
     higher = [(value, name) for value, name in classes if value > present]
     for value, name in dict.fromkeys((*higher[:1], *higher[-1:])):
         change = f"spec.priority={value}"
@@ -192,6 +195,11 @@ def _priority(situation: Situation) -> Iterator[Lever]:
             ("preemption-policy-*",),
             aspect="policy",
         )
+
+
+def _stated_priority(situation: Situation) -> int:
+    """Of a job that the session never saw."""
+    return max((int(pod.spec.get("priority") or 0) for pod in situation.waiting), default=0)
 
 
 def _other_queue(situation: Situation) -> Iterator[Lever]:

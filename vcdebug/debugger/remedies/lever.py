@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from vcdebug.explain.advice import Harm
 from vcdebug.explain.answer import Explanation
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod import Pod
@@ -21,14 +21,6 @@ BLANK = "{amount}"
 Unit = Literal["milli", "bytes", "count", "hundredths"]
 _MILLI = 1000
 _MEBI, _GIBI = 1 << 20, 1 << 30
-
-
-class Harm(IntEnum):
-    """Who has to agree: the job's owner, those who share queues with it, or everybody."""
-
-    JOB = 0
-    QUEUE = 1
-    CLUSTER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +71,8 @@ class Lever:
     """Sizes of the change, the mildest first; the amount then counts them from 1."""
     less: bool = False
     """Whether the job gets less than it asks for: smaller pods, or fewer at a time."""
+    risky: bool = False
+    """Whether it goes against what somebody has said about a node; such a remedy comes behind all others that work."""
     aspect: str = ""
     """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
 
@@ -157,8 +151,8 @@ class Situation:
 
     def priced(self, levers: Iterator[Lever]) -> list[Lever]:
         """Those that are made for one of the causes, for the dominant one first, the mildest first."""
-        ranked = [(rank, lever.harm, at, lever) for at, lever in enumerate(levers) for rank in [self._rank(lever)]]
-        return [lever for *_, lever in sorted(ranked, key=lambda entry: entry[:3])]
+        ranked = [(self._rank(lever), lever.risky, lever.harm, at, lever) for at, lever in enumerate(levers)]
+        return [lever for *_, lever in sorted(ranked, key=lambda entry: entry[:4])]
 
     def _rank(self, lever: Lever) -> int:
         for rank, cause in enumerate(self.causes[:3]):

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Final
 
 from vcdebug.debugger.remedies.amounts import field, known, request_of, resources_of, unit_of
-from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Harm, Lever, Situation
-from vcdebug.debugger.remedies.pods import UNSAFE_TAINTS
+from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Lever, Situation
+from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -18,6 +18,8 @@ _MOST_ADDED: Final = 8
 _DEVICES_OF_A_NODE: Final = 8
 _MARKS: Final = ("taints", "unschedulable")
 _NOT_READY: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_REPORTED: Final = ("kubernetes.io", "k8s.io")
+"""Domains of labels that describe a node."""
 _CORDON: Final = "node.kubernetes.io/unschedulable"
 
 
@@ -25,7 +27,6 @@ def of_nodes(situation: Situation) -> Iterator[Lever]:
     """Levers on nodes."""
     yield from _repaired(situation)
     yield from _uncordoned(situation)
-    yield from _untainted(situation)
     yield from _labelled(situation)
     yield from _more_nodes(situation)
 
@@ -53,19 +54,8 @@ def _uncordoned(situation: Situation) -> Iterator[Lever]:
             edits += [f"Node/{name}:spec.taints[{at}]-" for at, one in enumerate(taints) if one.get("key") == _CORDON][
                 :1
             ]
-            yield Lever(f"uncordon node {name}", tuple(edits), Harm.CLUSTER, _NODES)
-
-
-def _untainted(situation: Situation) -> Iterator[Lever]:
-    places: dict[str, list[str]] = {}
-    for node in situation.snapshot.of("Node"):
-        taints = [taint.get("key") or "" for taint in (node.get("spec") or {}).get("taints") or ()]
-        for key in dict.fromkeys(taints):
-            if key and not key.startswith(UNSAFE_TAINTS) and taints.count(key) == 1:
-                places.setdefault(key, []).append(node["metadata"]["name"])
-    for key, nodes in places.items():
-        edits = tuple(f"Node/{node}:spec.taints[{key}]-" for node in nodes)
-        yield Lever(f"remove taint {key} from {plural(len(nodes), 'node')}", edits, Harm.CLUSTER, _NODES)
+            words = f"uncordon node {name}, once what it was cordoned for is over"
+            yield Lever(words, tuple(edits), Harm.CLUSTER, _NODES)
 
 
 def _labelled(situation: Situation) -> Iterator[Lever]:
@@ -75,10 +65,16 @@ def _labelled(situation: Situation) -> Iterator[Lever]:
         for node in situation.snapshot.of("Node")[:3] if wanted else ():
             labels, name = node["metadata"].get("labels") or {}, node["metadata"]["name"]
             lacking = {key: value for key, value in wanted.items() if labels.get(key) != value}
-            if lacking and "kubernetes.io/hostname" not in lacking:
+            if lacking and not any(_is_fact(key) for key in lacking):
                 edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in lacking.items())
                 shown = ", ".join(f"{key}={value}" for key, value in lacking.items())
-                yield Lever(f"label node {name} with {shown}", edits, Harm.CLUSTER, _NODES)
+                yield Lever(f"label node {name} with {shown}, if that is true of it", edits, Harm.CLUSTER, _NODES)
+
+
+def _is_fact(key: str) -> bool:
+    """Whether Kubernetes or a cloud reports the label: nobody makes it true by writing it."""
+    domain = key.rpartition("/")[0]
+    return any(domain == one or domain.endswith(f".{one}") for one in _REPORTED)
 
 
 def _more_nodes(situation: Situation) -> Iterator[Lever]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vcdebug.debugger.remedies.lever import Harm, Lever
+from vcdebug.debugger.remedies.lever import Lever
 from vcdebug.debugger.remedies.trial import Edits, Outcome
+from vcdebug.explain.advice import Harm
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class Plan:
     def harm(self) -> Harm:
         """The harm of the plan's most harmful lever."""
         return max(lever.harm for lever in self.levers)
+
+    @property
+    def risky(self) -> bool:
+        """Whether any of its levers goes against what somebody has said about a node."""
+        return any(lever.risky for lever in self.levers)
 
     @property
     def family(self) -> frozenset[str]:
@@ -71,11 +77,12 @@ class Remedy:
         return ", and ".join(lever.words for lever in self.plan.fixed)
 
     @property
-    def order(self) -> tuple[bool, Harm, int, bool, bool, int]:
-        """Works at all, the least harm, the fewest changes, all that the job asks for, nobody's end, fewest costs."""
+    def order(self) -> tuple[bool, bool, Harm, int, bool, bool, int]:
+        """Works at all, no risk, least harm, fewest changes, all that the job asks for, nobody's end, fewest costs."""
         costs, levers = self.outcome.costs, self.plan.levers
         ends = any(cost.startswith(("ends", "evicts")) for cost in costs)
-        return not self.proven, self.plan.harm, len(levers), any(lever.less for lever in levers), ends, len(costs)
+        less = any(lever.less for lever in levers)
+        return not self.proven, self.plan.risky, self.plan.harm, len(levers), less, ends, len(costs)
 
 
 def everything(levers: Iterable[Lever], most: Harm, first: tuple[Lever, ...] = ()) -> Plan:

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from vcdebug.debugger.remedies.amounts import container_requests, field, less_of, request_of, resources_of
-from vcdebug.debugger.remedies.lever import BLANK, Harm, Lever, Situation, pod_edits
+from vcdebug.debugger.remedies.lever import BLANK, Lever, Situation, pod_edits
+from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 
-UNSAFE_TAINTS: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
-"""Taints by which Kubernetes says that a node is unfit; no pod should be told to tolerate them."""
 _NODES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
 _SIZES = (
     *_NODES,
@@ -34,7 +33,6 @@ def of_pods(situation: Situation) -> Iterator[Lever]:
     if len(situation.waiting) <= _MANY:
         yield from _smaller(situation)
         yield from _left_out(situation)
-    yield from _tolerated(situation)
     for change, words, concerned in _CONDITIONS:
         pods = tuple(pod for pod in situation.waiting if _stated(pod.spec, concerned))
         if pods:
@@ -115,23 +113,6 @@ def _requests(pod: Pod, container: int, resource: str) -> Iterator[str]:
 
 def _asks(stated: Mapping[str, Mapping[str, object]], resource: str) -> bool:
     return resource in (stated.get("requests") or ())
-
-
-def _tolerated(situation: Situation) -> Iterator[Lever]:
-    """Taints that an administrator set, one lever each."""
-    taints: dict[tuple[str, str, str], int] = {}
-    for node in situation.snapshot.of("Node"):
-        for taint in (node.get("spec") or {}).get("taints") or ():
-            key, effect = taint.get("key") or "", taint.get("effect") or ""
-            if key and not key.startswith(UNSAFE_TAINTS) and effect != "PreferNoSchedule":
-                entry = (key, str(taint.get("value") or ""), effect)
-                taints[entry] = taints.get(entry, 0) + 1
-    for (key, value, effect), nodes in taints.items():
-        match = f'operator: Equal, value: "{value}"' if value else "operator: Exists"
-        change = f"spec.tolerations[+]={{key: {key}, {match}, effect: {effect}}}"
-        shown = f"{key}={value}:{effect}" if value else f"{key}:{effect}"
-        words = f"tolerate taint {shown} of {plural(nodes, 'node')}"
-        yield Lever(words, pod_edits(situation.waiting, change), Harm.JOB, _NODES, aspect=f"taint {shown}")
 
 
 def _ports(situation: Situation) -> Iterator[Lever]:

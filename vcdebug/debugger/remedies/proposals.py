@@ -11,6 +11,7 @@ from vcdebug.debugger.remedies.lever import Lever, Situation
 from vcdebug.debugger.remedies.nodes import of_nodes
 from vcdebug.debugger.remedies.pods import of_pods
 from vcdebug.debugger.remedies.queues import of_queues
+from vcdebug.debugger.remedies.taints import of_taints
 from vcdebug.debugger.remedies.volumes import of_volumes
 
 LEVERS: Final[tuple[Callable[[Situation], Iterator[Lever]], ...]] = (
@@ -20,6 +21,7 @@ LEVERS: Final[tuple[Callable[[Situation], Iterator[Lever]], ...]] = (
     of_queues,
     of_nodes,
     of_configuration,
+    of_taints,
 )
 """Whoever proposes levers, one line each."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.debugger.remedies.amounts import field, known, more_of, request_of, resources_of, unit_of, units
-from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Harm, Lever, Situation
+from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Lever, Situation
+from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import PREEMPTABLE_KEY

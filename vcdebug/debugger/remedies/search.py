@@ -9,9 +9,10 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Final
 
 from vcdebug.debugger.remedies.bisection import Bisection, has_amount
-from vcdebug.debugger.remedies.lever import Harm, Lever
+from vcdebug.debugger.remedies.lever import Lever
 from vcdebug.debugger.remedies.plan import Plan, Remedy, everything
 from vcdebug.debugger.remedies.trial import Edits, Outcome
+from vcdebug.explain.advice import Harm
 
 Rounds = Generator[list[Edits], "list[Outcome | None]", None]
 """Yields edits to try, each list independent of order; is sent an outcome for each."""
@@ -121,7 +122,8 @@ class Search:
     def _chained(self) -> Rounds:
         """Changes on top of those that got further, as long as they are fewer than what is known to work."""
         for size in range(2, MOST_CHANGES + 1):
-            if self._proven and min(len(remedy.plan.levers) for remedy in self._proven) <= size:
+            safe = [len(remedy.plan.levers) for remedy in self._proven if not remedy.plan.risky]
+            if safe and min(safe) <= size:
                 return
             yield from self._all(_built_upon(self._frontier(size - 1)))
 
@@ -146,7 +148,9 @@ class Search:
     def _frontier(self, size: int) -> list[Remedy]:
         """The steps of one size that got furthest."""
         steps = [step for step in self._steps if len(step.plan.levers) == size and step.outcome.levers]
-        ranked = sorted(steps, key=lambda step: (-step.outcome.places, step.plan.harm, len(step.outcome.costs)))
+        ranked = sorted(
+            steps, key=lambda step: (step.plan.risky, -step.outcome.places, step.plan.harm, len(step.outcome.costs))
+        )
         causes: dict[str, int] = {}
         kept = []
         for step in ranked:
@@ -180,6 +184,11 @@ class Search:
             loose = [closed.get(id(remedy), remedy) for remedy in loose]
             self._proven = [closed.get(id(remedy), remedy) for remedy in self._proven]
         self._tight += [remedy.plan.family for remedy in loose]
+
+
+def _got_far(step: Remedy) -> tuple[bool, int, Harm, int]:
+    """No risk, the most places, the least harm, the fewest costs."""
+    return step.plan.risky, -step.outcome.places, step.plan.harm, len(step.outcome.costs)
 
 
 def _built_upon(frontier: Sequence[Remedy]) -> list[Plan]:

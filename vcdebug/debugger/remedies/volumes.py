@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.debugger.remedies.lever import Harm, Lever, Situation
+from vcdebug.debugger.remedies.lever import Lever, Situation
+from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
 from vcdebug.model.csi import LIMIT_PREFIX
 from vcdebug.model.pod import Pod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.not_in_session import opened
@@ -63,7 +64,7 @@ def _permitted(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Fin
         f"; {who} permits it in the same tier {own}, where one reject decides: a permit counts only in an earlier tier"
     )
     proof = tuple(Evidence(seat.seq, f"{seat.plugin} permits it") for seat in permits if seat.seq is not None)
-    advice = (*found.advice, f"or move {who} into a tier before {event.plugin}: then its permit decides")
+    advice = (*found.advice, cluster(f"move {who} into a tier before {event.plugin}: then its permit decides"))
     evidence = tuple(sorted((*found.evidence, *proof)))
     return replace(found, sentence=found.sentence.removesuffix(".") + text + ".", evidence=evidence, advice=advice)
 
@@ -73,7 +74,7 @@ def _by_plugin(view: JobView, seq: Seq, plugin: str) -> Finding:
     written = view.written(seq)
     reason = f": {written}" if written else ""
     sentence = f"{view.job.uid} is not admitted: plugin {plugin} rejects it at enqueue{reason}."
-    advice = (f"look at plugin {plugin}'s arguments, or switch its enableJobEnqueued off",)
+    advice = (cluster(f"look at plugin {plugin}'s arguments, or switch its enableJobEnqueued off"),)
     return Finding(f"enqueue-{plugin}", sentence, {}, not_admitted(seq, plugin), advice)
 
 
@@ -83,7 +84,7 @@ def _no_enqueue(view: JobView) -> Finding:
         f"({', '.join(view.actions)}), so nothing admits its PodGroup."
     )
     evidence = opened(view.recording, "the session opens with the PodGroup Pending")
-    return Finding(NOT_CONFIGURED, sentence, {}, evidence, ('put "enqueue, allocate" into actions',))
+    return Finding(NOT_CONFIGURED, sentence, {}, evidence, (cluster('put "enqueue, allocate" into actions'),))
 
 
 def _too_late(view: JobView) -> Finding:
@@ -93,4 +94,4 @@ def _too_late(view: JobView) -> Finding:
         f"{view.job.uid} was still Pending when {view.actions[0]} began: enqueue comes later in the actions "
         f"({', '.join(view.actions)}), so it takes one more cycle."
     )
-    return Finding(TOO_LATE, sentence, {}, tuple(sorted(seqs)), ("put enqueue first in actions",))
+    return Finding(TOO_LATE, sentence, {}, tuple(sorted(seqs)), (cluster("put enqueue first in actions"),))

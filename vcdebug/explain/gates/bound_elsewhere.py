@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vcdebug.explain.advice import owner
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
@@ -25,6 +26,6 @@ def bound_elsewhere(view: JobView) -> Finding | None:
                 sentence,
                 {},
                 (Evidence(note.seq, note.text),),
-                (f"nothing: the next cycle finds the pod on {node}",),
+                (owner(f"wait for the next cycle: it finds the pod on {node}"),),
             )
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.eviction.entitlement import ineligible
@@ -95,19 +96,20 @@ def _by_role(view: JobView, visit: Visit, roles: list[str], why: str) -> str:
     )
 
 
-def _role_advice(view: JobView, roles: list[str]) -> tuple[str, ...]:
-    return tuple(
-        f"make room for one more pod of role {role}, or lower its minTaskMember ({view.job.task_min_available[role]})"
-        for role in roles
-    )
+def _role_advice(view: JobView, roles: list[str]) -> tuple[Advice, ...]:
+    least = view.job.task_min_available
+    lower = (owner(f"lower minTaskMember of role {role} ({least[role]})") for role in roles if least[role] > 1)
+    return (*lower, *(sharers(f"make room for one more pod of role {role}") for role in roles))
 
 
-def _advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[str, ...]:
+def _advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[Advice, ...]:
     """None where the missing pods do not wait for room."""
     if failed and ineligible(view, failed[0]) is not None:
         return ()
     enough = view.job.min_available - missing
-    return (f"make room for {plural(missing, 'more pod')} at the same time, or lower minMember to {enough}",)
+    edit = f"PodGroup/{view.job.uid}:spec.minMember={enough}"
+    lower = (owner(f"lower minMember to {enough}", edit),) if 0 < enough else ()
+    return (*lower, sharers(f"make room for {plural(missing, 'more pod')} at the same time"))
 
 
 def _evidence(visit: Visit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Evidence, ...]:

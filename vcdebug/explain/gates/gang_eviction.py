@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.candidates import Spared, gang_filter, spared
@@ -79,7 +80,7 @@ def _no_candidates(view: JobView, visit: Visit) -> Finding:
     closed = _unreclaimable(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
     if closed:
         verb = "is" if len(closed) == 1 else "are"
-        advice: tuple[str, ...] = (f"set spec.reclaimable of queue {listed(closed)} to true",)
+        advice: tuple[Advice, ...] = (sharers(f"set spec.reclaimable of queue {listed(closed)} to true"),)
         sentence = f"{sentence[:-1]}; {listed(closed)} {verb} not reclaimable."
         return Finding(UNRECLAIMABLE, sentence, numbers, _discard(visit), advice, objection_lines(order))
     advice = filter_advice(view, KEPT, order)
@@ -124,7 +125,7 @@ def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> F
         f"{visit.action} may evict {len(allowed)} of {plural(len(offered), 'candidate')} for {who}, but even without "
         f"them {why}, so nobody is evicted."
     )
-    advice = ("lower minMember, or free room for the whole gang in one domain",)
+    advice = (owner("lower minMember"), sharers("free room for the whole gang in one domain"))
     lines = (f"may be evicted: {listed(allowed, 8)}",)
     return Finding(NOT_ENOUGH, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
 
@@ -158,5 +159,5 @@ def _vetoed(
     sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {listed(offered)}."
     quota_veto = visit.action == "gangreclaim" and event.plugin in veto.QUOTA_PLUGINS
     cause = veto.NOT_ABOVE_DESERVED if quota_veto else event.plugin
-    advice = (f"look at plugin {event.plugin}: its enable{POINT} switch, or what protects these pods",)
+    advice = (cluster(f"look at plugin {event.plugin}: its enable{POINT} switch, or what protects these pods"),)
     return Finding(cause, sentence, numbers, evidence, advice)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import yaml
 
+from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.eviction import Chance, Gate
@@ -107,7 +108,7 @@ def no_allocate(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     end = view.action_ends(view.actions[-1])
     evidence = (Evidence(end, "the last action ends, and nothing was allocated"),) if end is not None else ()
     numbers = {"nodes.free": count(len(room.free), "nodes")}
-    return Finding(NOT_CONFIGURED, sentence, numbers, evidence, ("put allocate into actions",))
+    return Finding(NOT_CONFIGURED, sentence, numbers, evidence, (cluster("put allocate into actions"),))
 
 
 def _finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Trial, helped: int) -> Finding:
@@ -127,5 +128,5 @@ def _finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Trial, helped
     last = (Evidence(end, "the last action ends, and nothing was evicted"),) if end is not None else ()
     evidence = tuple(sorted((*(refused or search_evidence(view, task)), *last)))
     after = ", after allocate" if "allocate" in view.actions else ""
-    advice = (f"put {trial.action} into actions{after}: the replay with it places the job",)
+    advice = (cluster(f"put {trial.action} into actions{after}: the replay with it places the job"),)
     return Finding(NOT_CONFIGURED, sentence, numbers, evidence, advice, histogram_lines(room))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.subject import Subject
@@ -57,7 +58,7 @@ def other_scheduler(recording: Recording, who: str, hidden: list[Pod]) -> Findin
         sentence,
         {"pods.hidden": count(len(hidden), "pods")},
         opened(recording, "the session opens without them"),
-        (f"create the pods with spec.schedulerName: {recording.snapshot.flags.scheduler_names[0]}",),
+        (owner(f"create the pods with spec.schedulerName: {recording.snapshot.flags.scheduler_names[0]}"),),
     )
 
 
@@ -87,13 +88,15 @@ def _queue_missing(recording: Recording, subject: Subject, queue: str) -> Findin
         f"{subject.job} is not in the session: its PodGroup names queue {queue}, which does not exist "
         f"(queues: {listed(queues, 6)}){meant}"
     )
-    advice = f"set spec.queue of PodGroup {subject.job} to {close[0] if close else 'an existing queue'}"
+    other = close[0] if close else "an existing queue"
+    edits = (f"PodGroup/{subject.job}:spec.queue={close[0]}",) if close else ()
+    advice = owner(f"set spec.queue of PodGroup {subject.job} to {other}", *edits)
     return Finding(
         QUEUE_MISSING,
         sentence if close else f"{sentence}.",
         {"queues": count(len(queues), "queues")},
         opened(recording, "the session opens without the job"),
-        (advice, f"or create queue {queue}"),
+        (advice, sharers(f"create queue {queue}")),
     )
 
 
@@ -103,7 +106,7 @@ def _not_in_session(recording: Recording, subject: Subject) -> Finding:
         NOT_IN_SESSION,
         f"{subject.job} is not in the session: its PodGroup could not be read.",
         evidence=opened(recording, "the session opens without the job"),
-        advice=("see vcdebug inspect",),
+        advice=(owner("see vcdebug inspect"),),
         lines=lines,
     )
 
@@ -130,7 +133,7 @@ def _no_pod_group(recording: Recording, subject: Subject, pods: list[Pod]) -> Fi
         sentence,
         {"pods": count(len(pods), "pods")},
         opened(recording, "the session opens without a job for them"),
-        (advice,),
+        (owner(advice),),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import Advice, cluster, owner
 from vcdebug.explain.allocation import NOT_TRIED, said_by_allocate, search_at
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
@@ -93,16 +94,23 @@ def _plan(view: JobView, task: TaskInfo) -> tuple[Seq, str] | None:
     return found[-1] if found and not _kept(view, task) else None
 
 
-def _reason(view: JobView, task: TaskInfo) -> tuple[str, tuple[str, ...]]:
+def _reason(view: JobView, task: TaskInfo) -> tuple[str, tuple[Advice, ...]]:
     """What keeps allocate from binding it, and what would help."""
     if _kept(view, task):
         free = [node.name for node in NodeFits(view, task, len(view.recording)).free if node.name != task.node_name]
         elsewhere = f", although {listed(free)} would take it" if free else ""
         why = f"allocate looks for no other node for a pod that was promised one{elsewhere}"
-        return why, (f"delete {task.name}, or clear its status.nominatedNodeName: then allocate tries every node",)
+        anew = owner(f"delete {task.name}, so that it is made anew: then allocate tries every node")
+        if not task.pod.nominated_node_name:
+            return why, (anew,)
+        clear = f"Pod/{task.key}:status.nominatedNodeName-"
+        return why, (
+            anew,
+            owner(f"clear status.nominatedNodeName of {task.name}: then every node is tried", clear),
+        )
     found = stopped(view)
     if not found:
-        return "the next cycle plans the same again", ("put allocate before the actions that evict",)
+        return "the next cycle plans the same again", (cluster("put allocate before the actions that evict"),)
     sentence = found[0].sentence.removesuffix(".")
     return f"allocate does not bind it: {sentence}; the next cycle plans the same again", found[0].advice
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.eviction import Gate
@@ -65,9 +66,9 @@ def _finding(
     order = list(view.actions)
     later = undone is not None and order.index(undone[1]) > order.index(visit.action)
     advice = (
-        f"put {undone[1]} before {visit.action} in actions: then nobody takes the plan back"
+        cluster(f"put {undone[1]} before {visit.action} in actions: then nobody takes the plan back")
         if later and undone
-        else "see the event that takes the place back",
+        else cluster("see the event that takes the place back"),
     )
     lines = tuple(f"{kind} {task} @ {node}" for kind, task, node in statement.ops)
     return Finding(PLAN_LOST, sentence, numbers, tuple(evidence), advice, lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import amount, count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
@@ -37,26 +38,29 @@ PREEMPTIVE = "preemptive"
 # What would help
 
 
-def _more_share(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
+def _more_share(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[Advice, ...]:
     """For a queue whose limit does not hold one more task."""
     if view.queue.state != OPEN:
         return open_it(view)
     if limit.hard:
-        wait = ", or wait until its own jobs end" if _held_by_others(view, limit, seq) else ""
-        return (f"raise spec.capability of queue {limit.queue}{wait}",)
+        held = _held_by_others(view, limit, seq)
+        wait = (owner(f"wait until jobs of queue {limit.queue} end"),) if held else ()
+        return (*wait, sharers(f"raise spec.capability of queue {limit.queue}"))
     if not limit.exceeded:
-        return (f"look at {plugin}'s arguments and at queue {limit.queue}, or use another queue",)
+        look = cluster(f"look at {plugin}'s arguments and at queue {limit.queue}")
+        return (owner("use another queue"), look)
     if whole_cluster(view, limit.check.limit, limit.first):
         if _held_by_others(view, limit, seq):
-            return (all_taken(view, limit.queue, limit.first),)
+            return all_taken(view, limit.queue, limit.first)
         total = amounts.named(limit.first, view.session.total_resource.get(limit.first))
-        return (f"add nodes, or ask for less: the whole cluster has {total}, and no other job holds any of it",)
+        less = owner(f"ask for less: the whole cluster has {total}, and no other job holds any of it")
+        return (less, MORE_NODES)
     keepers = guaranteed(view, plugin, limit, seq)
     if keepers:
-        return (f"lower spec.guarantee of queue {listed(keepers)}, or wait until nodes are added",)
+        return (sharers(f"lower spec.guarantee of queue {listed(keepers)}"), MORE_NODES)
     unread = plugin != TREE_PLUGIN and view.queue.deserved
-    other = (f"or put {TREE_PLUGIN} in the place of {plugin}: it reads spec.deserved",) if unread else ()
-    return (quota_of(plugin).larger(view), *other)
+    other = (cluster(f"put {TREE_PLUGIN} in the place of {plugin}: it reads spec.deserved"),) if unread else ()
+    return (*quota_of(plugin).larger(view), *other)
 
 
 # Allocation
@@ -93,7 +97,7 @@ def _overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> Finding
     evidence = (Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
     whole = [name for name, value in deserved.items() if value > 0 and whole_cluster(view, deserved, name)]
     advice = all_taken(view, queue.name, whole[0]) if whole else quota_of(event.plugin).larger(view)
-    return Finding(OVERUSED, sentence, numbers, evidence, (advice,), lines)
+    return Finding(OVERUSED, sentence, numbers, evidence, advice, lines)
 
 
 def refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
@@ -155,11 +159,14 @@ def larger_than_limit(view: JobView, limit: QueueCheck) -> str:
     return ""
 
 
-def _larger_limit(limit: QueueCheck, name: str) -> tuple[str, ...]:
+def _larger_limit(limit: QueueCheck, name: str) -> tuple[Advice, ...]:
     wanted = amounts.named(name, limit.check.request.get(name))
     if limit.hard:
-        return (f"raise spec.capability of queue {limit.queue} to {wanted} or more, or ask for less in one pod",)
-    return (f"ask for less than {wanted} in one pod, or add nodes: the whole cluster has less",)
+        return (
+            owner("ask for less in one pod, or use another queue"),
+            sharers(f"raise spec.capability of queue {limit.queue} to {wanted} or more"),
+        )
+    return (owner(f"ask for less than {wanted} in one pod: the whole cluster has less"), MORE_NODES)
 
 
 def never_allocatable(view: JobView) -> tuple[Seq, HookEvent] | None:
@@ -275,7 +282,7 @@ def _beyond_deserved(
         **claim.short(),
         "queue.weight": count(queue.weight, ""),
     }
-    advice = (quota.larger(view), "or ask for less at once")
+    advice = (owner("ask for less at once"), *quota.larger(view))
     rounds = tuple(line for n in names[:1] for line in quota.derivation(view.recording, queue.name, n))
     return Finding(PREEMPTIVE, sentence, numbers, evidence, advice, (*lines, *rounds))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
@@ -42,8 +43,9 @@ def no_hyper_node(view: JobView) -> Finding | None:
     numbers = {**amounts.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
     evidence = (Evidence(seq, f"{event.plugin} offers no HyperNode ({event.point})"),)
     advice = (
-        "raise networkTopology.highestTierAllowed, or set its mode to soft",
-        "or free room in one HyperNode, or ask for less in spec.minResources",
+        owner("raise networkTopology.highestTierAllowed, or set its mode to soft"),
+        owner("ask for less in spec.minResources"),
+        sharers("free room in one HyperNode"),
     )
     lines = tuple(_lines(view, [info.name for info in tried], minimum, seq))
     return Finding(NO_HYPER_NODE, sentence, numbers, evidence, advice, lines)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.evictions import Eviction, lost_pods
 from vcdebug.explain.gates.not_in_session import opened, other_scheduler
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.quotas import WAITING, Full, used_up
+from vcdebug.model.names import JobId
 from vcdebug.model.podgroup import PENDING
 from vcdebug.model.status import TaskStatus
 
@@ -56,26 +58,31 @@ def validity(view: JobView) -> Finding | None:
     full = list(used_up(view.recording, job.namespace)) if missing else []
     if full:
         sentence = f"{sentence.removesuffix('.')}; {'; '.join(one.text for one in full[:2])}: no more can be created."
-    advice = (*(_freed(one) for one in full[:2]), *_advice(missing, valid, bool(roles)))
+    advice = (*(_freed(one) for one in full[:2]), *_advice(job.uid, missing, valid, bool(roles)))
     return Finding(
         NOT_ENOUGH, sentence, numbers, evidence or opened(view.recording, "the job has no pods"), advice, tuple(roles)
     )
 
 
-def _advice(missing: int, valid: int, roles: bool) -> tuple[str, ...]:
+def _advice(job: JobId, missing: int, valid: int, roles: bool) -> tuple[Advice, ...]:
     """What would make it valid."""
-    lower = (f"or lower minMember to {valid}",) if missing and valid else ()
+    edit = f"PodGroup/{job}:spec.minMember={valid}"
+    lower = (owner(f"lower minMember to {valid}", edit),) if missing and valid else ()
     if missing:
-        return (f"create {plural(missing, 'more pod')} (look at the Volcano Job, its controller and quotas)", *lower)
+        more = plural(missing, "more pod")
+        return (owner(f"create {more} (look at the Volcano Job, its controller and quotas)"), *lower)
     if roles:
-        return ("create the missing pods of each role", "or take the role out of minTaskMember, or lower its minimum")
-    return ("create the pods (look at the Volcano Job, its controller and quotas)",)
+        return (
+            owner("create the missing pods of each role"),
+            owner("take the role out of minTaskMember, or lower its minimum"),
+        )
+    return (owner("create the pods (look at the Volcano Job, its controller and quotas)"),)
 
 
-def _freed(full: Full) -> str:
+def _freed(full: Full) -> Advice:
     waiting = [name for name in full.holders if name.endswith(WAITING)]
     end = f"delete {listed(name.removesuffix(WAITING) for name in waiting)}, which only waits, or " if waiting else ""
-    return f"{end}raise {full.name} of ResourceQuota {full.quota}"
+    return sharers(f"{end}raise {full.name} of ResourceQuota {full.quota}")
 
 
 def _lost(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:
@@ -93,7 +100,10 @@ def _lost(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:
         "job.minAvailable": count(job.min_available, "pods"),
     }
     evidence = tuple(Evidence(e.end, f"{e.action} commits the eviction of {e.victim}") for e in lost)
-    advice = ("its controller has to create the evicted pods anew", "or set minMember below the number of its pods")
+    advice = (
+        owner("its controller has to create the evicted pods anew"),
+        owner("set minMember below the number of its pods"),
+    )
     return Finding(NOT_ENOUGH, sentence, numbers, evidence, advice)
 
 
@@ -156,5 +166,5 @@ def gated(view: JobView) -> Finding | None:
         if start is not None
         else opened(view.recording, "the session opens with gated pods")
     )
-    advice = (f"whoever set {listed(gates)} must remove it from spec.schedulingGates",)
+    advice = (owner(f"whoever set {listed(gates)} must remove it from spec.schedulingGates"),)
     return Finding(GATED, sentence, numbers, evidence, advice)

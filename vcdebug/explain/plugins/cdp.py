@@ -5,6 +5,7 @@ Upstream: plugins/cdp.
 
 from __future__ import annotations
 
+from vcdebug.explain.advice import owner
 from vcdebug.explain.amounts import duration
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
@@ -16,7 +17,7 @@ from vcdebug.plugins.cdp import Cooldown
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import tasks_of
 
-ADVICE = "wait until the cooldown of these pods is over, or shorten volcano.sh/cooldown-time"
+ADVICE = owner("wait until the cooldown of these pods is over, or let their owners shorten volcano.sh/cooldown-time")
 
 
 def cooled(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

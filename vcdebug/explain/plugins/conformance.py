@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug.explain.advice import sharers
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.job_view import JobView
@@ -38,7 +39,7 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
     lines = tuple(f"{t.key}: namespace {t.namespace}, class {t.pod.priority_class_name or 'none'}" for t in tasks)
     verb = "is" if len(refused) == 1 else "are"
     text = f"{listed(refused)} {verb} critical (kube-system, or a system- priority class)"
-    return Kept(text, {}, ("critical pods are never evicted: free room elsewhere",), lines)
+    return Kept(text, {}, (sharers("free room elsewhere: critical pods are never evicted"),), lines)
 
 
 WORDS = PluginWords(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
+from vcdebug.explain.advice import cluster, owner
 from vcdebug.explain.answer import Number
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
@@ -27,7 +28,10 @@ from vcdebug.trace.state_before import before, job_of, plugin_of, task_of, tasks
 from vcdebug.trace.timeline import ClusterState
 
 NAME = "drf"
-ADVICE = "the job must ask for less, or its victims' jobs must hold more; or set enablePreemptable of drf to false"
+ADVICE = (
+    owner("ask for less: drf lets a job take from those that hold a larger share than it would then"),
+    cluster("set enablePreemptable of drf to false"),
+)
 
 
 def totals_of(state: ClusterState) -> Totals:
@@ -121,7 +125,7 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
         f"more than the {best:.{digits}%} that the richest victim's job would keep"
     )
     numbers = {"share.preemptor": Number(own, "share"), "share.victim": Number(best, "share")}
-    return Kept(text, numbers, (ADVICE,), lines)
+    return Kept(text, numbers, ADVICE, lines)
 
 
 def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:

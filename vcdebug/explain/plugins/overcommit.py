@@ -6,6 +6,7 @@ Upstream: plugins/overcommit.
 from __future__ import annotations
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import amount, listed
 from vcdebug.explain.answer import Finding, Number
 from vcdebug.explain.comparisons import WITH_DIMENSION
@@ -90,7 +91,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     }
     missing = " and ".join(amounts.named(each, value) for each, value in short.items())
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
-    advice = _advice(wanted, total, names, f"free {missing}, ask" if held else "ask")
+    advice = _advice(wanted, total, names, missing if held else "")
     return Finding(CAUSE, sentence, numbers, not_admitted(seq, NAME), advice, lines)
 
 
@@ -101,14 +102,20 @@ def _whole(minimum: Resource, total: Resource, names: list[str]) -> str:
     return f"; that is more than the whole cluster has ({has}), so waiting cannot help" if beyond else ""
 
 
-def _advice(wanted: Resource, total: Resource, names: list[str], begin: str) -> tuple[str, ...]:
+def _advice(wanted: Resource, total: Resource, names: list[str], missing: str) -> tuple[Advice, ...]:
     nowhere = [name for name in names if total.get(name) <= 0]
     if nowhere:
-        return (f"no node has any {amounts.listed(nowhere)}: add one that has, or ask for none in spec.minResources",)
+        return (
+            owner(f"ask for no {amounts.listed(nowhere)} in spec.minResources: no node has any"),
+            cluster(f"add a node that has {amounts.listed(nowhere)}"),
+        )
     factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
+    free = (sharers(f"free {missing}"),) if missing else ()
     return (
-        f"{begin} for less in spec.minResources, or add nodes",
-        f"or raise overcommit-factor above {factor:.2f}",
+        owner("ask for less in spec.minResources"),
+        *free,
+        MORE_NODES,
+        cluster(f"raise overcommit-factor above {factor:.2f}"),
     )
 
 

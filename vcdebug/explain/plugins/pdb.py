@@ -5,6 +5,7 @@ Upstream: plugins/pdb.
 
 from __future__ import annotations
 
+from vcdebug.explain.advice import sharers
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.framework.record import HookEvent
@@ -13,7 +14,7 @@ from vcdebug.plugins.pdb import Charge, Pdb, charges
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import plugin_of, tasks_of
 
-ADVICE = "wait until the disruption budget allows an eviction, or lower its minAvailable"
+ADVICE = sharers("wait until the disruption budget allows an eviction, or lower its minAvailable")
 NO_LABELS = "it has no labels: pdb never offers such a pod"
 
 

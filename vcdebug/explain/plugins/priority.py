@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vcdebug.explain.advice import owner
 from vcdebug.explain.amounts import count
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
@@ -77,7 +78,7 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
     text = f"{own.uid} has priority {own.priority}, and no candidate's job is lower ({lowest} has {jobs[lowest]})"
     numbers = {"priority": count(own.priority, ""), "priority.victim": count(jobs[lowest], "")}
     lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
-    return Kept(text, numbers, (f"give {own.uid} a priority class above {jobs[lowest]}",), lines)
+    return Kept(text, numbers, (owner(f"give {own.uid} a priority class above {jobs[lowest]}"),), lines)
 
 
 def order(

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import amount
 from vcdebug.explain.comparisons import LESS_EQUAL, LESS_EQUAL_NAMES, WITH_DIMENSION, WITHIN_LIMIT
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
@@ -273,15 +274,18 @@ def _dealt_lines(portions: tuple[Portion, ...], name: str) -> Iterator[str]:
         yield f"deserved {name}, round {portion.number}: {held}{part} = {amount(name, whole)}{cut}"
 
 
-def larger(view: JobView) -> str:
+def larger(view: JobView) -> tuple[Advice, ...]:
     """How a queue comes to deserve more."""
     queue = view.queue
-    return f"raise spec.weight ({queue.weight}) of queue {queue.name}, lower the others', or use another queue"
+    return (
+        owner("use another queue"),
+        sharers(f"raise spec.weight ({queue.weight}) of queue {queue.name}, or lower the others'"),
+    )
 
 
-def smaller(view: JobView, queues: Sequence[QueueName]) -> str:
+def smaller(view: JobView, queues: Sequence[QueueName]) -> Advice:
     """How the victims' queues come to deserve less."""
-    return f"raise spec.weight of queue {view.queue.name}, or lower that of {amounts.listed(queues)}"
+    return sharers(f"raise spec.weight of queue {view.queue.name}, or lower that of {amounts.listed(queues)}")
 
 
 WORDS = PluginWords(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Finding
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
@@ -90,8 +91,8 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding | None:
         f"short.{name}": amounts.number(name, _scaled(name, first.over)),
     }
     advice = (
-        f"raise spec.hard of ResourceQuota {first.quota.name}, or wait until pods of its namespace end",
-        "or ask for less in spec.minResources",
+        owner("ask for less in spec.minResources, or wait until pods of its namespace end"),
+        sharers(f"raise spec.hard of ResourceQuota {first.quota.name}"),
     )
     return Finding(CAUSE, sentence, numbers, not_admitted(seq, NAME), advice)
 

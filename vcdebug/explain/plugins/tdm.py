@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.explain.advice import sharers
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import NO_JOB, Equation, Term, first_failing
 from vcdebug.explain.plugin import Difference, PluginWords, Then, decided
@@ -35,7 +36,9 @@ from vcdebug.trace.state_before import job_before, plugin_of, task_of, tasks_bef
 SCORE_FORMULA = "100 on a revocable node whose window is open, for a task that may use revocable nodes"
 ZONE_FORMULA = "a revocable node takes tasks of revocable zones while its window is open; any other node takes all"
 SHUT_FORMULA = "preemptable and Running on a node of a shut zone, as many per job as its budget lets go"
-ADVICE = "only preemptable pods outside revocable zones go, as many as their job's budget lets go"
+ADVICE = sharers(
+    "mark pods as preemptable: only such go, outside revocable zones, as many as their job's budget lets go"
+)
 
 
 def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

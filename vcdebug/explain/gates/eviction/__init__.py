@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from vcdebug.explain.advice import owner
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates import gang, queue_limits
@@ -209,7 +210,9 @@ def _predicate_after(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, e
         *(Evidence(s, f"{e.plugin} offers {plural(len(e.result), 'victim')} on {node.node}") for s, e in votes[-1:]),
         Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
     )
-    return Finding(MIXED, sentence, numbers, evidence, ("see the predicate's reason: evictions alone do not help",))
+    return Finding(
+        MIXED, sentence, numbers, evidence, (owner("see the predicate's reason: evictions alone do not help"),)
+    )
 
 
 def _objection(event: HookEvent) -> str:

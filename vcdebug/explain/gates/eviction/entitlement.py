@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import Advice, cluster, owner
 from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
@@ -45,11 +46,13 @@ def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
         **amounts.numbers("request", task.init_resreq),
     }
     if not answers:
-        advice: tuple[str, ...] = ("enable gang or priority (enableJobStarving) in a tier of the configuration",)
+        advice: tuple[Advice, ...] = (
+            cluster("enable gang or priority (enableJobStarving) in a tier of the configuration"),
+        )
         return Finding(NOT_STARVING, sentence, numbers, _start(view, action), advice)
     advice = (
-        "wait for free room: pods beyond minMember never cost others theirs",
-        f"or raise minMember above {counts.ready + counts.waiting}, so that the gang counts as incomplete",
+        owner("wait for free room: pods beyond minMember never cost others theirs"),
+        owner(f"raise minMember above {counts.ready + counts.waiting}, so that the gang counts as incomplete"),
     )
     lines = (f"starving = waiting {counts.waiting} + ready {counts.ready} < minMember {counts.min_available}: no",)
     return Finding(NOT_STARVING, sentence, numbers, evidence, advice, lines)
@@ -66,7 +69,13 @@ def _topology(view: JobView, action: str, task: TaskInfo) -> Finding:
         f"{action} leaves {view.job.uid} out because it states a network topology (spec.networkTopology): {action} "
         f"considers no such job, and no node has room for {task.name} ({amounts.resource(task.init_resreq)})."
     )
-    advice = ("use gangpreempt, which knows network topologies, or take networkTopology out of the PodGroup",)
+    advice = (
+        owner(
+            "take networkTopology out of the PodGroup",
+            f"PodGroup/{view.job.uid}:spec.networkTopology-",
+        ),
+        cluster("use gangpreempt, which knows network topologies"),
+    )
     return Finding(
         NETWORK_TOPOLOGY, sentence, amounts.numbers("request", task.init_resreq), _start(view, action), advice
     )
@@ -95,7 +104,7 @@ def never(view: JobView, visit: Visit, task: TaskInfo) -> Finding:
             *evidence,
             Evidence(visit.end[0], f"{visit.action} gives up: {candidates} tried, no victim looked at"),
         )
-    advice = ("use a priority class whose preemptionPolicy is PreemptLowerPriority, or wait for free room",)
+    advice = (owner("use a priority class whose preemptionPolicy is PreemptLowerPriority, or wait for free room"),)
     return Finding(POLICY_NEVER, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)
 
 
@@ -130,7 +139,10 @@ def _not_eligible(view: JobView, attempt: TaskTry, reason: str) -> Finding:
     asked = tuple(Evidence(seq, f"{plugin} has nothing against the nominated node") for seq, plugin in passed[:1])
     evidence = asked or (Evidence(attempt.first - 1, f"preempt takes up {task.key} and leaves it at once"),)
     advice = (
-        f"clear status.nominatedNodeName of {task.name}, so that preempt considers it",
-        "or see why allocate does not place it there",
+        owner(
+            f"clear status.nominatedNodeName of {task.name}, so that preempt considers it",
+            f"Pod/{task.key}:status.nominatedNodeName-",
+        ),
+        owner("see why allocate does not place it there"),
     )
     return Finding(NOT_ELIGIBLE, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.candidates import ELSEWHERE, Spared
@@ -24,7 +25,7 @@ from vcdebug.trace.visits import NodeTry, TaskTry
 
 KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
 LEAVING = "Releasing"
-FLAGGED = 'remove volcano.sh/preemptable: "false" from pods that may be evicted'
+FLAGGED = sharers('remove volcano.sh/preemptable: "false" from pods that may be evicted')
 
 
 class Filtered(NamedTuple):
@@ -111,25 +112,27 @@ def _finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], order: O
     )
 
 
-def filter_advice(view: JobView, cause: str, order: Objections) -> tuple[str, ...]:
+def filter_advice(view: JobView, cause: str, order: Objections) -> tuple[Advice, ...]:
     """What would make candidates of some of them."""
     if cause == UNRECLAIMABLE:
         queue = next(view.session.jobs[pods[0].job].queue for why, pods in order if why.rule == NOT_RECLAIMABLE)
-        return (f"set spec.reclaimable of queue {queue} to true",)
+        edit = f"Queue/{queue}:spec.reclaimable=true"
+        return (sharers(f"set spec.reclaimable of queue {queue} to true", edit),)
     rules = [why.rule for why, _ in order]
-    advice = {
+    advice: dict[str, Advice] = {
         NOT_PREEMPTABLE: FLAGGED,
         GROUP_NOT_PREEMPTABLE: FLAGGED,
-        OTHER_QUEUE: f"preempt takes only from the same queue: reclaim takes from others{_lacking(view, 'reclaim')}",
-        SAME_QUEUE: f"reclaim takes only from other queues: preempt takes from the same one{_lacking(view, 'preempt')}",
-        NO_JOB: "pods outside Volcano are never evicted: keep them off these nodes",
+        **_lacking(view, OTHER_QUEUE, "reclaim", "it takes from other queues, preempt only from the same"),
+        **_lacking(view, SAME_QUEUE, "preempt", "it takes from the same queue, reclaim only from others"),
+        NO_JOB: cluster("keep pods outside Volcano off these nodes: they are never evicted"),
     }
     found = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))
     if any(why.rule == NOT_RUNNING and not why.text.startswith(LEAVING) for why, _ in order):
-        found.append("look at the next cycle: pods that were placed in this one can be evicted only then")
-    return tuple(found) or ("wait for free room, or add nodes",)
+        found.append(owner("look at the next cycle: pods that were placed in this one can be evicted only then"))
+    return tuple(found) or (owner("wait for free room"), MORE_NODES)
 
 
-def _lacking(view: JobView, action: str) -> str:
-    """That the other action is not configured."""
-    return "" if action in view.actions else f", and is not among the actions ({', '.join(view.actions)})"
+def _lacking(view: JobView, rule: str, action: str, why: str) -> dict[str, Advice]:
+    """The other action, where it is not configured."""
+    there = ", ".join(view.actions)
+    return {} if action in view.actions else {rule: cluster(f"put {action} into actions ({there}): {why}")}

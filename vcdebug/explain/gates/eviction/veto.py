@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from vcdebug.explain.advice import Advice, cluster, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.equations import equation
@@ -75,7 +76,7 @@ def _finding(view: JobView, attempt: TaskTry, plugin: str, seats: Seats) -> Find
         advice = (*ranks.advice, *(advice if len([s for s in everybody if s.tier == tier]) > 1 else ()))
     if misspelt:
         sentence = f"{sentence[:-1]}; {misspelt}."
-        advice = (f"correct the switch: {misspelt}", *advice)
+        advice = (cluster(f"correct the switch: {misspelt}"), *advice)
     evidence = tuple(
         Evidence(seat.seq, f"{plugin} offers {len(seat.result)} of {len(node.candidates)} on {node.node}")
         for node, seat in seats[:5]
@@ -113,7 +114,7 @@ def _by_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: 
     order = sorted(notes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     why = "".join(f" ({note})" for note, _ in order[:1])
     lines = tuple(f"{plural(len(keys), 'pod')}: {note}  ({listed(keys)})" for note, keys in order)
-    advice = words(plugin).keeps_advice or OWN_ADVICE.format(plugin=plugin)
+    advice = words(plugin).keeps_advice or cluster(OWN_ADVICE.format(plugin=plugin))
     return Kept(f"it keeps {listed(refused)}{why}", {}, (advice,), lines)
 
 
@@ -166,15 +167,16 @@ def _ladder(seats: Sequence[Seat], node: NodeTry) -> tuple[str, ...]:
 # What gang would have to give up beyond those that it offers
 
 
-def _gang_advice(view: JobView, task: TaskInfo, seats: Seats) -> tuple[str, ...]:
+def _gang_advice(view: JobView, task: TaskInfo, seats: Seats) -> tuple[Advice, ...]:
     """What would make gang offer enough on the node where that costs least."""
     node = seats[0][0]
     costs = [cost for node, seat in seats if (cost := _cost(view, task, node, seat.result)) is not None]
-    switch = f"or set enable{node.votes[0][1].point} of gang to false, and accept broken gangs"
+    point = f"enable{node.votes[0][1].point}"
+    switch = cluster(f"set {point} of gang to false, and accept broken gangs", f"conf:plugins.gang.{point}=false")
     if not costs:
-        return (switch.removeprefix("or "),)
+        return (switch,)
     cheapest = min(costs, key=lambda cost: sum(cost.values()))  # exact: ints
-    return (*(_fewer(view, node, job, gone) for job, gone in cheapest.items()), switch)
+    return (*(line for job, gone in cheapest.items() for line in _fewer(view, node, job, gone)), switch)
 
 
 def _cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
@@ -193,9 +195,14 @@ def _cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKe
     return {job: pods for job, pods in gone.items() if job in broken}
 
 
-def _fewer(view: JobView, node: NodeTry, job: JobId, gone: int) -> str:
+def _fewer(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[Advice]:
+    """Nothing where its minimum already lets them go."""
     counts = view.recording.timeline.state_at(node.first - 1).job(job)
     left = counts.ready - gone
     if left <= 0:
-        return f"no minMember lets gang give up all {plural(counts.ready, 'pod')} of {job}: free room elsewhere"
-    return f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
+        pods = plural(counts.ready, "pod")
+        yield sharers(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
+    elif left < counts.min_available:
+        edit = f"PodGroup/{job}:spec.minMember={left}"
+        words = f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
+        yield sharers(words, edit)

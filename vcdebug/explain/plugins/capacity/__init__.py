@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 
+from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.comparisons import GREATER_PARTLY, PARTLY_CLAIMED, UNLIMITED_CLAIMED, WHOLLY_CLAIMED, WITHIN_LIMIT
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.job_view import JobView
@@ -222,9 +223,12 @@ def _claim(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
             yield replace(term, holds=name in deserved)
 
 
-def larger(view: JobView) -> str:
+def larger(view: JobView) -> tuple[Advice, ...]:
     """How a queue comes to deserve more."""
-    return f"raise spec.deserved of queue {view.queue.name}, lower the others' guarantees, or use another queue"
+    return (
+        owner("use another queue"),
+        sharers(f"raise spec.deserved of queue {view.queue.name}, or lower the others' guarantees"),
+    )
 
 
 # Orders

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain import amounts
+from vcdebug.explain.advice import Advice, sharers
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.equation import NO_JOB, Equation, Figure, Term, choice
 from vcdebug.explain.job_view import JobView
@@ -182,12 +183,12 @@ def _share(attr: QueueAttr, victim: TaskInfo) -> str:
     return f"{' and '.join(parts) or 'nothing'} that it deserves"
 
 
-def _kept_advice(attrs: dict[QueueName, QueueAttr], queues: Sequence[QueueName]) -> str:
+def _kept_advice(attrs: dict[QueueName, QueueAttr], queues: Sequence[QueueName]) -> Advice:
     guaranteed = [queue for queue in queues if not attrs[queue].guarantee.is_empty()]
     more = f", or its spec.guarantee where that is what holds them ({listed(guaranteed)})" if guaranteed else ""
-    return f"lower spec.deserved of queue {listed(queues)}{more}; what a queue deserves is never reclaimed"
+    return sharers(f"lower spec.deserved of queue {listed(queues)}{more}; what a queue deserves is never reclaimed")
 
 
-def smaller(_: JobView, queues: Sequence[QueueName]) -> str:
+def smaller(_: JobView, queues: Sequence[QueueName]) -> Advice:
     """How the victims' queues come to deserve less."""
-    return f"lower spec.deserved of queue {listed(queues)}"
+    return sharers(f"lower spec.deserved of queue {listed(queues)}")

@@ -1,0 +1,75 @@
+"""Advice about every recorded cluster: ordered by harm, and never void."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.recorded import CORPUS, each_case, recorded
+from tests.scenarios.questions import QUESTIONS, Question
+from vcdebug.debugger.remedies.lever import Situation
+from vcdebug.debugger.remedies.plan import Plan
+from vcdebug.debugger.remedies.proposals import levers
+from vcdebug.debugger.what_if import edited
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.survey import survey
+from vcdebug.kube.fitness import CONTROL_PLANE
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+OTHERS = [folder for name in ("threads", "audit") for folder in sorted((CORPUS / name).glob("*"))]
+
+
+def faults(recording: Recording) -> list[str]:
+    """All that is wrong with the advice to jobs that wait."""
+    waiting = [one.explanation for one in survey(recording).unscheduled]
+    found = [(one.job, [*of_answer(recording, one), *of_levers(recording, one)]) for one in waiting]
+    return [f"{job}: {words}" for job, each in found for words in each]
+
+
+def of_answer(recording: Recording, found: Explanation) -> Iterator[str]:
+    order = [(line.risky, line.harm) for line in found.advised]
+    if order != sorted(order):
+        yield f"not by harm: {found.advice}"
+    for line in found.advised:
+        if line.edits and changes_nothing(recording, line.edits):
+            yield f"void: {line.text}"
+
+
+def of_levers(recording: Recording, found: Explanation) -> Iterator[str]:
+    for lever in levers(Situation(recording, found)):
+        plan = Plan.of(lever)
+        if changes_nothing(recording, plan.edits):
+            yield f"void: {lever.words} {plan.edits}"
+        if any("tolerations" in edit and any(key in edit for key in CONTROL_PLANE) for edit in plan.edits):
+            yield f"unsafe: {lever.words}"
+
+
+def changes_nothing(recording: Recording, edits: tuple[str, ...]) -> bool:
+    """Whether edits leave the snapshot as it is, or cannot even be made."""
+    snapshot = recording.snapshot
+    try:
+        return edited(snapshot, map(parse_edit, edits)) == snapshot
+    except EditError:
+        return True
+
+
+@each_case
+def test_no_advice_about_a_recorded_case_is_void(case: Path) -> None:
+    assert [] == faults(recorded(case))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.file.stem)
+def test_no_advice_about_a_question_is_void(question: Question) -> None:
+    assert [] == faults(question.recording())
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("folder", OTHERS, ids=lambda folder: folder.name)
+def test_no_advice_about_another_cluster_is_void(folder: Path) -> None:
+    assert [] == faults(replay(load(folder)))

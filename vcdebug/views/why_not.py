@@ -24,6 +24,7 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Style, Table, count, line, muted
 from vcdebug.views.equation import figure_text, row_name, short_names
+from vcdebug.views.headline import answer
 from vcdebug.views.names import bare
 
 COLUMNS = (Column(""), Column("check"), Column("what is compared", flexible=True, least=20))
@@ -56,7 +57,7 @@ def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) 
         return Table(title, foot=(line(muted(WEBHOOK)),))
     refused = event.result is not None
     style: Style = "bad" if refused else "good"
-    words = Piece(str(event.result) if refused else "fits", style)
+    words = Piece(answer(event).text.removeprefix(f"{NO} ") if refused else "fits", style)
     first = Row("node", (Piece(NO if refused else YES, style), Piece(event.node, "strong"), words))
     head = (line(muted(f"{event.plugin} asked again about this node alone, in the session as it stood then")),)
     rows = [first, *_checks(event.node, found)]

@@ -10,6 +10,7 @@ PLUGINS: dict[str, str] = {
     "conformance": "vcdebug.explain.plugins.conformance:WORDS",
     "deviceshare": "vcdebug.explain.plugins.deviceshare:WORDS",
     "drf": "vcdebug.explain.plugins.drf:WORDS",
+    "extender": "vcdebug.explain.plugins.extender:WORDS",
     "gang": "vcdebug.explain.plugins.gang:WORDS",
     "network-topology-aware": "vcdebug.explain.plugins.network_topology_aware:WORDS",
     "nodegroup": "vcdebug.explain.plugins.nodegroup:WORDS",

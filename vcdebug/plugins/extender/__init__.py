@@ -98,6 +98,16 @@ class Extender(Plugin):
         """What is known of the webhook's answers after the cycle, in extender.json's form."""
         return self._answers.answered()
 
+    @property
+    def verbs(self) -> Mapping[str, str]:
+        """Method → the verb that is called for it."""
+        return self._verbs
+
+    @property
+    def url(self) -> str:
+        """Where the webhook is, as configured."""
+        return self._url.rstrip("/")
+
     def _managed_resources(self) -> list[str]:
         stated = self.arguments.raw.get(MANAGED)
         if stated is None:
@@ -119,7 +129,7 @@ class Extender(Plugin):
     def _tell(self, method: str, key: str, body: Callable[[], bodies.Body]) -> Reply | None:
         return self._answers.tell(Question(method, self._verbs[method], key, body))
 
-    def _interested(self, task: TaskInfo) -> bool:
+    def interested(self, task: TaskInfo) -> bool:
         """Whether a container names a managed resource; no list of them means every task.
         Upstream: plugins/extender.IsInterested.
         """
@@ -137,7 +147,7 @@ class Extender(Plugin):
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
-        if not self._interested(task) or not len(nodes):
+        if not self.interested(task) or not len(nodes):
             return codes
         if not self._answers.knows(self._verbs["predicate"]):
             self._answers.mark(self._verbs["predicate"], task.key)
@@ -160,7 +170,7 @@ class Extender(Plugin):
         return self._ssn.reasons.code((Status(ERROR if code == SUCCESS else code, message, self.name),))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        if not self._interested(task):
+        if not self.interested(task):
             return None
         body = partial(bodies.prioritize, task, [self._ssn.nodes[name] for name in nodes.names])
         reply = self._ask("batch_node_order", task.key, body)
@@ -190,7 +200,7 @@ class Extender(Plugin):
 
     def _victims(self, method: str, evictor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
         body = partial(bodies.victims, evictor, candidates)
-        reply = self._ask(method, evictor.key, body) if self._interested(evictor) else None
+        reply = self._ask(method, evictor.key, body) if self.interested(evictor) else None
         if reply is None:
             return [], ABSTAIN
         status, error = reply.field("status", int, ABSTAIN)
@@ -240,7 +250,7 @@ class Extender(Plugin):
         self._announce("deallocate_func", event)
 
     def _announce(self, method: str, event: Event) -> None:
-        if method not in self._verbs or not self._interested(event.task):
+        if method not in self._verbs or not self.interested(event.task):
             return
         reply = self._ask(method, event.task.key, partial(bodies.about_task, event.task))
         if reply is None:

@@ -1,0 +1,108 @@
+"""extender: which call the webhook gets, and what the answer in extender.json, or a live one, says.
+
+Upstream: plugins/extender.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from vcdebug.explain.asked import Asked
+from vcdebug.explain.equation import Equation, Term, Verdict
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.framework.plugin import ScoreError
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.names import Seq
+from vcdebug.plugins.extender import Extender
+from vcdebug.plugins.extender.answers import ANY_KEY
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import plugin_of
+
+FORMULA: Final = "the webhook's answer is the vote; without one the plugin takes no part"
+SCORE_FORMULA: Final = "nodeScore of the answer, added as it is; a node that it does not name gets 0"
+CALL, ABOUT, ANSWER = "call", "about", "answer"
+NOT_ASKED: Final = "not asked: no container names a managed resource"
+NOT_REPLAYED: Final = "not replayed (HTTP): extender.json has no answer, and no --extender-url was given"
+LONGEST: Final = 200
+Key = Callable[[HookEvent], str]
+QUESTIONS: Mapping[str, tuple[str, Key]] = {
+    "Predicate": ("predicate", lambda event: f"{event.task} {event.node}"),
+    "Preemptable": ("preemptable", lambda event: event.task),
+    "Reclaimable": ("reclaimable", lambda event: event.task),
+    "JobEnqueueable": ("job_enqueueable", lambda event: event.job),
+    "JobEnqueued": ("job_enqueued", lambda event: event.job),
+    "Overused": ("overused", lambda event: event.queue),
+    "JobReady": ("job_ready", lambda event: event.job),
+}
+"""Hook by upstream's name → (method, what the question is about)."""
+
+
+def exchange(plugin: Extender, method: str, key: str) -> tuple[Term, ...]:
+    """The call, what it is about, and what is known of its answer."""
+    verb = plugin.verbs.get(method, "")
+    by_key = plugin.answered.get(verb) or {}
+    stated = by_key.get(key, by_key.get(ANY_KEY))
+    told = NOT_REPLAYED if stated is None else _shortened(stated)
+    note = f"the answer to every question (`{ANY_KEY}`)" if stated is not None and key not in by_key else ""
+    return (
+        Term(CALL, (f"POST {plugin.url}/{verb}",), None),
+        Term(ABOUT, (key or "the session",), None),
+        Term(ANSWER, (told,), None, note),
+    )
+
+
+def _shortened(answer: object) -> str:
+    """One answer, or the first of several with how many there are."""
+    several = f" (the first of {len(answer)})" if isinstance(answer, list) and len(answer) > 1 else ""
+    first = answer[0] if isinstance(answer, list) and answer else answer
+    text = json.dumps(first, ensure_ascii=False)
+    return (text if len(text) <= LONGEST else f"{text[:LONGEST]}…") + several
+
+
+def _vote(point: str, recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """A recorded vote beside the answer that it comes from."""
+    method, key = QUESTIONS[point]
+    plugin = plugin_of(recording, Extender)
+    about = key(event)
+    verdict: Verdict = event.result
+    return Equation(f"extender: {point} of {about}", FORMULA, ("",), "check", exchange(plugin, method, about), verdict)
+
+
+def refusals(asked: Asked) -> Iterator[Equation]:
+    """The question about one node."""
+    plugin = asked.plugin(Extender)
+    if plugin is None:
+        return
+    title = f"extender on {asked.node.name}"
+    if not plugin.interested(asked.task):
+        yield Equation(title, FORMULA, (), "check", (), True, None, NOT_ASKED)
+        return
+    codes = plugin.predicate(asked.task, asked.session.node_table.single(asked.row))
+    statuses = asked.session.reasons.statuses(int(codes[0])) if codes[0] else ()
+    terms = exchange(plugin, "predicate", f"{asked.task.key} {asked.node.name}")
+    note = ", ".join(status.reason for status in statuses)
+    yield Equation(title, FORMULA, ("",), "check", terms, not statuses, None, note)
+
+
+def inside(asked: Asked, part: str) -> Equation | None:
+    """The answer about all nodes, and the node's part of it."""
+    plugin = asked.plugin(Extender)
+    if plugin is None:
+        return None
+    try:
+        scores = plugin.batch_node_order(asked.task, asked.nodes)
+    except ScoreError:
+        return None
+    score = 0.0 if scores is None else float(scores.total[asked.place])
+    terms = exchange(plugin, "batch_node_order", asked.task.key)
+    return Equation(f"extender on {asked.node.name}", SCORE_FORMULA, ("",), "check", terms, score)
+
+
+WORDS = PluginWords(
+    equations={point: partial(_vote, point) for point in QUESTIONS},
+    scores=inside,
+    refusals=refusals,
+)

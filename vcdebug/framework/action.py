@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -32,7 +33,11 @@ class Action(ABC):
 
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments
-        self.error_cache = arguments.get_bool(ERROR_CACHE, default=True)
+
+    @cached_property
+    def error_cache(self) -> bool:
+        """Whether searches remember for a role which nodes refused it."""
+        return self.arguments.get_bool(ERROR_CACHE, default=True)
 
     @abstractmethod
     def execute(self, ssn: Session) -> None:

@@ -46,32 +46,44 @@ class Consulted(Mapping[object, object]):
 class Arguments:
     """A YAML map; a value of the wrong type keeps the default and leaves a warning."""
 
-    __slots__ = ("_quoted", "raw", "warnings")
+    __slots__ = ("_quoted", "defaults", "raw", "warnings")
 
     raw: Consulted
+    defaults: dict[str, object]
+    """Keys that were looked up and are not stated, with what holds instead."""
 
     def __init__(self, raw: Mapping[object, object] | None = None, *, quoted: bool = True) -> None:
         """`quoted`: whether a boolean may be written as text."""
         self.raw = Consulted(raw or {})
         self.warnings: list[str] = []
+        self.defaults = {}
         self._quoted = quoted
+
+    def _stated(self, key: str, default: object) -> bool:
+        """Whether the map has the key; the default of one that it has not is kept."""
+        if key in self.raw:
+            return True
+        self.defaults[key] = default
+        return False
 
     def _refuse(self, key: str, kind: str) -> None:
         self.warnings.append(f"Could not parse argument: {self.raw[key]} for key {key} to {kind}")
 
     def get_int(self, key: str, default: int) -> int:
         """A YAML integer; a float or quoted number is refused. Upstream: framework/arguments.GetInt."""
+        if not self._stated(key, default):
+            return default
         value = self.raw.get(key)
-        if key not in self.raw or (isinstance(value, int) and not isinstance(value, bool)):
-            return default if key not in self.raw else int(value)  # type: ignore[call-overload]  # narrowed above
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
         self._refuse(key, "int")
         return default
 
     def get_float64(self, key: str, default: float) -> float:
         """A YAML float or integer. Upstream: framework/arguments.GetFloat64."""
-        value = self.raw.get(key)
-        if key not in self.raw:
+        if not self._stated(key, default):
             return default
+        value = self.raw.get(key)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return float(value)
         self._refuse(key, "float64")
@@ -79,9 +91,9 @@ class Arguments:
 
     def get_bool(self, key: str, *, default: bool) -> bool:
         """A YAML boolean, or a string that Go's ParseBool takes. Upstream: framework/arguments.GetBool."""
-        value = self.raw.get(key)
-        if key not in self.raw:
+        if not self._stated(key, default):
             return default
+        value = self.raw.get(key)
         if isinstance(value, bool):
             return value
         parsed = parse_bool(value) if self._quoted and isinstance(value, str) else None
@@ -92,9 +104,9 @@ class Arguments:
 
     def get_string(self, key: str, default: str) -> str:
         """A YAML string; a bare number is refused. Upstream: framework/arguments.GetString."""
-        value = self.raw.get(key)
-        if key not in self.raw:
+        if not self._stated(key, default):
             return default
+        value = self.raw.get(key)
         if isinstance(value, str):
             return value
         self._refuse(key, "string")

@@ -145,7 +145,8 @@ def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, ob
 
 
 def _run_action(ssn: Session, name: str, actions: Registry) -> None:
-    action: Action = resolve(actions[name])(ssn.conf.arguments_of(name, ssn.release))
+    arguments = ssn.action_arguments[name] = ssn.conf.arguments_of(name, ssn.release)
+    action: Action = resolve(actions[name])(arguments)
     with ssn.scope(Level.ACTION, name):
         ssn.record.append(ActionEvent("start", name))
         if ssn.past is not None:

@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
 from vcdebug.framework.accounts import OpenAccounts
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.draws import Draws
@@ -99,6 +100,8 @@ class Session:
         self.functions: Functions = {}
         self.plugin_calls: dict[str, Tiers] = {}
         self.withdrawn: dict[str, None] = {}
+        self.action_arguments: dict[str, Arguments] = {}
+        """What each action that ran was given."""
         self.seeking: TaskInfo | None = None
         """The task whose nodes were judged or scored last."""
         self.simulated: Simulated | None = None

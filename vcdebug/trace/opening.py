@@ -66,7 +66,26 @@ def _copied(recording: Recording) -> Sequence[Step]:
         _kind("queues", len(session.queues), ()),
         _kind("jobs", len(session.jobs), jobs, (*_jobs(recording), *jobs)),
         _kind("pods of these jobs", tasks, pods, (*_restored(recording), *pods)),
+        *_beside(recording),
     )
+
+
+def _beside(recording: Recording) -> Iterator[Step]:
+    """What the session holds beside the objects that are scheduled."""
+    zones: dict[str, list[str]] = {}
+    for node in recording.session.nodes.values():
+        if node.revocable_zone:
+            zones.setdefault(node.revocable_zone, []).append(node.name)
+    named = [f"{zone}: {', '.join(names)}" for zone, names in sorted(zones.items())]
+    yield Step("RevocableNodes", "; ".join(named) or "none: no node has a revocable zone", seq=1)
+    drivers = counted(len(recording.snapshot.of("CSINode")), "CSINode")
+    yield Step("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
+    quotas: dict[str, int] = {}
+    for manifest in recording.snapshot.of("ResourceQuota"):
+        name = (manifest.get("metadata") or {}).get("namespace") or ""
+        quotas[name] = quotas.get(name, 0) + 1
+    told = [f"{name}: {counted(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
+    yield Step("NamespaceInfo", "; ".join(told) or "no namespace has a ResourceQuota", seq=1)
 
 
 def _kind(what: str, taken: int, left: Sequence[Step], parts: Sequence[Step] = ()) -> Step:

@@ -12,6 +12,8 @@ from vcdebug.trace.recording import Recording
 
 State = Literal["on", "on by default", "off", "off by default", "no switch"]
 ALLOCATIONS: Final = "placements"
+NEVER_REGISTERED: Final = ("NodeMap", "NodeReduce")
+"""Extension points for scores that none of upstream's plugins registers: they are asked for nothing."""
 DEALLOCATIONS: Final = "evictions and undone placements"
 
 
@@ -41,6 +43,13 @@ def registrations(recording: Recording) -> Iterator[Registration]:
             for hook in HOOKS:
                 if (hook.method, option.name) in functions:
                     yield _registration(recording, number, option, hook)
+
+
+def unregistered(recording: Recording) -> list[str]:
+    """Extension points of the release that no plugin of the session registered."""
+    release, taken = recording.snapshot.release, dict.fromkeys(method for method, _ in recording.session.functions)
+    known = [hook for hook in HOOKS if hook.later is None or not release.has(hook.later)]
+    return [hook.upstream for hook in known if hook.method not in taken]
 
 
 def _registration(recording: Recording, tier: int, option: PluginOption, hook: AnyHook) -> Registration:

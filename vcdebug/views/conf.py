@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from vcdebug.actions import ACTIONS
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.plugins import PLUGINS
 from vcdebug.releases.release import Release
@@ -18,6 +19,11 @@ from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 
 COLUMNS = (Column("part"), Column("name"), Column("set to", flexible=True, least=16))
 WRONG = "!"
+BY_DEFAULT = "by default"
+STICKY = (
+    "a running scheduler keeps an action's argument that was removed from its file until it starts anew; the replay "
+    "goes by the file"
+)
 Cells = tuple[str, Piece, Piece]
 
 
@@ -30,7 +36,13 @@ def conf(recording: Recording) -> Table:
     """All of it, in the order in which the scheduler reads it."""
     entries = list(_entries(recording))
     rows = [Row(str(i), (muted(part), name, value)) for i, (part, name, value) in enumerate(entries)]
-    return Table("Conf", COLUMNS, rows, (_source(recording.conf),))
+    return Table("Conf", COLUMNS, rows, (_source(recording.conf),), foot=tuple(_sticky(recording)))
+
+
+def _sticky(recording: Recording) -> Iterator[Line]:
+    """What a snapshot cannot know of the arguments of actions, which outlive a session."""
+    if any(arguments.raw or arguments.defaults for arguments in recording.session.action_arguments.values()):
+        yield line(muted(STICKY))
 
 
 def changed_flags(flags: Flags) -> dict[str, object]:
@@ -65,6 +77,8 @@ def _entries(recording: Recording) -> Iterator[Cells]:
     )
     yield "chance", Piece("draws"), Piece(", ".join(snapshot.chance.texts()) or "none: ties and orders by name")
     yield "clock", Piece("now"), Piece(snapshot.now.isoformat())
+    yield from _defaults(recording.session.action_arguments)
+    yield from _defaults({name: plugin.arguments for name, plugin in recording.session.plugins.items()})
 
 
 def _release(release: Release) -> Iterator[Cells]:
@@ -79,6 +93,18 @@ def _release(release: Release) -> Iterator[Cells]:
         yield "older rule", Piece(change.id), Piece(change.what)
     for change in release.lacking():
         yield "older rule", Piece(f"{WRONG} {change.id}", "warn"), Piece(f"not replayed: {change.what}", "warn")
+
+
+def _defaults(given: Mapping[str, Arguments]) -> Iterator[Cells]:
+    """Arguments that were looked up and are not stated, with what holds instead."""
+    for name, arguments in given.items():
+        if arguments.defaults:
+            values: dict[object, object] = {key: _unquoted(value) for key, value in arguments.defaults.items()}
+            yield BY_DEFAULT, Piece(name), muted(_pairs(values))
+
+
+def _unquoted(value: object) -> object:
+    return "none" if value == "" else f"{value:g}" if isinstance(value, float) else value
 
 
 def _actions(found: SchedulerConf) -> Iterator[Cells]:

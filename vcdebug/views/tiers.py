@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.registrations import Registration, handlers, registrations
-from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, count, line, muted
+from vcdebug.trace.registrations import NEVER_REGISTERED, Registration, handlers, registrations, unregistered
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
 from vcdebug.views.votes import rule_words
 
 TITLE = "Tiers"
@@ -32,7 +32,15 @@ def tiers(recording: Recording) -> Table:
     rows = [*map(_row, found), *_handlers(recording)]
     asked = [each for each in found if each.takes_part]
     head = (line(f"{count(len(found), 'hook')} registered, {len(asked)} take part"),)
-    return Table(TITLE, COLUMNS, rows, head=head)
+    return Table(TITLE, COLUMNS, rows, head=head, foot=tuple(_unused(recording)))
+
+
+def _unused(recording: Recording) -> Iterator[Line]:
+    """The extension points of which nothing can be seen here."""
+    nobody = unregistered(recording)
+    if nobody:
+        yield line(muted(f"registered by no plugin here: {', '.join(nobody)}"))
+    yield line(muted(f"registered by no plugin of Volcano: {' and '.join(NEVER_REGISTERED)}, for scores"))
 
 
 def _row(each: Registration) -> Row:

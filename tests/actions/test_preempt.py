@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from tests.actions.outcome import asked, messages, ops, ran, statements, tasks
-from tests.builders import node, pod, pod_group, pods, priority_class
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework.arguments import Arguments
+from vcdebug.snapshot.chance import Chance
+from vcdebug.trace.replay import replay
 
 TIERS = ("priority gang", "predicates nodeorder")
 TOPOLOGY = "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"
@@ -118,3 +120,30 @@ def test_a_dry_run_picks_the_node_with_the_lowest_sum_of_priorities() -> None:
 def test_a_dry_run_on_a_node_that_fits_without_victims_finds_no_candidate() -> None:
     recording = preempt(node("n1", cpu="3"), low("l", 1, "n1", min_member=0), high("h", 1), extra=TOPOLOGY)
     assert [] == ops(recording)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "known", "expected"),
+    [
+        pytest.param(1, "", "n1", id="the first one ends the search"),
+        pytest.param(1, "n3", "n3", id="a random start and workers side by side: any can be the first"),
+        pytest.param(2, "n3", "n3", id="the one that is better came too late"),
+        pytest.param(3, "n3", "n1", id="of all of them the best wins"),
+        pytest.param(1, "n4", "n1", id="a node without candidates cannot have won"),
+    ],
+)
+def test_a_dry_run_follows_the_node_that_a_scheduler_found_first(wanted: int, known: str, expected: str) -> None:
+    """Two would lose a pod of priority 5, n1 only one of 1."""
+    nodes = [node("n1", cpu="1"), node("n2", cpu="1"), node("n3", cpu="1"), node("n4", cpu="0")]
+    losers = [
+        part
+        for on, priority in (("n1", 1), ("n2", 5), ("n3", 5))
+        for part in (
+            pod_group(f"l{on}", priority_class="low", min_member=0),
+            *pods(f"l{on}", 1, on=on, priority=priority),
+        )
+    ]
+    conf = conf_of(*TIERS, actions="preempt") + TOPOLOGY + f"    minCandidateNodesAbsolute: {wanted}\n"
+    snapshot = cluster(CLASSES, nodes, losers, *high("h", 1), conf=conf)
+    snapshot.chance = Chance(choices={"default/h-0": known} if known else {})
+    assert f"pipeline h-0@{expected}" == ops(replay(snapshot))[-1]

@@ -1,5 +1,6 @@
 """Topology-aware preemption: what a dry run takes away and spares, which node wins, and the room in between."""
 
+from dataclasses import replace
 from functools import cache
 
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class
@@ -8,6 +9,7 @@ from vcdebug.explain.funnel import funnel_at
 from vcdebug.explain.node_room import node_room
 from vcdebug.explain.refusal_parts import simulated_checks
 from vcdebug.framework.record import HookEvent
+from vcdebug.snapshot.chance import Chance
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import text_of
@@ -153,3 +155,12 @@ def test_a_placed_task_does_not_count_against_its_own_room() -> None:
     seq = next(seq for seq in range(1, len(found) + 1) if getattr(found.event(seq), "op", "") == "pipeline")
     room = node_room(found, seq, "default/h-0", "n2")
     assert (seq, 4000.0) == (room.placed, room.future.milli_cpu)
+
+
+def test_the_winner_that_a_scheduler_drew_is_the_one_that_is_named() -> None:
+    found = recording().snapshot
+    drawn = runs(replay(replace(found, chance=Chance(choices={"default/h-0": "n1"}))))
+    assert ("n2", "n2") == (runs(recording()).winner, drawn.winner)
+    single = CONF.replace("minCandidateNodesAbsolute: 2, minCandidateNodesPercentage: 100", "x: 1")
+    first = replace(found, scheduler_conf=single, chance=Chance(choices={"default/h-0": "n2"}))
+    assert [("n2", ALONE)] == [(one.winner, one.rule) for one in (runs(replay(first)),)]

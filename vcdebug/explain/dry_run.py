@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank
+from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, enough, pick_one, rank
 from vcdebug.explain.equations_nodes import room_on
 from vcdebug.framework.record import HookEvent, Level, Line, PopEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -19,6 +19,7 @@ TAKE, PUT_BACK = "take away", "put back"
 ALONE: Final = "the only candidate"
 CANDIDATE: Final = "candidate"
 BY_NAME: Final = "the first name"
+DRAWN: Final = "drawn by the scheduler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def _dry_runs(recording: Recording, index: int) -> DryRuns | None:
     runs = tuple(_run(recording, span.name, node, group) for node, group in zip(nodes, groups, strict=False))
     mode = TopologyAwarePreemption(recording.conf.arguments_of(PREEMPT))
     wanted = mode.wanted(counted.values[0])
-    winner, rule = _winner(recording, runs) if wanted else ("", "")
+    winner, rule = _winner(recording, span.name, runs, wanted) if wanted else ("", "")
     return DryRuns(span.name, counted.values[0], wanted, runs, winner, rule)
 
 
@@ -204,18 +205,21 @@ def _refusal(recording: Recording, seqs: range, task: TaskKey, node: NodeName, a
     return ""
 
 
-def _winner(recording: Recording, runs: Sequence[DryRun]) -> tuple[NodeName, str]:
+def _winner(recording: Recording, task: TaskKey, runs: Sequence[DryRun], wanted: int) -> tuple[NodeName, str]:
     found = [
         Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)) for run in runs if run.victims
     ]
     if not found:
         return "", ""
-    ranks = sorted((rank(each), each.node.name) for each in found)
-    if len(ranks) == 1:
-        return ranks[0][1], ALONE
-    best, second = ranks[0][0], ranks[1][0]
-    rule = next((words for words, one, other in zip(TIE_RULES, best, second, strict=True) if one != other), BY_NAME)
-    return ranks[0][1], rule
+    known = recording.snapshot.chance.choices.get(task, "")
+    counting = enough(found, wanted, known)
+    winner = pick_one(counting, known)
+    others = [rank(each) for each in counting if each is not winner]
+    if not others:
+        return winner.node.name, ALONE
+    last = DRAWN if winner.node.name == known else BY_NAME
+    pairs = zip(TIE_RULES, rank(winner), min(others), strict=True)
+    return winner.node.name, next((words for words, one, other in pairs if one != other), last)
 
 
 def _events(recording: Recording, span: Span) -> Iterator[tuple[Seq, object]]:

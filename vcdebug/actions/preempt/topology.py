@@ -24,7 +24,7 @@ from vcdebug.framework.simulated import Simulated
 from vcdebug.framework.statement import Statement
 from vcdebug.gomath import div
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.names import TaskKey
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
@@ -105,7 +105,7 @@ class TopologyAwarePreemption:
         candidates = self._candidates(ssn, task, nodes, spares)
         if not candidates:
             return False
-        winner = pick_one(candidates)
+        winner = pick_one(candidates, ssn.draws.choice(task.key))
         trial = statement if shared else Statement(ssn)
         with ssn.scope(Level.NODE, winner.node.name):
             for victim in winner.victims:
@@ -132,9 +132,10 @@ class TopologyAwarePreemption:
         ssn.record.append(RandomEvent(len(nodes)))
         ssn.log("count", len(nodes))
         offset = ssn.draws.below(len(nodes))
+        known = ssn.draws.choice(task.key)
         wanted = self.wanted(len(nodes))
         found: list[Candidate] = []
-        for node in nodes.nodes[offset:] + nodes.nodes[:offset]:
+        for node in ssn.draws.first(nodes.nodes[offset:] + nodes.nodes[:offset], task.key):
             with ssn.scope(Level.NODE, node.name):
                 victims = self._select_victims(ssn, task, node, spares)
             if not victims:
@@ -142,9 +143,9 @@ class TopologyAwarePreemption:
             if wanted == 0:
                 return []
             found.append(Candidate(node, victims))
-            if len(found) >= wanted:
+            if len(in_time(found, known)) >= wanted:
                 break
-        return found
+        return enough(found, wanted, known)
 
     def _select_victims(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: Filter) -> list[TaskInfo]:
         """SelectVictimsOnNode: evict until it fits, then spare whom it can, most valuable first.
@@ -209,11 +210,27 @@ def keys(tasks: list[TaskInfo]) -> list[TaskKey]:
     return [task.key for task in tasks]
 
 
-def pick_one(candidates: list[Candidate]) -> Candidate:
-    """The best candidate: lowest top priority, lowest sum, fewest, latest start, then the smallest name.
+def in_time(found: list[Candidate], known: NodeName) -> list[Candidate]:
+    """Without the candidates that must have come too late: workers try nodes side by side, from a random one on, so
+    that where a node is known to have won, none of those that ended the search was better.
+    """
+    if not found or found[0].node.name != known:
+        return found
+    return [one for one in found if rank(one) >= rank(found[0])]
+
+
+def enough(found: list[Candidate], wanted: int, known: NodeName) -> list[Candidate]:
+    """The candidates that count: those that came in time, all of them where the search came to its end."""
+    counting = in_time(found, known)
+    return counting if len(counting) >= wanted else found
+
+
+def pick_one(candidates: list[Candidate], known: NodeName = "") -> Candidate:
+    """The best candidate: lowest top priority, lowest sum, fewest, latest start, then any: the one that is known to
+    have been drawn, else the smallest name.
     Upstream: actions/preempt.SelectCandidate, actions/preempt.pickOneNodeForPreemption.
     """
-    ordered = sorted(candidates, key=lambda candidate: candidate.node.name)
+    ordered = sorted(candidates, key=lambda candidate: (candidate.node.name != known, candidate.node.name))
     best = ordered[0]
     for candidate in ordered[1:]:
         if rank(candidate) < rank(best):

@@ -1,10 +1,17 @@
-"""Fifty captures of a thousand nodes, one after the other, as `open --follow` takes them: memory, and what is told."""
+"""Captures of a thousand nodes, one after the other, as `open --follow` takes them: memory, and what is told.
+
+The cluster keeps its size: with every capture a node and a job are gone and others have come. So the memory must come
+to rest once as many captures lie open as may: what is in use after the second half is held beside what was after the
+first.
+"""
 
 from __future__ import annotations
 
+import gc
 import resource
 import sys
 import tempfile
+import tracemalloc
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -18,24 +25,33 @@ from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.replay import replay
 
-CAPTURES, NODES, KEPT = 50, 1000, 30
+CAPTURES, NODES, JOBS, KEPT = 50, 1000, 40, 30
+GROWTH = 1.05
+"""How much more may be in use after the last capture than after half of them."""
+CHANGED = "8 objects"
+"""A node, a PodGroup and two pods have come, and as many are gone."""
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue allocate")
 
 
 def capture(number: int) -> Snapshot:
-    """The cluster at its `number`th capture: one node more, one job more."""
-    nodes = [node(f"n{i:04}", cpu="4") for i in range(NODES + number)]
-    jobs = [part for i in range(number + 1) for part in (pod_group(f"j{i}", min_member=2), pods(f"j{i}", 2, cpu="4"))]
+    """The cluster at its `number`th capture."""
+    nodes = [node(f"n{i:05}", cpu="4") for i in range(number, number + NODES)]
+    jobs = [
+        part
+        for i in range(number, number + JOBS)
+        for part in (pod_group(f"j{i}", min_member=2), pods(f"j{i}", 2, cpu="4"))
+    ]
     found = cluster(nodes, *jobs, conf=CONF)
     found.name, found.now = "prod", found.now + timedelta(seconds=number)
     return found
 
 
-def main() -> None:
-    """Print after each capture how much memory there is in use, and fail where a change goes untold."""
+def main(count: int = CAPTURES) -> None:
+    """Print after each capture how much memory there is in use, and fail where it grows or a change goes untold."""
+    tracemalloc.start()
     with tempfile.TemporaryDirectory() as folder:
         history = History(Path(folder), KEPT)
-        numbers = iter(range(1, CAPTURES))
+        numbers = iter(range(1, count))
         first = capture(0)
 
         def again() -> Taken:
@@ -44,14 +60,22 @@ def main() -> None:
 
         driver = Driver(replay(first))
         driver.captures = Captures(again, [], [partial(load, history.keep(first))])
-        for number in range(1, CAPTURES):
+        used: list[float] = []
+        for number in range(1, count):
             reply = done(execute(driver, "recapture"))
-            if "3 objects" not in reply.text and "4 objects" not in reply.text:
+            if CHANGED not in reply.text:
                 sys.exit(f"capture {number}: {reply.text}")
+            gc.collect()
+            used.append(tracemalloc.get_traced_memory()[0] / 1e6)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-            print(f"{number + 1:>3}  {driver.recordings.cycles} open  peak {peak} MB  {reply.text}", flush=True)
+            words = f"{driver.recordings.cycles} open  {used[-1]:6.1f} MB in use  peak {peak} MB"
+            print(f"{number + 1:>3}  {words}  {reply.text}", flush=True)
         assert driver.recordings.cycles == MOST_OPEN
         assert len(history.files()) == KEPT
+        half = used[len(used) // 2]
+        print(f"in use after {len(used) // 2 + 2} captures {half:.1f} MB, after {count} {used[-1]:.1f} MB")
+        if used[-1] > GROWTH * half:
+            sys.exit("it keeps growing")
 
 
 def done(reply: Reply) -> Reply:
@@ -62,4 +86,4 @@ def done(reply: Reply) -> Reply:
 
 
 if __name__ == "__main__":
-    main()
+    main(*(int(word) for word in sys.argv[1:]))

@@ -1,6 +1,10 @@
 """What is wrong with an input besides the manifests: arguments that nobody reads, nodes that are unwell."""
 
-from tests.builders import cluster, conf_of, node, pod_group, pods
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from vcdebug.explain.input_problems import input_problems
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.replay import replay
@@ -42,3 +46,38 @@ def test_a_node_whose_pods_hold_more_than_it_has_is_remarked() -> None:
 def test_the_nodes_are_looked_through_once() -> None:
     recording = replay(cluster(unready("n1"), conf=conf_of("predicates")))
     assert input_problems(recording) is input_problems(recording)
+
+
+def claiming() -> list[Manifest]:
+    """A pod with a claim that nothing has been allocated for, a tainted device of two, and a rule."""
+    claim = {"kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "default"}, "spec": {"devices": {}}}
+    taint = {"key": "broken", "effect": "NoSchedule"}
+    devices = [{"name": "a", "taints": [taint]}, {"name": "b", "taints": [{"key": "noted", "effect": "None"}]}]
+    slices = {"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": {"devices": devices}}
+    rule = {"kind": "DeviceTaintRule", "metadata": {"name": "r"}, "spec": {"taint": taint}}
+    asking = pod("j-0", "j", requests={"cpu": "1"}, resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
+    return [node("n1"), pod_group("j"), asking, claim, slices, rule]
+
+
+@pytest.mark.parametrize(
+    ("server", "gates", "slices", "rules"),
+    [
+        ((1, 36), {}, "takes no device that is tainted", "its feature gate DRADeviceTaintRules is off"),
+        ((1, 36), {"DRADeviceTaintRules": True}, "takes no device", "takes no device"),
+        ((1, 35), {}, "its feature gate DRADeviceTaints is off", "its feature gate DRADeviceTaints is off"),
+    ],
+)
+def test_tainted_devices_are_named_where_claims_wait(
+    server: tuple[int, int], gates: dict[str, bool], slices: str, rules: str
+) -> None:
+    snapshot = cluster(*claiming(), conf=conf_of("predicates", actions="allocate"))
+    snapshot.flags = replace(snapshot.flags, server_version=server, feature_gates=gates)
+    first, second = [problem.line() for problem in input_problems(replay(snapshot))]
+    assert first.startswith("ResourceSlice s: spec.devices: 1 of 2 devices have taints")
+    assert second.startswith("DeviceTaintRule r: spec.taint: it taints devices")
+    assert slices in first
+    assert rules in second
+
+
+def test_tainted_devices_are_no_problem_where_no_claim_waits() -> None:
+    assert [] == lines(*(one for one in claiming() if one["kind"] != "Pod"), conf=conf_of("predicates"))

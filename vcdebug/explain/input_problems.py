@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.actions import ACTIONS
+from vcdebug.explain.device_taints import device_problems
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import PLUGINS
@@ -17,7 +18,8 @@ from vcdebug.trace.recording import Recording
 @per_recording()
 def input_problems(recording: Recording) -> tuple[Problem, ...]:
     """Of the manifests and nodes, of the configuration and its plugins."""
-    return (*recording.problems, *uncovered(recording.conf), *_unread(recording), *unwell(recording))
+    own = (*recording.problems, *uncovered(recording.conf), *_unread(recording))
+    return (*own, *device_problems(recording), *unwell(recording))
 
 
 def _unread(recording: Recording) -> Iterator[Problem]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.recorded import COPIES, ELSEWHERE, recorded
 from tests.snapshot.redacted import divergence
+from vcdebug.framework.ties import pod_index
 from vcdebug.releases.naming import named_release
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.load import load
@@ -216,6 +217,41 @@ def test_an_address_in_a_name_does_not_survive() -> None:
     assert names.rewrite("ip-10-0-17-3") in done[3]
     assert "0" in names.sentence("node 10.9.8.7 is gone")
     assert "9.8.7" not in names.sentence("node 10.9.8.7 is gone")
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.one_of(SHORTER, NAMES), min_size=2, max_size=12, unique=True), st.data())
+def test_names_whose_index_stays_keep_their_order_beside_the_others(texts: list[str], data: st.DataObject) -> None:
+    names = Pseudonyms()
+    for text in texts:
+        names.collect(text)
+    for name in data.draw(st.lists(st.sampled_from(texts))):
+        names.keep_index(name)
+    names.settle()
+    ordered = [names.rewrite(text) for text in sorted(texts)]
+    assert all(left < right for left, right in pairwise(ordered))
+
+
+def pod_of(job: str, name: str) -> Manifest:
+    group = {"scheduling.k8s.io/group-name": job} if job else {}
+    return {"metadata": {"name": name, "namespace": "team", "annotations": group}}
+
+
+def test_a_pod_named_as_an_address_keeps_the_index_that_orders_its_job() -> None:
+    named = ["sweep-1-0-2-10", "sweep-1-0-2-9", "sweep-1-0-3-0", "sweep-1-0-2-x", "ip-10-0-17-3"]
+    pods = [pod_of("sweep", name) for name in named]
+    done = [pod["metadata"]["name"] for pod in redact(Snapshot("x", objects={"Pod": pods})).of("Pod")]
+    assert [pod_index(name) for name in named] == [pod_index(name) for name in done]
+    assert [named.index(name) for name in sorted(named)] == [done.index(name) for name in sorted(done)]
+    assert "-0-2-" not in done[0]
+
+
+def test_a_pod_of_no_job_keeps_nothing_of_its_nodes_address() -> None:
+    node = {"metadata": {"name": "ip-10-0-17-3"}}
+    static = pod_of("", "kube-proxy-ip-10-0-17-3")
+    done = redact(Snapshot("x", objects={"Node": [node], "Pod": [static]}))
+    assert done.of("Pod")[0]["metadata"]["name"].endswith(f"-{done.of('Node')[0]['metadata']['name']}")
+    assert not re.search(r"17|-3\b", str(done.objects))
 
 
 @settings(deadline=None)

@@ -7,7 +7,8 @@ names stays as well, and so does that of names put together, as `namespace/name`
 
 Of an address of four numbers, as in `ip-10-0-17-3`, only the first number stays: the rest becomes one word, in the
 order of all addresses and of whatever else begins with that number, as `ip-10-5` does. That word begins with a digit,
-so that it sorts before letters as a number does.
+so that it sorts before letters as a number does. Where such a number is the index of a pod (`sweep-1-0-2-3`), it stays
+behind that word.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class Pseudonyms:
         self._addresses: dict[str, str] = {}
         self._tails: dict[str, dict[str, None]] = {}
         """What stands behind the first number of what is no address, by that number."""
+        self._indexed: dict[str, None] = {}
+        """Addresses whose last number is an index."""
 
     def collect(self, text: str) -> str:
         """Take note of a text's words; the text comes back as it is."""
@@ -70,6 +73,11 @@ class Pseudonyms:
                 self._fixed.update(dict.fromkeys(_words(part)))
         return text
 
+    def keep_index(self, name: str) -> None:
+        """The number at the end of this name decides an order, even where it ends what looks like an address."""
+        ends = [found[0] for found in ADDRESS.finditer(name) if found[1] == "-" and found.end() == len(name)]
+        self._indexed.update(dict.fromkeys(ends))
+
     def settle(self) -> None:
         """Choose the pseudonyms."""
         fixed = sorted(self._fixed)
@@ -80,8 +88,13 @@ class Pseudonyms:
         self._become = become
         by_head = {head: list(found) for head, found in groupby(sorted(self._addresses), _head)}
         self._addresses.update(
-            (address, head + word) for head, found in by_head.items() for address, word in self._hidden(head, found)
+            (address, head + word + self._index(address))
+            for head, found in by_head.items()
+            for address, word in self._hidden(head, found)
         )
+
+    def _index(self, address: str) -> str:
+        return f"-{address.rpartition('-')[2]}" if address in self._indexed else ""
 
     def _hidden(self, head: str, addresses: list[str]) -> Iterator[tuple[str, str]]:
         """What becomes of sorted addresses behind their first number, between all else that begins with it."""

@@ -7,7 +7,7 @@ itself knows, numbers, quantities or times. Numbers stay: they are what decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from vcdebug.releases.release import Release
@@ -19,6 +19,7 @@ from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.pseudonyms import Pseudonyms
 from vcdebug.snapshot.redact_conf import redacted_conf
 from vcdebug.snapshot.redact_fields import Rewriter
+from vcdebug.snapshot.references import GROUP_ANNOTATION
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 
@@ -66,6 +67,8 @@ def redaction(snapshot: Snapshot) -> Redaction:
     """The snapshot under other names, the mapping, and what was kept, replaced and dropped."""
     names, notes = Pseudonyms(), _Notes()
     _rewritten(snapshot, names.collect, names.collect, notes)
+    for name in _indexed(snapshot):
+        names.keep_index(name)
     names.settle()
     written = _rewritten(snapshot, names.rewrite, names.sentence, _Notes())
     mapping = {
@@ -82,6 +85,14 @@ def redaction(snapshot: Snapshot) -> Redaction:
         tuple(sorted(notes.dropped.items())),
         names,
     )
+
+
+def _indexed(snapshot: Snapshot) -> Iterator[str]:
+    """The names of pods of jobs: within a job the index at the end of the name is compared."""
+    for pod in snapshot.of("Pod"):
+        metadata = pod.get("metadata") or {}
+        if GROUP_ANNOTATION in (metadata.get("annotations") or {}):
+            yield str(metadata.get("name") or "")
 
 
 def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _Notes) -> Snapshot:

@@ -65,6 +65,8 @@ def main() -> None:
     say("Start scheduling ...")
     if "sees" in deeds:
         say(f"Open Session 2 with <{deeds['sees']}> Job and <2> Queues.")
+    for line in deeds.get("says", ()):
+        say(line)
     if deeds.get("panics"):
         sys.exit(f"panic: {deeds['panics']}")
     play(client, groups, deeds)

@@ -109,6 +109,25 @@ def test_the_log_names_the_nodes_of_every_search_in_the_order_of_the_round() -> 
     assert {} == searches.texts(["n0"])
 
 
+def test_where_searches_were_followed_it_is_said_that_the_lines_are_not_compared(tmp_path: Path) -> None:
+    snapshot = sampled()
+    outcome = replace(recorded(snapshot), bound={POD: "n5"})
+    says = [line.partition("] ")[2] for line in lines(POD, ("n4", "n5"))]
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, outcome, says=says))
+    assert (["agreed"], None) == ([one.word for one in found.jobs], found.parting)
+    assert any("the log is not compared line by line: searches were followed" in note for note in found.notes)
+
+
+def test_no_search_is_followed_where_all_nodes_are_looked_at(tmp_path: Path) -> None:
+    snapshot = sampled()
+    snapshot.flags = replace(snapshot.flags, percentage_nodes_to_find=100)
+    outcome = replace(recorded(snapshot), bound={POD: "n0"})
+    says = [line.partition("] ")[2] for line in lines(POD, ("n4", "n5"))]
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, outcome, says=says))
+    assert {} == found.recording.snapshot.chance.searches
+    assert ("the log is not compared line by line: no scheduling cycle in this log",) == found.notes
+
+
 def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w", encoding="utf-8") as file:
         log = KeptLog(file, kept=2)

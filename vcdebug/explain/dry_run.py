@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, enough, pick_one, rank
+from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank
 from vcdebug.explain.equations_nodes import room_on
-from vcdebug.framework.record import HookEvent, Level, Line, PopEvent, Span
+from vcdebug.framework.record import HookEvent, Level, Line, OpEvent, PopEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.trace.effects import EVICT
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import tasks_of
@@ -19,7 +20,7 @@ TAKE, PUT_BACK = "take away", "put back"
 ALONE: Final = "the only candidate"
 CANDIDATE: Final = "candidate"
 BY_NAME: Final = "the first name"
-DRAWN: Final = "drawn by the scheduler"
+DRAWN: Final = "the scheduler found it first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _dry_runs(recording: Recording, index: int) -> DryRuns | None:
     runs = tuple(_run(recording, span.name, node, group) for node, group in zip(nodes, groups, strict=False))
     mode = TopologyAwarePreemption(recording.conf.arguments_of(PREEMPT))
     wanted = mode.wanted(counted.values[0])
-    winner, rule = _winner(recording, span.name, runs, wanted) if wanted else ("", "")
+    winner, rule = _winner(recording, span, runs)
     return DryRuns(span.name, counted.values[0], wanted, runs, winner, rule)
 
 
@@ -205,21 +206,24 @@ def _refusal(recording: Recording, seqs: range, task: TaskKey, node: NodeName, a
     return ""
 
 
-def _winner(recording: Recording, task: TaskKey, runs: Sequence[DryRun], wanted: int) -> tuple[NodeName, str]:
-    found = [
-        Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)) for run in runs if run.victims
-    ]
-    if not found:
+def _winner(recording: Recording, span: Span, runs: Sequence[DryRun]) -> tuple[NodeName, str]:
+    """Where the victims went, and why there."""
+    evictions = (event for _, event in _events(recording, span) if isinstance(event, OpEvent) and event.op == EVICT)
+    name = next((event.node for event in evictions), "")
+    found = {
+        run.node: rank(Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)))
+        for run in runs
+        if run.victims
+    }
+    if name not in found:
         return "", ""
-    known = recording.snapshot.chance.choices.get(task, "")
-    counting = enough(found, wanted, known)
-    winner = pick_one(counting, known)
-    others = [rank(each) for each in counting if each is not winner]
-    if not others:
-        return winner.node.name, ALONE
-    last = DRAWN if winner.node.name == known else BY_NAME
-    pairs = zip(TIE_RULES, rank(winner), min(others), strict=True)
-    return winner.node.name, next((words for words, one, other in pairs if one != other), last)
+    mine = found.pop(name)
+    if not found:
+        return name, ALONE
+    best, first = min((other, node) for node, other in found.items())
+    if (best, first) < (mine, name):
+        return name, DRAWN
+    return name, next((words for words, one, other in zip(TIE_RULES, mine, best, strict=True) if one != other), BY_NAME)
 
 
 def _events(recording: Recording, span: Span) -> Iterator[tuple[Seq, object]]:

@@ -16,11 +16,13 @@ from vcdebug.snapshot.chance import Chance, mix
 class Draws:
     """A sequence of numbers that is the same for the same seed."""
 
-    __slots__ = ("_choices", "_count", "_seed")
+    __slots__ = ("_choices", "_count", "_dry_runs", "_seed", "_won")
 
     def __init__(self, chance: Chance) -> None:
         self._seed = chance.tie_seed
         self._choices = chance.choices
+        self._dry_runs = chance.dry_runs
+        self._won: dict[TaskKey, int] = {}
         self._count = 0
 
     def below(self, bound: int) -> int:
@@ -40,10 +42,20 @@ class Draws:
         known = self.choice(task)
         return nodes.index(known) if known in nodes else place
 
+    def winner(self, task: TaskKey) -> NodeName:
+        """The node that is known to have won the task's next dry run; empty where none is."""
+        if task not in self._dry_runs:
+            return self.choice(task)
+        names, place = self._dry_runs[task].split(";"), self._won.get(task, 0)
+        return names[place] if place < len(names) else ""
+
+    def won(self, task: TaskKey) -> None:
+        """A dry run for the task has found a node."""
+        self._won[task] = self._won.get(task, 0) + 1
+
     def first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
         """Nodes that upstream finds in any order: the one that is known to have been found first leads."""
-        known = self.choice(task)
-        return sorted(nodes, key=lambda node: node.name != known) if known else nodes
+        return leading(nodes, self.choice(task))
 
     def domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
         """Which of equally good groups of nodes is drawn for tasks that go there together, by its place."""
@@ -51,3 +63,8 @@ class Draws:
         known = [node for task in tasks if (node := self.choice(task))]
         holding = [index for index, nodes in enumerate(domains) if known and all(node in nodes for node in known)]
         return holding[0] if holding else place
+
+
+def leading(nodes: list[NodeInfo], known: NodeName) -> list[NodeInfo]:
+    """The nodes, the known one before all others."""
+    return sorted(nodes, key=lambda node: node.name != known) if known else nodes

@@ -43,6 +43,8 @@ class Chance:
     searches: Mapping[str, str] = field(default_factory=dict)
     """Pod → the nodes at which a real scheduler looked for it, where it looks at a sample of them: `4-563,0-1;9-99` are
     two searches, by the places of the nodes in the session, in the order of the visits."""
+    dry_runs: Mapping[str, str] = field(default_factory=dict)
+    """Pod → the nodes that won its dry runs of topology-aware preemption, one after the other: `node-1;node-4`."""
 
     @classmethod
     def drawn(cls, seed: int) -> Chance:
@@ -57,5 +59,6 @@ class Chance:
             "tie seed": self.tie_seed,
             "choices": len(self.choices) or None,
             "searches": len(self.searches) or None,
+            "dry runs": len(self.dry_runs) or None,
         }
         return [f"{name} {value}" for name, value in said.items() if value is not None]

@@ -26,7 +26,7 @@ _FEATURE_GATES: Final = "feature_gates"
 _RELEASE: Final = "release"
 _PERSISTENCE: Final = "persistence"
 _BOUND: Final = "bound"
-_BY_POD: Final = ("choices", "searches")
+_BY_POD: Final = ("choices", "searches", "dry_runs")
 
 
 def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:

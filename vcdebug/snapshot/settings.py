@@ -310,6 +310,7 @@ _CHANCE_READERS: dict[str, Callable[[Any], Any]] = {
     "tie_seed": _number,
     "choices": _nodes_of_pods,
     "searches": _searches,
+    "dry_runs": _nodes_of_pods,
 }
 
 _FLAG_READERS: dict[str, Callable[[Any], Any]] = {

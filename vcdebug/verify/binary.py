@@ -22,48 +22,66 @@ def verify_program(
     """Run the program, replay the same moment, compare."""
     seen = observe(snapshot, program, tell)
     outcome = observed(seen.written, seen.snapshot)
-    followed = follow(seen.snapshot, outcome, searches=seen.searches, ask_extender=ask_extender, tell=tell)
+    followed = follow(
+        seen.snapshot,
+        outcome,
+        searches=seen.searches,
+        dry_runs=seen.dry_runs,
+        ask_extender=ask_extender,
+        tell=tell,
+    )
+    recording = followed.recording
+    parting, uncompared = _lines(seen, recording)
     return Verification(
-        followed.recording,
+        recording,
         followed.outcome,
         outcome,
-        verdicts(followed.recording, followed.differences),
-        tuple(words(followed.recording.snapshot.chance)),
+        verdicts(recording, followed.differences),
+        tuple(words(recording.snapshot.chance)),
         followed.tried,
-        _parting(seen, followed.recording),
+        parting,
         seen.ended,
         seen.seconds,
         seen.log,
-        notes=tuple(_notes(seen, followed.recording)),
+        notes=tuple(_notes(seen, recording, uncompared)),
     )
 
 
-def _notes(seen: Observed, recording: Recording) -> Iterator[str]:
+def _notes(seen: Observed, recording: Recording, uncompared: str) -> Iterator[str]:
     """What else is to be known of the comparison."""
-    sampled = recording.snapshot.chance.searches
-    if sampled:
+    chance = recording.snapshot.chance
+    if chance.searches:
         yield (
             "sampled search: it is chance at which part of the nodes the scheduler looked; "
-            f"for {len(sampled)} pods its log tells which, and the replay looked at the same"
+            f"for {len(chance.searches)} pods its log tells which, and the replay looked at the same"
         )
-    if seen.logged > len(seen.log):
-        yield f"of {seen.logged} lines of log {len(seen.log)} are kept: it is not compared line by line"
+    if chance.dry_runs:
+        yield (
+            "topology-aware preemption: it is chance which node's dry run is through first; "
+            f"for {len(chance.dry_runs)} pods the log tells which won, and the replay followed"
+        )
+    if uncompared:
+        yield f"the log is not compared line by line: {uncompared}"
     jobs = len(recording.session.jobs)
     if seen.jobs is not None and seen.jobs < jobs:
         yield f"its cycle began with {seen.jobs} jobs, the replay's with {jobs}: some PodGroups may have come too late"
 
 
-def _parting(seen: Observed, recording: Recording) -> Parting | None:
-    """The log of the cycle beside the replay's; None where they agree, or where the log says too little."""
-    if seen.logged > len(seen.log) or recording.snapshot.chance.searches:
-        return None
+def _lines(seen: Observed, recording: Recording) -> tuple[Parting | None, str]:
+    """Where the log of the cycle and the replay's part, if they do; else why they are not compared."""
+    chance = recording.snapshot.chance
+    if seen.logged > len(seen.log):
+        return None, f"of {seen.logged} lines {len(seen.log)} are kept"
+    if chance.searches:
+        return None, "searches were followed, and nodes that are looked at side by side are logged in any order"
+    if chance.dry_runs:
+        return None, "dry runs were followed, and those that run side by side are logged in any order"
     try:
-        checked = check_log(seen.log, recording, cycle=seen.counted)
-    except VcdebugError:
-        return None
-    found = checked.best.disagreement
+        found = check_log(seen.log, recording, cycle=seen.counted).best.disagreement
+    except VcdebugError as error:
+        return None, error.message
     if found is None:
-        return None
+        return None, ""
     said = found.said
     line = found.line.text if found.line is not None else ""
-    return Parting(said.seq if said is not None else None, line, said.text if said is not None else "")
+    return Parting(said.seq if said is not None else None, line, said.text if said is not None else ""), ""

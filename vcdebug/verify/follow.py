@@ -15,7 +15,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.verify.compare import Difference, differences, job_of
 from vcdebug.verify.outcome import Outcome, predicted
-from vcdebug.verify.samples import with_drops
+from vcdebug.verify.samples import sampled, with_drops
 
 SEEDS = 24
 """How many orders of maps and draws are tried where the choice of nodes alone explains too little."""
@@ -58,19 +58,21 @@ def follow(
     seeds: int = SEEDS,
     cycles: int = 1,
     searches: Mapping[TaskKey, str] | None = None,
+    dry_runs: Mapping[TaskKey, str] | None = None,
     ask_extender: AskExtender | None = None,
     tell: Tell = silently,
 ) -> Followed:
     """The replay as it is, else with the scheduler's own choices, else under other orders of maps too.
 
-    `searches` are the nodes at which the scheduler has looked, where that is known. Where it may have run more than one
-    cycle, as many of the replay are laid beside it as fit best.
+    `searches` are the nodes at which the scheduler has looked, `dry_runs` those that won its dry runs, where that is
+    known. Where it may have run more than one cycle, as many of the replay are laid beside it as fit best.
     """
     search = _Search(snapshot, seen, cycles, ask_extender, tell)
     own = snapshot.chance
     first = search.run(own)
     if first.rank[1]:
-        chosen = replace(own, choices=seen.nodes, searches=searches or {})
+        known = searches if searches and sampled(first.recording) else {}
+        chosen = replace(own, choices=seen.nodes, searches=known, dry_runs=dry_runs or {})
         if chosen != own:
             chosen = search.refined(chosen)
         size = len(first.recording) * max(1, len(first.recording.node_names))
@@ -149,5 +151,6 @@ def words(chance: Chance) -> list[str]:
     """The settings as edits that anybody can repeat."""
     edits = [f"chance:choices[{pod}]={node}" for pod, node in chance.choices.items()]
     edits += [f"chance:searches[{pod}]={text}" for pod, text in chance.searches.items()]
+    edits += [f"chance:dry_runs[{pod}]={text}" for pod, text in chance.dry_runs.items()]
     seeds = {"order_seed": chance.order_seed, "tie_seed": chance.tie_seed}
     return [*edits, *(f"chance:{name}={seed}" for name, seed in seeds.items() if seed is not None)]

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TextIO
 
 from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.verify.dry_runs import DryRuns
 from vcdebug.verify.searches import Searches
 
 KEPT = 150_000
@@ -25,6 +26,7 @@ class KeptLog:
         self._tail: deque[str] = deque(maxlen=kept)
         self.count = 0
         self.searches = Searches()
+        self.dry_runs = DryRuns()
         self.jobs: int | None = None
         """With how many jobs the last cycle began; None where it was not said."""
 
@@ -39,6 +41,7 @@ class KeptLog:
 
     def _understand(self, line: str) -> None:
         self.searches.read(line)
+        self.dry_runs.read(line)
         if OPENED in line and "Open Session " in line:
             number = line.partition(" with <")[2].partition(">")[0]
             self.jobs = int(number) if number.isdecimal() else None
@@ -46,6 +49,7 @@ class KeptLog:
     def begin(self) -> None:
         """Another cycle begins: what is known of the one before is forgotten."""
         self.searches.clear()
+        self.dry_runs.clear()
         self.jobs = None
 
     @property

@@ -85,6 +85,8 @@ class Observed:
     """With how many jobs that cycle began, as the log says."""
     searches: Mapping[TaskKey, str] = field(default_factory=dict)
     """At which nodes it looked for each pod, as the log says."""
+    dry_runs: Mapping[TaskKey, str] = field(default_factory=dict)
+    """Which nodes won the dry runs for each pod, as the log says."""
 
 
 @dataclass(slots=True)
@@ -219,6 +221,7 @@ def _observed(
             run.log.count,
             run.log.jobs,
             run.log.searches_of([key_of(node) for node in met.of("Node")]),
+            run.log.dry_runs.texts(),
         )
 
 

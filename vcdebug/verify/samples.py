@@ -27,6 +27,12 @@ class Sample(NamedTuple):
     """Of the nodes that it found, if they were compared."""
 
 
+def sampled(recording: Recording) -> bool:
+    """Whether any search ended before it had looked at all nodes."""
+    events = (recording.event(seq) for seq in range(1, len(recording) + 1))
+    return any(isinstance(event, PredicateEvent) and event.processed < event.considered for event in events)
+
+
 def samples(recording: Recording, pods: Iterable[TaskKey]) -> dict[TaskKey, Sample]:
     """Every pod's last search, where it was a sample."""
     wanted, count = dict.fromkeys(pods), dict[TaskKey, int]()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.draws import leading
 from vcdebug.framework.evictions import Filter, candidates_on, make_room
 from vcdebug.framework.hooks import (
     PREEMPTABLE,
@@ -105,7 +106,8 @@ class TopologyAwarePreemption:
         candidates = self._candidates(ssn, task, nodes, spares)
         if not candidates:
             return False
-        winner = pick_one(candidates, ssn.draws.choice(task.key))
+        winner = pick_one(candidates, ssn.draws.winner(task.key))
+        ssn.draws.won(task.key)
         trial = statement if shared else Statement(ssn)
         with ssn.scope(Level.NODE, winner.node.name):
             for victim in winner.victims:
@@ -132,10 +134,10 @@ class TopologyAwarePreemption:
         ssn.record.append(RandomEvent(len(nodes)))
         ssn.log("count", len(nodes))
         offset = ssn.draws.below(len(nodes))
-        known = ssn.draws.choice(task.key)
+        known = ssn.draws.winner(task.key)
         wanted = self.wanted(len(nodes))
         found: list[Candidate] = []
-        for node in ssn.draws.first(nodes.nodes[offset:] + nodes.nodes[:offset], task.key):
+        for node in leading(nodes.nodes[offset:] + nodes.nodes[:offset], known):
             with ssn.scope(Level.NODE, node.name):
                 victims = self._select_victims(ssn, task, node, spares)
             if not victims:

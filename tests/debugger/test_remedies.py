@@ -229,8 +229,51 @@ def test_a_job_without_pods_is_helped_when_it_is_admitted() -> None:
     )
     found = proven(snapshot, "default/j")
     raised = found["raise the capability of queue q to 3 cpu (now 2)"]
-    assert "the job is admitted; its pods can be made then" == result(raised)
-    assert not raised.outcome.scheduled
+    assert (
+        "the job is admitted, and its pods are made then; they would fit (n1), "
+        "assuming 1 pod of 3 cpu, as minResources and minMember say"
+    ) == result(raised)
+    assert (False, 0, "not-enough-pods") == (raised.outcome.scheduled, raised.outcome.places, raised.outcome.cause)
+
+
+def test_what_only_admits_a_job_whose_pods_would_not_fit_then_is_no_remedy() -> None:
+    snapshot = cluster(
+        node("n1", cpu="4"),
+        queue("default"),
+        pod_group("j", phase="Pending", min_member=2, min_resources={"cpu": "10"}),
+        conf=CONF.replace("{name: gang}", "{name: gang}, {name: overcommit}"),
+    )
+    search = searched(replay(snapshot), "default/j")
+    smaller = "submit it smaller: 4 instead of 10 cpu as minResources, and pods to match"
+    assert [smaller] == [one.words for one in search.remedies if one.proven]
+    half = {one.words: result(one) for one in search.remedies if not one.proven}
+    assert (
+        "but would not fit, assuming 2 pods of 5 cpu"
+        in half["leave minResources out, so that admission does not count it"]
+    )
+
+
+def test_where_nothing_tells_of_the_pods_to_come_it_is_said() -> None:
+    snapshot = cluster(
+        node("n1", cpu="4"),
+        queue("default", state="Closed"),
+        pod_group("j", phase="Pending"),
+        conf=CONF.replace("{name: gang}", "{name: gang}, {name: capacity}"),
+    )
+    found = proven(snapshot, "default/j")["open queue default"]
+    assert result(found).endswith("how large they will be is not in the snapshot, so no more can be known")
+
+
+def test_what_min_resources_counted_beyond_the_pods_that_are_there_is_said() -> None:
+    snapshot = cluster(
+        node("n1", cpu="8"),
+        queue("default"),
+        pod_group("j", phase="Pending", min_resources={"cpu": "10"}),
+        *pods("j", 1, cpu="1"),
+        conf=CONF.replace("{name: gang}", "{name: gang}, {name: overcommit}"),
+    )
+    found = proven(snapshot, "default/j")["leave minResources out, so that admission does not count it"]
+    assert result(found).endswith("minResources also counted pods that are not there yet: 9 cpu (7 would be free)")
 
 
 def test_trials_travel_as_their_snapshot_and_say_the_same_elsewhere() -> None:

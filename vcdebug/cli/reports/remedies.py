@@ -32,6 +32,7 @@ def _document(remedy: Remedy) -> dict[str, object]:
         "next": None if outcome.scheduled else outcome.cause,
         "harm": remedy.plan.harm.name.lower(),
         "costs": list(outcome.costs),
+        **({"then": result(remedy)} if outcome.admitted else {}),
     }
 
 

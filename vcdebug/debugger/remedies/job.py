@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.debugger.remedies.amounts import field, known, less_of
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation, pod_edits
 from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
@@ -16,6 +17,7 @@ _GANG = ("gang-discard", "not-enough-pods", "scheduling-gate", "predicates-*", "
 _ENQUEUE = ("enqueue-*", "queue-capability", "enqueue-resourcequota")
 _QUEUES = ("enqueue-queue-quota", "queue-*", "overused", "gang-discard", "victims-not-above-deserved", "preemptive")
 _OTHER_QUEUES = (*_QUEUES, "predicates-mixed")
+_COUNTED = ("requests.", "limits.", "count/")
 _MOST_QUEUES = 6
 _EVICTION = ("victims-not-preemptable", "priority", "drf", "action-not-configured", "gang", "not-starving")
 
@@ -150,6 +152,15 @@ def _admission(situation: Situation) -> Iterator[Lever]:
             _ENQUEUE,
             aspect="minResources",
         )
+    for resource, present in known(group.min_resource_list).items():
+        amount = None if resource.startswith(_COUNTED) or resource == "pods" else less_of(resource, present)
+        if amount is not None:
+            told = f"{BLANK} instead of {amount.text(present)} {resource}"
+            small = f"submit it smaller: {told} as minResources, and pods to match"
+            words = f"count {told} as minResources: its pods stay as they are" if situation.has_pods else small
+            edits = (f"{situation.group_path}:spec.minResources{field(resource)}={BLANK}",)
+            aspect = f"minResources of {resource}"
+            yield Lever(words, edits, Harm.JOB, _ENQUEUE, amount, less=not situation.has_pods, aspect=aspect)
 
 
 def _topology(situation: Situation) -> Iterator[Lever]:

@@ -76,6 +76,11 @@ class Lever:
     aspect: str = ""
     """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
 
+    @property
+    def widest(self) -> Lever:
+        """With an amount that is surely enough, if any is."""
+        return self if self.amount is None else self.at(self.amount.works)
+
     def at(self, value: int) -> Lever:
         """The lever with one amount."""
         assert self.amount is not None

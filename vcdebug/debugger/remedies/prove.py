@@ -6,7 +6,7 @@ from vcdebug.debugger.remedies.lever import Situation
 from vcdebug.debugger.remedies.plan import Remedy
 from vcdebug.debugger.remedies.proposals import levers
 from vcdebug.debugger.remedies.search import Search
-from vcdebug.debugger.remedies.trial import Trials
+from vcdebug.debugger.remedies.trial import Assumed, Trials
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Explanation
 from vcdebug.trace.effects import effects
@@ -36,8 +36,18 @@ def conclusion(search: Search) -> str:
         return f"Nothing found yet: stopped after {tried}."
     if not best or not best[0].proven:
         return f"Nothing that was tried places it, not even all changes together ({tried})."
-    fewest = min(len(remedy.plan.levers) for remedy in search.remedies)
+    fewest = min(len(remedy.plan.levers) for remedy in search.remedies if remedy.proven)
     return f"Nothing below {fewest} changes that was tried places it ({tried})." if fewest > 1 else ""
+
+
+def _to_come(assumed: Assumed | None) -> str:
+    """Of pods that are made once the job is admitted."""
+    admitted = "the job is admitted, and its pods are made then"
+    if assumed is None:
+        return f"{admitted}: how large they will be is not in the snapshot, so no more can be known"
+    if assumed.scheduled:
+        return f"{admitted}; they would fit ({', '.join(assumed.nodes[:4])}), assuming {assumed.words}"
+    return f"{admitted}, but would not fit, assuming {assumed.words}: {assumed.sentence}"
 
 
 def result(remedy: Remedy) -> str:
@@ -46,7 +56,7 @@ def result(remedy: Remedy) -> str:
     where = f" ({', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''})" if outcome.nodes else ""
     places = f"places {plural(outcome.places, 'pod')}{where}" if outcome.places else ""
     if outcome.scheduled:
-        return places or "the job has what it needs"
-    if remedy.proven:
-        return "the job is admitted; its pods can be made then"
+        return (places or "the job has what it needs") + (f"; {outcome.later}" if outcome.later else "")
+    if outcome.admitted:
+        return _to_come(outcome.assumed)
     return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"

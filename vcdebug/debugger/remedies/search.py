@@ -22,6 +22,8 @@ MOST_CHANGES: Final = 3
 """Changes that are combined at most."""
 ENOUGH: Final = 8
 """Remedies that a person would look at."""
+HALF_WAY: Final = 2
+"""Changes that only admit the job, shown behind those that work."""
 ROUND: Final = 8
 """Trials between two looks at the budget."""
 FRONTIER: Final = 4
@@ -56,10 +58,10 @@ class Search:
 
     @property
     def remedies(self) -> list[Remedy]:
-        """The best ones; steps that lead nowhere yet only where nothing works."""
-        ordered = sorted(self._proven or self._steps, key=lambda remedy: remedy.order)
-        mildest = {remedy.plan.family: remedy for remedy in reversed(ordered)}
-        return [remedy for remedy in ordered if mildest[remedy.plan.family] is remedy][:ENOUGH]
+        """The best ones; steps that lead nowhere yet where nothing works, or where they admit the job at least."""
+        found = _best_of_each(self._proven or self._steps)
+        half_way = [step for step in self._steps if step.outcome.admitted and len(step.plan.levers) == 1]
+        return [*found, *_best_of_each(half_way)[:HALF_WAY]][:ENOUGH] if self._proven else found[:ENOUGH]
 
     def rounds(self) -> Rounds:
         """All trials, what is most likely to help first."""
@@ -143,7 +145,7 @@ class Search:
                     self._steps.append(Remedy(plan, outcome))
 
     def _further(self, outcome: Outcome) -> bool:
-        return outcome.cause != self._cause or outcome.places > self._places
+        return outcome.admitted or outcome.cause != self._cause or outcome.places > self._places
 
     def _frontier(self, size: int) -> list[Remedy]:
         """The steps of one size that got furthest."""
@@ -171,8 +173,7 @@ class Search:
 
     def _tightened(self) -> Rounds:
         """The mildest amount of each remedy that works, by bisection of all at once."""
-        kept = self.remedies if self._proven else []
-        loose = [remedy for remedy in kept if remedy.plan.family not in self._tight]
+        loose = [one for one in self.remedies if one.proven and one.plan.family not in self._tight]
         for place in range(max((len(remedy.plan.levers) for remedy in loose), default=0)):
             open_ = [Bisection(remedy, place) for remedy in loose if has_amount(remedy.plan, place)]
             while busy := [one for one in open_ if not one.done]:
@@ -184,6 +185,13 @@ class Search:
             loose = [closed.get(id(remedy), remedy) for remedy in loose]
             self._proven = [closed.get(id(remedy), remedy) for remedy in self._proven]
         self._tight += [remedy.plan.family for remedy in loose]
+
+
+def _best_of_each(remedies: Sequence[Remedy]) -> list[Remedy]:
+    """The best of each family, the best first."""
+    ordered = sorted(remedies, key=lambda remedy: remedy.order)
+    mildest = {remedy.plan.family: remedy for remedy in reversed(ordered)}
+    return [remedy for remedy in ordered if mildest[remedy.plan.family] is remedy]
 
 
 def _got_far(step: Remedy) -> tuple[bool, int, Harm, int]:

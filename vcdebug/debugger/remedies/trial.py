@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from vcdebug.debugger.remedies.lever import Lever, Situation
 from vcdebug.debugger.remedies.proposals import levers
+from vcdebug.debugger.remedies.stand_ins import about_stand_ins, stand_ins, yet_to_come
 from vcdebug.debugger.what_if import edited
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Explanation
@@ -25,11 +26,22 @@ from vcdebug.trace.replay import replay
 Edits = tuple[str, ...]
 
 
+class Assumed(NamedTuple):
+    """What becomes of pods that are made only once the job is admitted."""
+
+    words: str
+    """The pods, and what tells of them."""
+    scheduled: bool
+    nodes: tuple[NodeName, ...]
+    cause: str
+    sentence: str
+
+
 class Outcome(NamedTuple):
     """What came of one trial; plain values, so that it travels between processes."""
 
     reached: bool
-    """Whether the job gets what it waits for: its places, or admission where it has no pods yet."""
+    """Whether the job gets what it waits for: its places, where it has no pods yet those of the pods to come."""
     scheduled: bool
     """Whether the job then counts as scheduled."""
     places: int
@@ -42,6 +54,12 @@ class Outcome(NamedTuple):
     """Who else fares otherwise, and how."""
     levers: tuple[Lever, ...]
     """What could be tried on top, where the job waits for something else now."""
+    admitted: bool = False
+    """Whether the job is admitted, and has no pods yet."""
+    later: str = ""
+    """What minResources counted for pods that are not there yet, where it is not what it was."""
+    assumed: Assumed | None = None
+    """Of a job that is admitted: None where nothing tells how large its pods will be."""
 
 
 class Trials:
@@ -76,12 +94,18 @@ class Trials:
         explanation = explain(recording, self._word)
         if explanation.cause == PANIC:
             return None
+        situation = Situation(recording, explanation)
+        if self._cause != NOT_ENOUGH and explanation.cause == NOT_ENOUGH and not situation.has_pods:
+            return self._with_pods(changed, recording, explanation)
+        further = not explanation.scheduled and explanation.cause != self._cause
+        outcome = self._outcome(recording, explanation, reached=explanation.scheduled)
+        counted = any("spec.minResources" in edit for edit in edits)
+        later = yet_to_come(recording, Situation(self._base, self._asked)) if counted and explanation.scheduled else ""
+        return outcome._replace(levers=tuple(levers(situation)) if further else (), later=later)
+
+    def _outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> Outcome:
         after = Fates.of(recording)
         placed = after.placed_of(explanation.job)
-        situation = Situation(recording, explanation)
-        admitted = explanation.cause == NOT_ENOUGH and not situation.has_pods
-        reached = explanation.scheduled or (admitted and self._cause != NOT_ENOUGH)
-        further = not reached and explanation.cause != self._cause
         return Outcome(
             reached,
             explanation.scheduled,
@@ -90,8 +114,30 @@ class Trials:
             explanation.cause,
             explanation.sentence,
             tuple(_costs(explanation.job, self._before, after)),
-            tuple(levers(situation)) if further else (),
+            (),
         )
+
+    def _with_pods(self, changed: Snapshot, recording: Recording, explanation: Explanation) -> Outcome:
+        """The cycle after the one that admits the job, with the pods that are made in between."""
+        outcome = self._outcome(recording, explanation, reached=True)._replace(admitted=True)
+        pods = stand_ins(self._snapshot, changed, explanation.job)
+        if pods is None:
+            return outcome
+        later = whole(replay(edited(changed, map(parse_edit, pods.edits)), beside=self._base))
+        then, after = explain(later, explanation.job), Fates.of(later)
+        nodes = tuple(dict.fromkeys(after.placed_of(explanation.job).values()))
+        proposed = () if then.scheduled else levers(Situation(later, then))
+        return outcome._replace(
+            reached=then.scheduled,
+            assumed=Assumed(pods.words, then.scheduled, nodes, then.cause, then.sentence),
+            costs=tuple(_costs(explanation.job, self._before, after)),
+            levers=tuple(one for one in proposed if not about_stand_ins(one.widest.edits, explanation.job)),
+        )
+
+    @cached_property
+    def _asked(self) -> Explanation:
+        """What is said of the job without any change."""
+        return explain(self._base, self._word)
 
     @cached_property
     def _base(self) -> Recording:

@@ -254,13 +254,9 @@ def test_what_only_admits_a_job_whose_pods_would_not_fit_then_is_no_remedy() -> 
 
 
 def test_where_nothing_tells_of_the_pods_to_come_it_is_said() -> None:
-    snapshot = cluster(
-        node("n1", cpu="4"),
-        queue("default", state="Closed"),
-        pod_group("j", phase="Pending"),
-        conf=CONF.replace("{name: gang}", "{name: gang}, {name: capacity}"),
-    )
-    found = proven(snapshot, "default/j")["open queue default"]
+    conf = CONF.replace("enqueue, allocate, backfill", "backfill")
+    snapshot = cluster(node("n1"), queue("default"), pod_group("j", phase="Pending"), conf=conf)
+    found = proven(snapshot, "default/j")["add enqueue to the actions (enqueue, backfill)"]
     assert result(found).endswith("how large they will be is not in the snapshot, so no more can be known")
 
 

@@ -23,10 +23,10 @@ from vcdebug.debugger.driver import Driver
 from vcdebug.framework.record import Level
 from vcdebug.snapshot.load import snapshot_from_objects
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.marks import marks
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.event_view import event_view
-from vcdebug.views.path import marks
 
 EVENTS = 1_000_000
 EVENTS_PER_POD = 11

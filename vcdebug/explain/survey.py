@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,21 +10,10 @@ from vcdebug.collector import collector_paused
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.explain.pending import explain_subject
 from vcdebug.explain.subject import NotFoundError, Subject, find_subject
-from vcdebug.framework.record import HookEvent
-from vcdebug.model.names import JobId, QueueName
-from vcdebug.model.pod import Pod
-from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.names import QueueName
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
-
-WHOLE = (
-    TaskStatus.RUNNING,
-    TaskStatus.BOUND,
-    TaskStatus.BINDING,
-    TaskStatus.SUCCEEDED,
-    TaskStatus.FAILED,
-)
-"""What a pod that has its node, or is done, ends the cycle as."""
+from vcdebug.trace.standing import Standing, standing
 
 
 class Surveyed(NamedTuple):
@@ -80,12 +69,13 @@ def _nobody(done: int, total: int) -> None:
 
 
 def _survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
-    subjects, homeless, invalid = sorted(_subjects(recording)), _homeless(recording), _invalid(recording)
-    broken = [one for one in subjects if one.job in invalid or not _whole(recording, one.job)]
+    stands, session = standing(recording), recording.session.jobs
+    subjects = _subjects(stands)
+    broken = [one for one in subjects if one.job in stands.broken or one.job not in session]
     waiting: list[Surveyed] = []
     for one in broken:
         tell(len(waiting), len(broken))
-        waiting.append(_surveyed(recording, one, homeless))
+        waiting.append(_surveyed(recording, one, stands.homeless))
     return Survey(len(subjects), tuple(waiting), len(recording.problems), doubt=_doubt(recording))
 
 
@@ -95,7 +85,7 @@ def survey_one(recording: Recording, word: str) -> Survey:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError:
         return Survey(0, (), len(recording.problems), named=True, doubt=_doubt(recording))
-    surveyed = _surveyed(recording, subject, _homeless(recording))
+    surveyed = _surveyed(recording, subject, standing(recording).homeless)
     return Survey(1, (surveyed,), len(recording.problems), named=True, doubt=_doubt(recording))
 
 
@@ -104,46 +94,9 @@ def _doubt(recording: Recording) -> str:
     return "" if provenance is None else provenance.torn()
 
 
-def _subjects(recording: Recording) -> Iterator[Subject]:
+def _subjects(stands: Standing) -> list[Subject]:
     """Jobs of PodGroups, of pods that name a missing PodGroup, and waiting pods of this scheduler without any."""
-    groups = (PodGroup(manifest) for manifest in recording.snapshot.of("PodGroup"))
-    jobs = dict.fromkeys(f"{group.namespace}/{group.name}" for group in groups)
-    names = recording.snapshot.flags.scheduler_names
-    for pod in (Pod(manifest) for manifest in recording.snapshot.of("Pod")):
-        if pod.job_id:
-            jobs[pod.job_id] = None
-        elif not pod.node_name and pod.scheduler_name in names:
-            yield Subject("", pod.key)
-    yield from (Subject(job) for job in jobs)
-
-
-def _invalid(recording: Recording) -> dict[JobId, None]:
-    """Jobs that lacked pods of their gang before anything happened in this cycle."""
-    first: dict[JobId, HookEvent] = {}
-    for seq in recording.index.at_point("JobValid"):
-        event = recording.event(seq)
-        if isinstance(event, HookEvent):
-            first.setdefault(event.job, event)
-    return dict.fromkeys(job for job, event in first.items() if event.result and not event.result["pass"])
-
-
-def _whole(recording: Recording, job: JobId) -> bool:
-    """Whether each pod of a job has its node, or is done; one that was being deleted before is nobody's matter."""
-    info = recording.session.jobs.get(job)
-    if info is None or not info.tasks:
-        return False
-    opening = recording.timeline.opening_tasks
-    return all(task.status in WHOLE or opening[task.key].status is TaskStatus.RELEASING for task in info.tasks.values())
-
-
-def _homeless(recording: Recording) -> dict[str, int]:
-    """How many pods of a job, or pods that belong to none, have no node before the cycle."""
-    found: dict[str, int] = {}
-    for pod in (Pod(manifest) for manifest in recording.snapshot.of("Pod")):
-        if not pod.node_name:
-            who = pod.job_id or pod.key
-            found[who] = found.get(who, 0) + 1
-    return found
+    return sorted([*(Subject("", pod) for pod in stands.lone), *map(Subject, stands.jobs)])
 
 
 def _surveyed(recording: Recording, subject: Subject, homeless: Mapping[str, int]) -> Surveyed:

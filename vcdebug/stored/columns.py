@@ -43,9 +43,18 @@ class Texts:
 class Column:
     """The values of one attribute, or what lists hold one after the other."""
 
-    __slots__ = ("_codes", "_numbers", "_one", "_read", "_reads", "at")
+    __slots__ = ("_codes", "_get_all", "_numbers", "_one", "_read", "_reads", "at")
 
-    def __init__(self, stated: ColumnForm, data: memoryview, texts: Texts, get: Callable[[int], Value]) -> None:
+    def __init__(
+        self,
+        stated: ColumnForm,
+        data: memoryview,
+        texts: Texts,
+        get: Callable[[int], Value],
+        get_all: Callable[[list[int]], list[Value]],
+    ) -> None:
+        """`get` gives an object by its number, `get_all` many at once."""
+        self._get_all = get_all
         self._one = stated.number
         self._codes = data[stated.codes_at :] if stated.code < 0 else None
         self._numbers = None if not stated.type else _cast(data, stated)
@@ -88,13 +97,26 @@ class Column:
 
     def run(self, start: int, end: int) -> list[Value]:
         """The values from one row up to another."""
+        if start >= end:
+            return []
+        numbers = [self._one] * (end - start) if self._numbers is None else self._numbers[start:end].tolist()
         if self._codes is not None:
-            return list(map(self.at, range(start, end)))
+            reads = self._reads
+            return [reads[code](number) for code, number in zip(self._codes[start:end], numbers, strict=True)]
         assert self._read is not None
         if self._numbers is None:
             return [self._read(self._one)] * (end - start)
-        numbers = self._numbers[start:end].tolist()
-        return numbers if self._read is int else list(map(self._read, numbers))
+        if self._read is int:
+            return numbers
+        return self._get_all(numbers) if self.holds_objects() else list(map(self._read, numbers))
+
+    def holds_objects(self) -> bool:
+        """Whether every value is an object."""
+        return self._read is self._reads[form.OBJECT]
+
+    def may_miss(self) -> bool:
+        """Whether some objects may have no such attribute."""
+        return self._codes is not None or self._read is _missing
 
     def number(self, row: int) -> int:
         """The number of the object in a row."""

@@ -7,9 +7,9 @@ import json
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from mmap import mmap
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any, Final
@@ -29,6 +29,8 @@ from vcdebug.trace.recording import Recording
 Value = Any  # Any: whatever a recording holds
 Array = npt.NDArray[Any]  # Any: of any numbers
 _START: Final = len(form.MAGIC) + form.DIGEST_SIZE
+TOGETHER: Final = 4
+"""So many neighbours are made column by column."""
 
 
 def opened_recording(data: bytes | memoryview | mmap, program: str) -> Recording:
@@ -44,13 +46,14 @@ def opened_recording(data: bytes | memoryview | mmap, program: str) -> Recording
         directory = StoredForm(*json.loads(bytes(view[begin : begin + size])))
         if directory.program != program:
             raise ForeignError(str(directory.program))
-        recording, *answers = Store(directory, view[begin + size :]).get(directory.root)
+        found = Store(directory, view[begin + size :]).later(directory.root)
+        recording, size = found[0], len(found)
     except (ValueError, TypeError, IndexError, KeyError, RecursionError) as error:
         raise DamagedError(f"it cannot be read: {error}") from error
-    if not isinstance(recording, Recording) or len(answers) != len(ANSWERED):
+    if not isinstance(recording, Recording) or size != 1 + len(ANSWERED):
         raise DamagedError("it holds something else")
-    for question, known in zip(ANSWERED, answers, strict=True):
-        answer(recording, question, known)
+    for number, question in enumerate(ANSWERED, 1):
+        answer(recording, question, partial(found.__getitem__, number))
     return recording
 
 
@@ -83,9 +86,20 @@ class Store:
     def _table(self, place: int) -> Table:
         return self._open[place] or self._opened(place)
 
+    def get_all(self, numbers: list[int]) -> list[Value]:
+        """The objects with these numbers: neighbours of one table are made together."""
+        first, count = numbers[0], len(numbers)
+        if count >= TOGETHER and numbers[-1] - first == count - 1 and numbers == list(range(first, first + count)):
+            place = self._place(first)
+            start = self._first[place]
+            if first + count <= self._first[place + 1]:
+                made = self._table(place).make_all(first - start, first - start + count)
+                return list(map(self._made.setdefault, numbers, made))
+        return list(map(self.get, numbers))
+
     def column(self, stated: ColumnForm) -> Column:
         """A column of some table."""
-        return Column(stated, self._data, self._texts, self.get)
+        return Column(stated, self._data, self._texts, self.get, self.get_all)
 
     def _opened(self, place: int) -> Table:
         table = self._open[place] = Table(self, self._tables[place])
@@ -129,6 +143,50 @@ class Table:
         self._last = {*LAST.get(stated.type, ())}
         if stated.kind == form.INSTANCE and not filled_at_once(kind):
             self.make = LaterClass(kind, self._fill, self._read).make
+        self._make_all = self._together(stated.kind)
+        self._making = False
+
+    # Many at once
+
+    def make_all(self, start: int, end: int) -> Iterable[Value]:
+        """Neighbours; those that hold others of the same table are made one by one."""
+        if self._make_all is None or self._making:
+            return map(self.make, range(start, end))
+        self._making = True
+        try:
+            return self._make_all(start, end)
+        finally:
+            self._making = False
+
+    def _together(self, kind: str) -> Callable[[int, int], Iterable[Value]] | None:
+        """How neighbours are made together, where that is possible."""
+        if kind == form.TUPLE:
+            return self._all_tuples
+        if self._later or not self.columns:
+            return None
+        if kind == form.FIELDS:
+            return self._all_fields
+        at_once = kind == form.INSTANCE and self.make == self._instance
+        return self._all_instances if at_once and not any(column.may_miss() for column in self.columns) else None
+
+    def _all_tuples(self, start: int, end: int) -> Iterable[Value]:
+        assert self._ends is not None
+        bounds = [self._bounds(start)[0], *self._ends.run(start, end)]
+        items = self.columns[0].run(bounds[0], bounds[-1])
+        return [tuple(items[one - bounds[0] : other - bounds[0]]) for one, other in pairwise(bounds)]
+
+    def _all_fields(self, start: int, end: int) -> Iterable[Value]:
+        rows = zip(*(column.run(start, end) for column in self.columns), strict=True)
+        return map(partial(tuple.__new__, self.kind), rows)
+
+    def _all_instances(self, start: int, end: int) -> Iterable[Value]:
+        made = [object.__new__(self.kind) for _ in range(start, end)]
+        for name, column in zip(self.names, self.columns, strict=True):
+            for one, value in zip(made, column.run(start, end), strict=True):
+                object.__setattr__(one, name, value)
+        return made
+
+    # One by one
 
     def row(self, row: int) -> list[Value]:
         """What an object holds."""

@@ -40,6 +40,6 @@ def _answers(function: Question[P, R], recording: Recording, most: int | None) -
     return lru_cache(most)(partial(function, recording))
 
 
-def answer(recording: Recording, question: Callable[[Recording], R], known: R) -> None:
-    """The answer to a question is known already."""
-    recording.memo[inspect.unwrap(question)] = lambda: known
+def answer(recording: Recording, question: Callable[[Recording], R], known: Callable[[], R]) -> None:
+    """The answer to a question is known already; `known` gives it, the same each time."""
+    recording.memo[inspect.unwrap(question)] = known

@@ -58,7 +58,7 @@ class Recording:
         """Quirks of upstream that acted."""
         return self.record.notes
 
-    @property
+    @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong or missing in the input: snapshot, configuration, restored tasks, plugins."""
         plugins = self.session.plugins.values()

@@ -16,11 +16,11 @@ from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.files.kept import KeptRecordings, key_of
 from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
 from vcdebug.framework.webhook import AskExtender
+from vcdebug.trace.marks import marks
 from vcdebug.trace.pace import Paced, Tell
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 from vcdebug.views.estimate import Estimate
-from vcdebug.views.path import marks
 
 Source = str | BinaryIO
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.input_problems import overfull
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.trace.change_index import NODE
+from vcdebug.trace.input_problems import overfull
 from vcdebug.trace.left_out import not_ready
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from vcdebug.explain.dry_run import DryRun, dry_run_at
-from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.trace.action_outcomes import ActionOutcome, action_outcomes, rejections
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Piece, count, muted
@@ -20,10 +21,10 @@ _PLACED = ("pipeline", "allocate")
 def outcome(recording: Recording, index: int) -> Piece:
     """The outcome of the span with this index."""
     span = recording.spans[index]
+    if span.level is Level.ACTION:
+        return _action(span, action_outcomes(recording)[index])
     events = recording.events[span.first - 1 : span.last]
     match span.level:
-        case Level.ACTION:
-            return _action(span, events)
         case Level.QUEUE:
             return _queue(recording, span, events)
         case Level.JOB:
@@ -36,26 +37,18 @@ def outcome(recording: Recording, index: int) -> Piece:
     return Piece("")
 
 
-def _action(span: Span, events: Sequence[Event]) -> Piece:
+def _action(span: Span, came: ActionOutcome) -> Piece:
     if span.name == "enqueue":
-        jobs = [event.name for event in events if isinstance(event, PopEvent) and event.kind == "job"]
-        rejected = {job: None for job, _ in _rejections(events)}
-        if not jobs:
+        if not came.popped:
             return muted("nothing waits")
-        return Piece(f"{len(jobs) - len(rejected)} of {len(jobs)} admitted", "bad" if rejected else "good")
-    fates = [event.what for event in events if isinstance(event, StatementEvent) and event.ops]
-    commits, discards = fates.count("commit"), fates.count("discard")
-    if not commits + discards:
-        bound = [event for event in events if isinstance(event, OpEvent) and event.op == "bind"]
-        return Piece(f"{len(bound)} bound", "good") if bound else muted("no statement")
-    parts = [f"○ {commits} committed" if commits else "", f"◆ {discards} discarded" if discards else ""]
-    return Piece(" ".join(part for part in parts if part), "good" if commits else "bad")
-
-
-def _rejections(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    for event in events:
-        if isinstance(event, HookEvent) and event.point == "JobEnqueueable" and event.result == -1:
-            yield event.job, event.plugin
+        return Piece(f"{came.popped - came.rejected} of {came.popped} admitted", "bad" if came.rejected else "good")
+    if not came.commits + came.discards:
+        return Piece(f"{came.bound} bound", "good") if came.bound else muted("no statement")
+    parts = [
+        f"○ {came.commits} committed" if came.commits else "",
+        f"◆ {came.discards} discarded" if came.discards else "",
+    ]
+    return Piece(" ".join(part for part in parts if part), "good" if came.commits else "bad")
 
 
 def _queue(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
@@ -67,7 +60,7 @@ def _queue(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
 
 
 def _job(events: Sequence[Event]) -> Piece:
-    for _, plugin in _rejections(events):
+    for _, plugin in rejections(events):
         return Piece(f"{NO} {plugin} rejects", "bad")
     if any(isinstance(event, HookEvent) and event.point == "JobEnqueueable" for event in events):
         return Piece(f"{YES} admitted", "good")

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.evictions import Eviction, evictions
-from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.record import CloseEvent
 from vcdebug.model.names import JobId
-from vcdebug.model.status import TaskStatus
 from vcdebug.trace.effects import Effect, effects
+from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
@@ -107,12 +106,11 @@ def _explained(one: Surveyed) -> Row:
 def _by_condition(recording: Recording) -> Iterator[Row]:
     """What the scheduler itself writes about the job: explaining thousands would take seconds."""
     last = next((recording.event(seq) for seq in recording.index.of_type(CloseEvent)), None)
-    for job in recording.session.jobs.values():
-        pending = len([task for task in job.tasks.values() if task.status is TaskStatus.PENDING])
-        if pending:
-            said = _message(last, job.uid) if isinstance(last, CloseEvent) else ""
-            words = f"{count(pending, 'pod')}: {said or 'Enter explains it'}"
-            yield _row(f"explain {job.uid}", Piece(f"{NO} waits", "bad"), job.uid, words, "job", job.uid)
+    for one in effects(recording).jobs:
+        if one.pending:
+            said = _message(last, one.job) if isinstance(last, CloseEvent) else ""
+            words = f"{count(one.pending, 'pod')}: {said or 'Enter explains it'}"
+            yield _row(f"explain {one.job}", Piece(f"{NO} waits", "bad"), one.job, words, "job", one.job)
 
 
 def _message(event: CloseEvent, uid: JobId) -> str:

@@ -6,8 +6,8 @@ from typing import Final
 
 from vcdebug.compare.invariants import violations
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.forced import FORCED
+from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import YES, Column, Line, Piece, Row, Table, line, muted
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from vcdebug.cli.reports.releases import release_document, release_line
-from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
 from vcdebug.snapshot import provenance
 from vcdebug.snapshot.device_config import vgpu_names
@@ -14,6 +13,7 @@ from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Flags, Snapshot
+from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import opened
 from vcdebug.views.conf import changed_flags

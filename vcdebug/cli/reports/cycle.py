@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from vcdebug.cli.reports.releases import release_document, release_line
-from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.effects import Effect, Effects, effects
+from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import writes
 from vcdebug.views.document import Block, listing, paragraph

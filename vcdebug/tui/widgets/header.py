@@ -9,9 +9,9 @@ from textual.widget import Widget
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.recordings import BRANCH
-from vcdebug.explain.input_problems import input_problems
 from vcdebug.framework.forced import FORCED
 from vcdebug.releases.release import Release
+from vcdebug.trace.input_problems import input_problems
 from vcdebug.views.base import count as counted
 from vcdebug.views.base import grouped
 from vcdebug.views.path import path_words

@@ -12,9 +12,9 @@ from textual.widget import Widget
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.model.names import Seq
+from vcdebug.trace.marks import marks
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import Goto
-from vcdebug.views.path import marks
 
 LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, BOOKMARK, HERE = "━", "┿", "▲", "○", "◆", "◉", "▼", "●"
 LEGEND = f" {HERE} here {COMMIT} commit {DISCARD} discard {EVICT} evict {BREAK} break {BOOKMARK} mark {ACTION} action"

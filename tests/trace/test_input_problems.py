@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
-from vcdebug.explain.input_problems import input_problems
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.replay import replay
 from vcdebug.views.nodes import nodes
 

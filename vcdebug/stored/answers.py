@@ -9,11 +9,12 @@ from vcdebug.trace.action_outcomes import action_outcomes
 from vcdebug.trace.effects import effects
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.marks import marks
+from vcdebug.trace.offered import offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.standing import standing
 from vcdebug.trace.writes import writes
 
 Question = Callable[[Recording], Any]  # Any: each question has its own form
 
-ANSWERED: Final[tuple[Question, ...]] = (effects, writes, marks, action_outcomes, input_problems, standing)
+ANSWERED: Final[tuple[Question, ...]] = (effects, writes, marks, action_outcomes, input_problems, offered, standing)
 """Questions whose answers lie behind the recording, in this order."""

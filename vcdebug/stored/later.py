@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from functools import cached_property
 from typing import Any, Final, overload
 
@@ -30,7 +30,19 @@ LATER: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.framework.record:StateEvent": ("nodes", "jobs", "books"),
     "vcdebug.framework.record:CloseEvent": ("jobs", "nodes"),
     "vcdebug.framework.record:JobClose": ("tasks",),
-    "vcdebug.trace.timeline:Timeline": ("tasks", "opening_tasks", "opening_nodes", "opening_on_node"),
+    "vcdebug.trace.timeline:Timeline": (
+        "tasks",
+        "opening_tasks",
+        "opening_nodes",
+        "opening_on_node",
+        "opening_books",
+        "opening_counts",
+        "opening_phases",
+        "best_effort",
+        "touched",
+        "touched_on_node",
+    ),
+    "vcdebug.trace.index:Index": ("_spans",),
     "vcdebug.trace.mentions:Owners": ("jobs",),
 }
 """Attributes with so many values that these are made one by one: a sequence, or a mapping, that is only read."""
@@ -111,6 +123,18 @@ class LaterMap(Mapping[Value, Value]):
     def __len__(self) -> int:
         return self._end - self._start
 
+    @cached_property
+    def _whole(self) -> dict[Value, Value]:
+        return dict(zip(self._rows, self._values.run(self._start, self._end), strict=True))
+
+    def items(self) -> ItemsView[Value, Value]:
+        """Whoever goes over all of it reads it in one go."""
+        return self._whole.items()
+
+    def values(self) -> ValuesView[Value]:
+        """As items."""
+        return self._whole.values()
+
 
 def filled_at_once(kind: type) -> bool:
     """Whether instances are made whole: plain values, which are compared with others."""
@@ -181,8 +205,13 @@ class LaterClass:
         return getattr(made, name)
 
     def _rest(self, made: Unfilled, name: str) -> Value:
-        self._complete(made)
-        return getattr(made, name)
+        """One of the slow attributes; the others wait."""
+        value = self._read(self._rows[id(made)], name)
+        if value is NOTHING:
+            self._complete(made)
+            return getattr(made, name)
+        object.__setattr__(made, name, value)
+        return value
 
     def _writing(self, before: Callable[[Unfilled], None]) -> dict[str, Callable[..., None]]:
         """Whoever sets or deletes an attribute finds all of them there."""

@@ -43,8 +43,12 @@ def dimensions(resources: Iterable[Resource]) -> list[str]:
     found: dict[str, None] = {}
     for resource in resources:
         found.update((name, None) for name, value in resource.items() if value)
-    scalars = sorted(name for name in found if name not in (CPU, MEMORY))
-    return [CPU, MEMORY, *scalars]
+    return in_order(found)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """cpu, memory, and the scalars among the names."""
+    return [CPU, MEMORY, *sorted(name for name in names if name not in (CPU, MEMORY))]
 
 
 def resource_text(resource: Resource) -> str:

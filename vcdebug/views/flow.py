@@ -5,7 +5,7 @@ Before the first action and after the last one stand the steps of the session's 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -165,19 +165,25 @@ def _parts(recording: Recording, index: int) -> tuple[Part, ...]:
 
 
 def _runs(recording: Recording, first: Seq, last: Seq, *, coarse: bool) -> Iterator[Run]:
-    start = first
-    for seq in range(first, last + 1):
-        if seq == last or _kind(recording, seq, coarse=coarse) != _kind(recording, seq + 1, coarse=coarse):
-            yield Run(start, seq)
-            start = seq + 1
-
-
-def _kind(recording: Recording, seq: Seq, *, coarse: bool) -> object:
     """Neighbours of the same kind share a row; an action's own questions about all jobs share one."""
+    hooks = recording.index.of_type(HookEvent)
+    start, place = first, bisect_left(hooks, first)
+    while start <= last:
+        end = start
+        if place < len(hooks) and hooks[place] == start:
+            while end < last and place + 1 < len(hooks) and hooks[place + 1] == end + 1:
+                if not coarse and _point(recording, end) != _point(recording, end + 1):
+                    break
+                end, place = end + 1, place + 1
+            place += 1
+        yield Run(start, end)
+        start = end + 1
+
+
+def _point(recording: Recording, seq: Seq) -> str:
     event = recording.event(seq)
-    if isinstance(event, HookEvent):
-        return "hooks" if coarse else event.point
-    return seq
+    assert isinstance(event, HookEvent)
+    return event.point
 
 
 def _row(recording: Recording, depth: int, part: Part, opened: Opened) -> Row:

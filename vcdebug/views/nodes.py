@@ -14,9 +14,10 @@ from vcdebug.trace.change_index import NODE
 from vcdebug.trace.input_problems import overfull
 from vcdebug.trace.left_out import not_ready
 from vcdebug.trace.memo import per_recording
+from vcdebug.trace.offered import offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.amounts import amount, dimensions, short_name
+from vcdebug.views.amounts import amount, dimensions, in_order, short_name
 from vcdebug.views.bars import LEGEND, fullest, node_bar
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import node_figure, task_figure
@@ -52,7 +53,7 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
 @per_recording()
 def node_dimensions(recording: Recording) -> Sequence[str]:
     """Dimensions that some node has to offer, pods last."""
-    found = dimensions(node.allocatable for node in recording.session.nodes.values())
+    found = in_order(offered(recording))
     return [*(dim for dim in found if dim != PODS), *(dim for dim in found if dim == PODS)]
 
 

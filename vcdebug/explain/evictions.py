@@ -9,6 +9,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.victims import next_question
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.trace.marks import marks
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -75,8 +76,8 @@ def evictions(recording: Recording) -> tuple[Eviction, ...]:
     """All of the cycle, in order; those of discarded statements are among them."""
     return tuple(
         _eviction(recording, seq, event)
-        for seq in recording.index.of_type(OpEvent)
-        if isinstance(event := recording.event(seq), OpEvent) and event.op == "evict"
+        for seq in marks(recording).evictions
+        if isinstance(event := recording.event(seq), OpEvent)
     )
 
 

@@ -100,19 +100,21 @@ class Column:
         if start >= end:
             return []
         numbers = [self._one] * (end - start) if self._numbers is None else self._numbers[start:end].tolist()
-        if self._codes is not None:
-            reads = self._reads
-            return [reads[code](number) for code, number in zip(self._codes[start:end], numbers, strict=True)]
-        assert self._read is not None
-        if self._numbers is None:
-            return [self._read(self._one)] * (end - start)
-        if self._read is int:
-            return numbers
-        return self._get_all(numbers) if self.holds_objects() else list(map(self._read, numbers))
+        if self._codes is None:
+            return self._all_of(self._read, numbers)
+        reads, codes = self._reads, self._codes[start:end].tobytes()
+        if codes.count(codes[0]) == len(codes):
+            return self._all_of(reads[codes[0]], numbers)
+        return [reads[code](number) for code, number in zip(codes, numbers, strict=True)]
 
-    def holds_objects(self) -> bool:
-        """Whether every value is an object."""
-        return self._read is self._reads[form.OBJECT]
+    def _all_of(self, read: Callable[[int], Value] | None, numbers: list[int]) -> list[Value]:
+        """Values of one sort."""
+        assert read is not None
+        if read is int:
+            return numbers
+        if self._numbers is None:
+            return [read(self._one)] * len(numbers)
+        return self._get_all(numbers) if read is self._reads[form.OBJECT] else list(map(read, numbers))
 
     def may_miss(self) -> bool:
         """Whether some objects may have no such attribute."""

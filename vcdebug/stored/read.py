@@ -162,6 +162,8 @@ class Table:
         """How neighbours are made together, where that is possible."""
         if kind == form.TUPLE:
             return self._all_tuples
+        if kind == form.DICT and self.kind is None:
+            return self._all_mappings
         if self._later or not self.columns:
             return None
         if kind == form.FIELDS:
@@ -169,11 +171,20 @@ class Table:
         at_once = kind == form.INSTANCE and self.make == self._instance
         return self._all_instances if at_once and not any(column.may_miss() for column in self.columns) else None
 
-    def _all_tuples(self, start: int, end: int) -> Iterable[Value]:
+    def _all_bounds(self, start: int, end: int) -> list[int]:
         assert self._ends is not None
-        bounds = [self._bounds(start)[0], *self._ends.run(start, end)]
-        items = self.columns[0].run(bounds[0], bounds[-1])
-        return [tuple(items[one - bounds[0] : other - bounds[0]]) for one, other in pairwise(bounds)]
+        return [self._bounds(start)[0], *self._ends.run(start, end)]
+
+    def _all_tuples(self, start: int, end: int) -> Iterable[Value]:
+        bounds = self._all_bounds(start, end)
+        items, first = self.columns[0].run(bounds[0], bounds[-1]), bounds[0]
+        return [tuple(items[one - first : other - first]) for one, other in pairwise(bounds)]
+
+    def _all_mappings(self, start: int, end: int) -> Iterable[Value]:
+        bounds = self._all_bounds(start, end)
+        keys, values = (column.run(bounds[0], bounds[-1]) for column in self.columns)
+        pairs = list(zip(keys, values, strict=True))
+        return [dict(pairs[one - bounds[0] : other - bounds[0]]) for one, other in pairwise(bounds)]
 
     def _all_fields(self, start: int, end: int) -> Iterable[Value]:
         rows = zip(*(column.run(start, end) for column in self.columns), strict=True)

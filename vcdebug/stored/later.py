@@ -117,6 +117,9 @@ class LaterMap(Mapping[Value, Value]):
     def __getitem__(self, key: Value) -> Value:
         return self._values.at(self._rows[key])
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
     def __iter__(self) -> Iterator[Value]:
         return iter(self._rows)
 

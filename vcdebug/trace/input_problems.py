@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.actions import ACTIONS
-from vcdebug.explain.device_taints import device_problems
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.problem import Problem
+from vcdebug.trace.device_taints import device_problems
 from vcdebug.trace.left_out import not_ready
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording

@@ -9,10 +9,25 @@ from functools import cache
 from pathlib import Path
 
 from tests.recorded import bundled, golden
-from tests.scenarios.claims import BLOCKED, FITS, GANG, PIPELINES, QUOTA, RECLAIM, TOPOLOGY, WORKS, Claim, claim
-from tests.scenarios.claims_of_persistence import ON, PERSISTENCE, TURNS
+from tests.scenarios.claims import (
+    BLOCKED,
+    CASES,
+    CLUSTERS,
+    ELSEWHERE,
+    FITS,
+    GANG,
+    PIPELINES,
+    QUOTA,
+    RECLAIM,
+    TOPOLOGY,
+    WORKS,
+    Claim,
+    claim,
+)
+from tests.scenarios.claims_of_hooks import FIELDS, HOOKS, RESOURCE_RULES
+from tests.scenarios.claims_of_persistence import ON, PERSISTENCE
 from tests.scenarios.claims_of_plugins import PLUGINS
-from tests.scenarios.questions import CLUSTERS
+from tests.scenarios.claims_of_rules import MORE_PREEMPTION, RULES
 from vcdebug.cli.reports.script import AnswerReport
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.script import run_script
@@ -29,8 +44,6 @@ lives on between sessions. Each row is one of their claims, formulas or code pat
 show it, and the last column is on the screen then. `panel NAME` is a key on the screen, named beside it. The page is
 written by the tests, which follow every row.
 """
-ELSEWHERE = {TURNS: f"scenarios/clusters/{TURNS}.yaml", TOPOLOGY: f"golden/random/{TOPOLOGY}"}
-"""Snapshots that are not bundled, and where they lie among the tests."""
 KEYS = {panel.name: panel.key for panel in PANELS}
 
 
@@ -288,10 +301,10 @@ PREEMPTION = (
     claim("Topology-aware preemption simulates nodes", WORKS, "panel dryrun", "enableTopologyAwarePreemption"),
 )
 ARTICLES = {
-    "The session framework": SESSION,
-    "The resource model": RESOURCES,
-    "Debugging preemption": PREEMPTION,
-    "Plugins, part 2": PLUGINS,
+    "The session framework": (*SESSION, *FIELDS, *HOOKS),
+    "The resource model": (*RESOURCES, *RESOURCE_RULES),
+    "Debugging preemption": (*PREEMPTION, *MORE_PREEMPTION),
+    "Plugins, part 2": (*PLUGINS, *RULES),
     "Task state between sessions": PERSISTENCE,
 }
 ALL = tuple(each for claims in ARTICLES.values() for each in claims)
@@ -310,9 +323,9 @@ def shown(each: Claim) -> str:
 @cache
 def _recording(name: str) -> Recording:
     """Of a bundled snapshot, of a cluster of the questions, or of a recorded case."""
-    if name == TURNS:
-        return replay(load(CLUSTERS / f"{name}.yaml"))
-    return golden(name) if name == TOPOLOGY else bundled(name)
+    if name in CLUSTERS:
+        return replay(load(PAGE.parents[1] / "tests" / ELSEWHERE[name]))
+    return golden(name) if name in CASES else bundled(name)
 
 
 def page() -> str:

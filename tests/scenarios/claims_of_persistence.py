@@ -1,8 +1,7 @@
 """What the article about task state between sessions says; those with a number are the design's rules, each reached."""
 
-from tests.scenarios.claims import claim
+from tests.scenarios.claims import TURNS, claim
 
-TURNS = "4949-evict-and-reclaim-in-turns"
 ON, OFF = "set replay:persistence=on", "set replay:persistence=off"
 ALLOCATES = "break statement allocate; continue"
 PERSISTENCE = (

@@ -182,7 +182,7 @@ def _holding(each: Holding) -> Term:
     if not each.queue:
         return Term(each.task.key, (None, None, None, None), False, NO_JOB)
     name = next(iter(each.above), CPU)
-    figures = (each.queue, name, each.allocated.get(name), each.deserved.get(name))
+    figures = (each.queue, name, *(amount(name, held.get(name)) for held in (each.allocated, each.deserved)))
     note = "" if each.surplus else f"queue {each.queue} holds no more than it deserves"
     return Term(each.task.key, figures, each.surplus, note)
 

@@ -1,0 +1,159 @@
+"""What the articles about sessions and resources say beside their main path: hooks, fields, operations on resources."""
+
+from tests.scenarios.claims import (
+    BLOCKED,
+    FITS,
+    PIPELINES,
+    PODS,
+    QUOTA,
+    RECLAIM,
+    SPENT,
+    TURNS,
+    WORKS,
+    Claim,
+    claim,
+)
+
+SHUFFLE = "shuffle-clears-nodes"
+ASKED = (
+    ("JobOrder: which job goes first", WORKS, "panel tiers", "JobOrder"),
+    ("QueueOrder: which queue goes first", RECLAIM, "panel tiers", "QueueOrder"),
+    ("TaskOrder: which task of a job goes first", WORKS, "panel tiers", "TaskOrder"),
+    ("PrePredicate: once per task, before its nodes", WORKS, "find vote PrePredicate", "PrePredicate predicates"),
+    ("Predicate: a node for a task", WORKS, "find vote Predicate", "Predicate predicates"),
+    ("JobValid: with a reason", "mixed-0002", "find vote JobValid", "NotEnoughTasks"),
+    ("JobReady", WORKS, "find vote JobReady", "JobReady gang"),
+    ("JobPipelined: a vote that decides on commit or discard", BLOCKED, "find vote JobPipelined", "gang ✗ reject"),
+    ("JobStarving", WORKS, "find vote JobStarving", "JobStarving priority"),
+    ("JobEnqueueable", QUOTA, "find vote JobEnqueueable", "proportion ✗ reject"),
+    ("JobEnqueued: told of an admission", QUOTA, "find vote JobEnqueued", "JobEnqueued overcommit"),
+    ("Overused: is the queue beyond what it deserves?", RECLAIM, "find vote Overused", "Overused proportion"),
+    ("Allocatable: may the queue take the task?", RECLAIM, "find vote Allocatable", "proportion ✓ yes"),
+    ("Preemptive: may the queue reclaim?", RECLAIM, "find vote Preemptive", "Preemptive proportion"),
+    ("Preemptable: who may go inside a queue", WORKS, "find vote Preemptable", "Preemptable priority"),
+    ("Reclaimable: who may go across queues", RECLAIM, "find vote Reclaimable", "Reclaimable proportion"),
+    ("VictimTasks: whom shuffle evicts", SHUFFLE, "find vote VictimTasks", "VictimTasks rescheduling"),
+    ("NodeOrder: a score per node", WORKS, "panel tiers", "NodeOrder"),
+    ("BatchNodeOrder: all nodes at once", WORKS, "panel tiers", "BatchNodeOrder"),
+    ("BestNode, TargetJob, ReservedNodes, ClusterOrder: nobody registers them", WORKS, "panel tiers", "BestNode"),
+    ("NodeMap and NodeReduce: no plugin of Volcano does", WORKS, "panel tiers", "NodeMap and NodeReduce"),
+    ("HyperNodeOrder scores HyperNodes", "placed-by-score", "panel tiers", "HyperNodeOrder"),
+    ("SubJob hooks: order, ready, pipelined", WORKS, "panel tiers", "SubJobPipelined"),
+    ("SimulateAddTask and SimulateRemoveTask", "preempt-topology-0003", "find vote SimulateRemoveTask", "predicates ✓"),
+    ("SimulatePredicate", "preempt-topology-0003", "find vote SimulatePredicate", "predicates ✓ no objection"),
+    ("SimulateAllocatable", "preempt-topology-0003", "find vote SimulateAllocatable", "SimulateAllocatable"),
+)
+HOOKS: tuple[Claim, ...] = tuple(claim(f"Hook {what}", *rest) for what, *rest in ASKED)
+FIELDS = (
+    claim("A session has a UID", WORKS, "panel session", "session replay"),
+    claim("RevocableNodes: nodes of revocable zones", SHUFFLE, "panel session", "night: node-night"),
+    claim("CSINodesStatus: limits of volumes", WORKS, "panel session", "CSINodesStatus"),
+    claim("NamespaceInfo: quotas of a namespace", SPENT, "panel session", "team: 1 ResourceQuota"),
+    claim("Configurations: arguments of actions, and their defaults", WORKS, "panel conf", "predicateErrorCacheEnable"),
+    claim("A plugin is made with its arguments", "placed-by-score", "panel conf", "usage.weight: 2"),
+    claim("An argument that is not stated has a default", WORKS, "panel conf", "overcommit-factor: 1.2"),
+    claim("A tier that decides leaves the next one unasked", RECLAIM, "explain nlp/tokenizer-study", "tokenizer-study"),
+    claim(
+        "A higher tier decides alone",
+        TURNS,
+        "explain team/b",
+        "conformance alone decided in tier 1, so gang in tier 2, capacity in tier 2 were not asked",
+    ),
+    claim(
+        "Where no plugin decides an order, index, creation and UID do",
+        BLOCKED,
+        "break victim; continue; panel order",
+        "no plugin decides",
+    ),
+    claim("Evictions tell the handlers, too", WORKS, "break statement evict; continue; panel moment", "handlers told"),
+    claim(
+        "A task's turns: Pending, Pipelined, Releasing and others",
+        WORKS,
+        "watch task assistants/chat-api-server-0 status",
+        "Pending",
+    ),
+)
+RESOURCE_RULES = (
+    claim("A pod is a dimension: MaxTaskNum", FITS, "break predicate; continue; panel equation", "pods"),
+    claim(
+        "LessEqualWithResourcesName: Overused",
+        RECLAIM,
+        "break overused all; continue; panel equation",
+        "LessEqualWithResourcesName",
+    ),
+    claim(
+        "Overused: deserved ≤ allocated",
+        RECLAIM,
+        "break overused all; continue; panel equation",
+        "deserved ≤ allocated",
+    ),
+    claim(
+        "Allocatable: allocated + request ≤ deserved",
+        RECLAIM,
+        "break vote Allocatable; continue; panel equation",
+        "allocated + request ≤ deserved",
+    ),
+    claim(
+        "GreaterPartly: capacity's victims",
+        "capacity-0002",
+        'break vote Reclaimable if plugin == "capacity"; continue; panel equation',
+        "GreaterPartly",
+    ),
+    claim(
+        "MinDimensionResource: the smaller of two limits",
+        QUOTA,
+        "break enqueue reject; continue; panel equation",
+        "MinDimensionResource, Infinity",
+    ),
+    claim(
+        "Multi: overcommit's factor",
+        WORKS,
+        'break enqueue if plugin == "overcommit"; continue; panel equation',
+        "enlarged 1.2 times",
+    ),
+    claim("Idle + used = allocatable holds at every event", WORKS, "find invariant", "0 events"),
+    claim(
+        "AddTask, Pipelined: room is promised, idle stays", WORKS, f"{PIPELINES}; panel equation", "pipelined + request"
+    ),
+    claim(
+        "AddTask, Allocated: idle becomes used",
+        "placed-by-score",
+        "break statement allocate; continue; panel equation",
+        "idle − request, used + request",
+    ),
+    claim(
+        "A task that is evicted counts as Releasing",
+        WORKS,
+        "break statement evict; continue; panel equation",
+        "releasing + request",
+    ),
+    claim(
+        "RemoveTask: a discarded promise is taken back",
+        BLOCKED,
+        "break statement unpipeline; continue; panel equation",
+        "pipelined − request",
+    ),
+    claim(
+        "Room below nothing is told and goes on",
+        PODS,
+        "panel problems",
+        "pods hold more example.com/fpga than the node has",
+    ),
+    claim("Init containers: the largest one counts", PODS, "break score; continue; panel request", "init"),
+    claim(
+        "TaskStatusIndex: tasks by status at the close",
+        WORKS,
+        "find invariant; goto 98; panel moment",
+        "2 Releasing, 2 minAvailable, 4 Running",
+    ),
+    claim(
+        "A queue's capability limits what it deserves",
+        QUOTA,
+        "log 4",
+        "queue <team-vision> is meet cause of the capability",
+    ),
+    claim("A queue's real capability", QUOTA, "panel queues", "limit"),
+    claim(
+        "The dimension that is short is named", FITS, "break predicate; continue; panel moment", "the most on a node is"
+    ),
+)

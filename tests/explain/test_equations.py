@@ -9,6 +9,7 @@ from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import equation
 from vcdebug.explain.equations_nodes import room_on
 from vcdebug.explain.plugins import PLUGINS, words
+from vcdebug.explain.plugins.extender import QUESTIONS
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import NodeName
 from vcdebug.model.resource import at_most
@@ -61,6 +62,7 @@ def test_the_copied_cases_ask_for_nearly_every_equation() -> None:
         ("tdm", "JobStarving"),
         ("tdm", "Preemptable"),
         ("tdm", "VictimTasks"),
+        *(("extender", point) for point in QUESTIONS),
     }
     told = {(plugin, point) for plugin in PLUGINS for point in words(plugin).equations}
     assert elsewhere >= told - {*asked}

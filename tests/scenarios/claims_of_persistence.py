@@ -3,6 +3,7 @@
 from tests.scenarios.claims import TURNS, claim
 
 ON, OFF = "set replay:persistence=on", "set replay:persistence=off"
+AGAIN = "persist-restarted-in-turns"
 ALLOCATES = "break statement allocate; continue"
 PERSISTENCE = (
     claim(
@@ -12,6 +13,22 @@ PERSISTENCE = (
         "cycle 3 repeats cycle 1: team/a-0 evicted each time",
     ),
     claim("With it the cluster settles", TURNS, f"{ON}; advance 3 recreate; cycles", "no cycle repeats an earlier one"),
+    claim(
+        "A scheduler that was restarted goes on where it was, over ten cycles",
+        AGAIN,
+        "advance 9 recreate; cycles",
+        "no cycle repeats an earlier one",
+    ),
+    claim(
+        "Without it a restart leads to turns again",
+        AGAIN,
+        f"{OFF}; advance 9 recreate; cycles",
+        "cycle 5 repeats cycle 3: team/blue-worker-0 evicted each time",
+    ),
+    claim(
+        "The first difference of on and off is named", AGAIN, f"{OFF}; diff", "JobReady  gang ✗ not ready (event 18)"
+    ),
+    claim("Annotations of others are never touched", "persist-bound-meanwhile", "panel effects", "without volcano.sh/"),
     claim("Off by default: every session forgets who was pipelined", TURNS, "panel conf", "off (no pods carry"),
     claim("It can be switched on", TURNS, f"{ON}; panel conf", "on (set in meta.json)"),
     claim("Pipelining writes the status annotation", TURNS, f"{ON}; panel effects", "volcano.sh/pipelined-status=true"),

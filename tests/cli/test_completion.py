@@ -9,6 +9,9 @@ import pytest
 
 from tests.cli.transcripts import call
 from vcdebug.cli.commands import COMMANDS
+from vcdebug.cli.kubectl_completion import main
+
+Capture = pytest.CaptureFixture[str]
 
 COMPLETE = """
 COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _vcdebug; echo "${COMPREPLY[@]}"
@@ -27,6 +30,29 @@ def completed(words: str) -> list[str]:
 def test_bash_completes_commands_and_their_options() -> None:
     assert ["capture"] == completed("vcdebug cap")
     assert ["--rbac", "--redact", "--release"] == sorted(completed("vcdebug capture --r"))
+
+
+def test_bash_completes_snapshots_releases_and_the_plugin_of_kubectl() -> None:
+    assert ["reclaim-across-queues", "reclaim-in-one-dimension"] == completed("vcdebug explain reclaim-")
+    assert [] == completed("vcdebug capture reclaim-")
+    assert "v1.15.1" in completed("vcdebug run x --release v1.15")
+    assert ["capture"] == completed("kubectl-vcdebug cap")
+    assert ["pyproject.toml"] == completed("vcdebug explain pyproj")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["cap"], ["capture"]),
+        (["capture", "--rb"], ["--rbac"]),
+        (["explain", "reclaim-a"], ["reclaim-across-queues"]),
+        (["run", "x", "--release", "v1.14.4"], ["v1.14.4"]),
+        (["nothing", "x"], []),
+    ],
+)
+def test_kubectl_is_told_what_may_follow(words: list[str], expected: list[str], capsys: Capture) -> None:
+    assert 0 == main(words)
+    assert [*expected, ":0"] == capsys.readouterr().out.split()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

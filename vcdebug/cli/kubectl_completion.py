@@ -1,0 +1,21 @@
+"""The entry point `kubectl_complete-vcdebug`: kubectl asks it what may follow `kubectl vcdebug`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from vcdebug.cli.commands import COMMANDS
+from vcdebug.cli.commands.completion import candidates
+from vcdebug.cli.output import Output
+
+DIRECTIVE = ":0"
+"""Files may stand there too."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """One candidate a line, and then what the shell makes of them."""
+    commands = {command.NAME: command() for command in COMMANDS}
+    words = list(sys.argv[1:] if argv is None else argv)
+    Output().text("\n".join([*candidates(words, commands), DIRECTIVE]))
+    return 0

@@ -39,3 +39,11 @@ async def test_a_search_finds_what_is_folded_and_leads_there() -> None:
         await desk.press("escape", "escape")
         assert "" == desk.panel("flow").filter_text
         assert len(desk.panel("flow").shown_rows) < len(desk.moment.recording)
+
+
+async def test_the_one_job_of_a_queues_turn_goes_by_its_name() -> None:
+    async with opened() as desk:
+        await desk.command("goto 40")
+        turns = [row.cells[1].text for row in desk.panel("flow").table.rows if "▾ platform" in row.cells[0].text]
+        assert ["○ feature-etl"] == turns
+        assert "○ feature-etl" in desk.screen()

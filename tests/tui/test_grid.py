@@ -1,6 +1,7 @@
 """The table widget: long text, many rows, small screens."""
 
 from textual.app import App, ComposeResult
+from textual.geometry import Size
 
 from tests.effort import at_most
 from vcdebug.tui.widgets.grid import Grid
@@ -115,7 +116,7 @@ def test_columns_that_have_no_room_stand_below_the_others_and_their_heads_too() 
     assert found.width <= 80
     assert [*range(12)] == [index for band in found.bands for index in band.columns]
     assert {"column"} == {cell.text for placed in found.top[::2] for cell in placed.cells}
-    assert found.body is not None
+    assert len(rows) == found.wrapped
     assert [f"a value here {i}" for i in range(12)] == [cell.text for placed in found.body for cell in placed.cells]
 
 
@@ -126,7 +127,6 @@ def test_a_namespace_goes_into_the_head_before_names_are_cut_and_a_strange_one_s
     assert "job" == lay_out(table, rows, 90).top[0].cells[0].text
     other = [*rows, Row("x", (Piece("other/training-of-000"), Piece("")))]
     body = lay_out(table, other, 50).body
-    assert body is not None
     shown = [placed.cells[0].text for placed in body if placed.first]
     assert ["default/training-of-000", "other/training-of-000"] == [shown[0], shown[-1]]
 
@@ -138,3 +138,62 @@ def test_a_name_that_is_wider_than_the_screen_keeps_both_of_its_ends() -> None:
 
 def test_words_are_not_broken_while_a_line_has_room_for_them() -> None:
     assert ["spares", "  worker-0", "  again"] == wrap_text("spares worker-0 again", 10)
+
+
+async def test_a_table_of_fewer_rows_is_drawn_before_it_has_its_place() -> None:
+    app = GridApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.grid.set_table(Table("Nodes", COLUMNS, [row(i) for i in range(MANY // 100)]))
+        app.grid.display = False
+        await pilot.pause()
+        app.grid.set_table(Table("Nodes", COLUMNS, [row(0)]))
+        app.grid._size = Size(80, 24)
+        assert all("node-000001" not in app.grid.render_line(y).text for y in range(24))
+
+
+async def test_the_row_of_the_cursor_shows_the_text_that_is_shortened_elsewhere() -> None:
+    long = " ".join(f"word{i}" for i in range(30))
+    rows = [Row(str(i), (Piece(f"node-{i:03}"), Piece(str(i)), Piece(f"{long} of {i}"))) for i in range(500)]
+    app = GridApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.grid.set_table(Table("Nodes", COLUMNS, rows))
+        for at in (0, 7, 499):
+            app.grid.action_move_to(at)
+            await pilot.pause()
+            text = " ".join(" ".join(app.shown()).split())
+            assert f"word29 of {at}" in text
+            assert f"word29 of {at - 1}" not in text
+            assert f"node-{max(at - 1, 0):03}" in text
+            assert app.grid.cursor == at
+        assert app.shown()[-1].strip().startswith("word")
+
+
+async def test_the_rows_of_a_legend_wrap_in_a_table_of_any_size() -> None:
+    long = " ".join(f"word{i}" for i in range(30))
+    rows = [Row(str(i), (Piece(f"node-{i:03}"), Piece(str(i)), Piece(f"{long} of {i}"))) for i in range(500)]
+    found = lay_out(Table("Nodes", COLUMNS, rows, legend=2), rows, 60)
+    assert (2, 498) == (found.wrapped, found.body_size - len(found.body))
+    assert ["word29 of 0", "word29 of 1"] == [
+        " ".join(placed.cells[2].text.split()[-3:]) for placed in found.body if "of" in placed.cells[2].text
+    ]
+
+
+def test_columns_are_as_wide_as_rows_that_take_turns_need() -> None:
+    rows = [Row(str(i), (Piece("status" if i % 2 else "event"), Piece("x"))) for i in range(3_000)]
+    table = Table("T", (Column("write"), Column("what", flexible=True)), rows)
+    assert len("status") == lay_out(table, rows, 60).bands[0].widths[0]
+
+
+def test_a_few_words_are_not_broken_where_columns_can_stand_closer() -> None:
+    columns = (Column("tier"), Column("plugin"), Column("offers", flexible=True), Column("answer", flexible=True))
+    cells = ("1", "conformance", "bert-pretrain-worker-0 resnet-sweep-worker-0", "✓ offers 2")
+    rows = [Row("1", tuple(Piece(text) for text in cells))]
+    found = lay_out(Table("T", columns, rows), rows, 52)
+    assert ["✓ offers 2", ""] == [placed.cells[-1].text for placed in found.body]
+
+
+def test_a_long_answer_stands_below_whichever_column_it_is_in() -> None:
+    columns = (Column("name"), Column("why", flexible=True), Column("where", flexible=True))
+    rows = [Row("1", (Piece("a"), Piece(" ".join(["because"] * 40)), Piece("in a queue of a job of a cluster")))]
+    found = lay_out(Table("T", columns, rows), rows, 60)
+    assert found.bands[-1] == found.bands[-1]._replace(columns=(1,), headed=False)

@@ -11,16 +11,19 @@ from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.tui.widgets.table_layout import Layout, lay_out
-from vcdebug.tui.widgets.wrapping import pad
+from vcdebug.tui.widgets.wrapping import closer, pad, tighter
 from vcdebug.views.base import Piece, Table
 from vcdebug.views.panels import PANELS
 
-WIDTHS = {51: ("moment", "equation", "statement"), 68: ("moment", "equation", "statement"), 76: (), 117: ()}
-"""What panels have at 80×24, 120×40 and 200×60: those of the middle, and the lists."""
 MIDDLE = ("moment", "equation", "statement")
+FLOW = ("flow",)
+WIDTHS = {25: FLOW, 35: FLOW, 45: FLOW, 49: FLOW, 51: MIDDLE, 66: MIDDLE, 68: MIDDLE, 76: (), 117: ()}
+"""What panels have at 80×24, 120×40 and 200×60: the flow without the keys and with them, the middle, the lists."""
 FIXTURES = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
 LARGE = ROOT.parent / "shared" / "perf" / "large-1k"
 LOOKED_AT = 200
+GUIDES = "│ ▾▸"
+"""What stands before a name in a tree."""
 
 
 def moments(recording: Recording) -> Iterator[DebuggerState]:
@@ -32,6 +35,8 @@ def moments(recording: Recording) -> Iterator[DebuggerState]:
 
 def shown(layout: Layout, table: Table, row: int, column: int) -> str:
     """A name as it is drawn."""
+    if layout.tree is not None:
+        return layout.placed(row, table.rows[row], 0).cells[column].text.strip(GUIDES)
     width = layout.span(column)[1]
     text = table.rows[row].cells[column].text.removeprefix(layout.shared[column])
     return pad(text, width, right=False, name=True).strip()
@@ -44,6 +49,21 @@ def drawn_heads(layout: Layout) -> Iterator[tuple[Piece, int]]:
             yield from zip(line.cells, layout.bands[line.band].widths, strict=True)
 
 
+def flow_faults(layout: Layout, table: Table) -> Iterator[str]:
+    """Names in the tree that are cut although they would have room, and lines that are too wide."""
+    room = layout.tree
+    if room is None:
+        return
+    for index, row in enumerate(table.rows[:LOOKED_AT]):
+        placed = layout.placed(index, row, 0)
+        label = closer(row.cells[0].text) if room.close else row.cells[0].text
+        cells = zip(placed.cells, placed.widths, strict=True)
+        if sum(placed.widths) != room.width or any(len(cell.text) > wide for cell, wide in cells):
+            yield f"{row.cells[0].text} takes {placed.widths} of {room.width} cells"
+        if placed.cells[0].text not in (label, tighter(label)) and len(tighter(label)) <= room.width:
+            yield f"{label} is cut to {placed.cells[0].text}"
+
+
 def faults(table: Table, width: int) -> Iterator[str]:
     layout = lay_out(table, table.rows, width)
     if len(table.rows) and layout.width > width:
@@ -51,14 +71,15 @@ def faults(table: Table, width: int) -> Iterator[str]:
     heads = " ".join(cell.text for line in layout.top if line.heads for cell in line.cells)
     if len(table.rows):
         yield from (f"head {c.title}" for c in table.columns if not all(word in heads for word in c.title.split()))
+        yield from flow_faults(layout, table)
         yield from (f"head {one.text} in {cells} cells" for one, cells in drawn_heads(layout) if len(one.text) > cells)
     rows = range(min(len(table.rows), LOOKED_AT))
-    for column in [i for i, one in enumerate(table.columns) if one.name and not table.one_line]:
-        names = [(table.rows[row].cells[column].text, shown(layout, table, row, column)) for row in rows]
+    for column in [i for i, one in enumerate(table.columns) if one.name]:
+        names = [(table.rows[row].cells[column].text.strip(GUIDES), shown(layout, table, row, column)) for row in rows]
         for (one, seen), (other, also) in pairwise(names):
             if one != other and seen == also:
                 yield f"{one} and {other} are both {seen}"
-    if len(table.rows) and layout.body is not None and not any(cell.text.strip() for cell in layout.body[0].cells):
+    if layout.body and not any(cell.text.strip() for cell in layout.body[0].cells):
         yield "the first row is blank"
 
 
@@ -68,7 +89,7 @@ def all_faults(recording: Recording) -> list[str]:
         for here in moments(recording)
         for panel in PANELS
         for width, only in WIDTHS.items()
-        if (panel.name in MIDDLE) == bool(only)
+        if panel.name in only or (not only and panel.name not in (*MIDDLE, *FLOW))
         for fault in faults(panel.view(here), width)
     ]
 

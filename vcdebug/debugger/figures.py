@@ -40,6 +40,8 @@ OWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What objects have without any plugin."""
 MILLI: Final = 1000.0
+SHORT_NAMES: Final[Mapping[str, str]] = {MEMORY: "mem", "ephemeral-storage": "ephemeral"}
+"""What dimensions are called where there is little room, and may be called in commands."""
 
 
 class Figure(NamedTuple):

@@ -12,9 +12,19 @@ from vcdebug.trace.marks import marks
 from vcdebug.trace.offered import offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.standing import standing
+from vcdebug.trace.told_of_nodes import told_of_nodes
 from vcdebug.trace.writes import writes
 
 Question = Callable[[Recording], Any]  # Any: each question has its own form
 
-ANSWERED: Final[tuple[Question, ...]] = (effects, writes, marks, action_outcomes, input_problems, offered, standing)
+ANSWERED: Final[tuple[Question, ...]] = (
+    effects,
+    writes,
+    marks,
+    action_outcomes,
+    input_problems,
+    offered,
+    told_of_nodes,
+    standing,
+)
 """Questions whose answers lie behind the recording, in this order."""

@@ -30,4 +30,4 @@ class Step(NamedTuple):
 
 def counted(number: int, noun: str) -> str:
     """`1 node`, `2 nodes`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s".replace(",", " ")

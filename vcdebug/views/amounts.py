@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from vcdebug.debugger.figures import SHORT_NAMES
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MAX_INT64, MEMORY, PODS, Resource
 
 _BINARY = (("Ei", 2**60), ("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
@@ -35,7 +36,7 @@ def _binary(value: float) -> str:
 
 def short_name(dimension: str) -> str:
     """`nvidia.com/gpu` → `gpu`."""
-    return {MEMORY: "mem"}.get(dimension, dimension.rsplit("/", 1)[-1])
+    return SHORT_NAMES.get(dimension) or dimension.rsplit("/", 1)[-1]
 
 
 def dimensions(resources: Iterable[Resource]) -> list[str]:

@@ -55,6 +55,8 @@ class Column:
     """Cells that a flexible column keeps in any case."""
     name: bool = False
     """Names stay whole: a namespace that all of them share gives way first, and the rest of a row goes below."""
+    explains: bool = True
+    """Whether long text speaks for itself, and may stand below its row without its head; figures do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class Table:
     """Spaces before each line below the title, where it is printed."""
     wraps: bool = True
     """Whether long text takes further lines; otherwise it is shortened."""
+    legend: int = 0
+    """Rows at the beginning whose text wraps in any case."""
     one_line: bool = False
     """Whether each row has one line in any case, the first column as wide as the place allows."""
     depths: Sequence[int] = ()

@@ -24,7 +24,7 @@ from vcdebug.views.outcome import outcome
 from vcdebug.views.steps import CLOSED, OPEN, Branch, EveryEvent, Opened, branches, edges, step_row, walk_steps
 
 COLUMNS = (
-    Column("", flexible=True, least=22, name=True),
+    Column("", flexible=True, least=18, name=True),
     Column("", flexible=True, least=1),
     Column("ev", right=True),
 )

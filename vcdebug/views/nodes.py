@@ -17,6 +17,7 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.offered import offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
+from vcdebug.trace.told_of_nodes import RELEASING, REMARKS, told_of_nodes
 from vcdebug.views.amounts import amount, dimensions, in_order, short_name
 from vcdebug.views.bars import LEGEND, fullest, node_bar
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, muted
@@ -38,9 +39,7 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
         Column("node", name=True),
         *(Column(short_name(dim), right=True) for dim in dims),
         Column("fullest"),
-        Column("releasing", flexible=True),
-        Column("pipelined", flexible=True),
-        Column("remarks", flexible=True),
+        *(Column(title, flexible=True, explains=title == REMARKS) for title in told_of_nodes(recording)),
     )
     names = recording.node_names
     changed = recording.timeline.last_change
@@ -66,9 +65,7 @@ def _row(recording: Recording, name: NodeName, changed: Seq) -> Row:
         Piece(name, "strong"),
         *(_of(dim, amounts.idle, node.allocatable) for dim in dims),
         _fullest(node, amounts, dims),
-        _some(amounts.releasing),
-        _some(amounts.pipelined),
-        Piece(", ".join(filter(None, (_overfull(amounts), remarks(node)))), "warn"),
+        *(_said(title, node, amounts) for title in told_of_nodes(recording)),
     )
     return Row(name, cells, subject=("node", name))
 
@@ -77,13 +74,19 @@ def _of(dim: str, idle: Resource, allocatable: Resource) -> Piece:
     if not allocatable.get(dim) and not idle.get(dim):
         return muted("–")
     text = f"{amount(dim, idle.get(dim))}/{amount(dim, allocatable.get(dim))}"
-    return Piece(text) if idle.get(dim) > 0 else muted(text)
+    return Piece(text, "warn" if idle.get(dim) < 0 else "") if idle.get(dim) else muted(text)
 
 
 def _fullest(node: NodeInfo, amounts: NodeAmounts, dims: Sequence[str]) -> Piece:
     """The bar of the dimension that is used most; places for pods only where nothing else is offered."""
     dim = fullest(amounts, node.allocatable, [dim for dim in dims if dim != PODS] or dims)
     return Piece(f"{node_bar(amounts, node.allocatable, dim, BAR_WIDTH)} {short_name(dim)}".strip(), "accent")
+
+
+def _said(title: str, node: NodeInfo, amounts: NodeAmounts) -> Piece:
+    if title == REMARKS:
+        return Piece(", ".join(filter(None, (_overfull(amounts), remarks(node)))), "warn")
+    return _some(amounts.releasing if title == RELEASING else amounts.pipelined)
 
 
 def _some(resource: Resource) -> Piece:

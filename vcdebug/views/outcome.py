@@ -11,7 +11,7 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Piece, count, muted
 from vcdebug.views.headline import VICTIM_POINTS
-from vcdebug.views.names import list_or
+from vcdebug.views.names import bare, list_or
 
 _UNDONE = ("unpipeline", "unallocate")
 _PLACED = ("pipeline", "allocate")
@@ -55,8 +55,16 @@ def _queue(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
     for event in events[:3]:
         if isinstance(event, HookEvent) and event.point == "Overused" and event.result:
             return Piece(f"{NO} overused", "bad")
-    jobs = len([child for child in recording.tree.children(span) if child.level is Level.JOB])
-    return muted(count(jobs, "job") if jobs else "no job")
+    jobs = [child for child in recording.tree.children(span) if child.level is Level.JOB]
+    if len(jobs) == 1:
+        return _only(bare(jobs[0].name), outcome(recording, jobs[0].index))
+    return muted(count(len(jobs), "job") if jobs else "no job")
+
+
+def _only(job: str, came: Piece) -> Piece:
+    """The one job of a queue's turn goes by its name, after the sign of what came of it."""
+    sign, space, _ = came.text.partition(" ")
+    return Piece(f"{sign} {job}", came.style) if space and not sign.isalnum() else muted(job)
 
 
 def _job(events: Sequence[Event]) -> Piece:

@@ -13,7 +13,7 @@ from vcdebug.trace.effects import Effect, effects
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, grouped, line, muted
 from vcdebug.views.names import bare
 
 if TYPE_CHECKING:
@@ -59,13 +59,14 @@ def _head(recording: Recording) -> tuple[Line, ...]:
     stated = "newest rules, no release stated" if release.assumed else release.text()
     counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.held, "held"), (done.evicted, "evicted"))
     came = (
-        ", ".join(f"{len(entries)} {word}" for entries, word in counts if entries) or "nothing placed, nobody evicted"
+        ", ".join(f"{grouped(len(entries))} {word}" for entries, word in counts if entries)
+        or "nothing placed, nobody evicted"
     )
     panic = (line(Piece(f"{NO} the real scheduler panics: {done.panic}", "bad")),) if done.panic is not None else ()
     return (
         line(sizes, muted(f"   {stated}   clock {snapshot.now:%Y-%m-%d %H:%M:%S}")),
         *panic,
-        line(muted(f"{' → '.join(recording.conf.actions)}   came to   "), Piece(came, "strong")),
+        line(Piece(came, "strong"), muted(f"   by {' → '.join(recording.conf.actions)}")),
         line(""),
     )
 

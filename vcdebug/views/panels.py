@@ -157,7 +157,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "cluster",
         "Nodes",
         "6",
-        "every node with idle, releasing and pipelined amounts at this moment",
+        "every node with its idle amounts at this moment; releasing, pipelined and remarks where the cycle has any",
         "nodes",
         keeps_row=True,
     ),

@@ -24,7 +24,7 @@ COLUMNS = (
     Column("dim"),
     Column("alloc", right=True),
     Column("deserved", right=True),
-    Column("share", right=True),
+    Column("share", right=True, flexible=True),
     Column("request", right=True),
     Column("inqueue", right=True),
     Column("limit", right=True),
@@ -52,7 +52,7 @@ def queues(recording: Recording, seq: Seq, current: str = "") -> Table:
     columns: tuple[Column, ...] = (*COLUMNS, STATE)
     if not any(row.cells[-1].text for row in rows):
         columns, rows = COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]
-    foot = tuple(_foot(recording, seq, plugin))
+    foot = (*_cluster_words(state), *_foot(recording, seq, plugin))
     figures = partial(queue_figure, recording, plugin, columns)
     return Table("Queues", columns, rows, foot=foot, current=f"{current} cpu" if current else "", figures=figures)
 
@@ -137,10 +137,15 @@ def _cluster_rows(state: ClusterState) -> Iterator[Row]:
     for index, dim in enumerate(_dimensions({"inqueue": figures["inqueue"], "idle": figures["idle"]})):
         idle, held = (amount(dim, figures[key].get(dim)) for key in ("idle", "inqueue"))
         name = Piece("cluster" if index == 0 else "", "strong")
-        words = f"idle at {figures['factor']:g}× (overcommit)" if index == 0 else ""
         nothing = muted("–")
         cells = (name, muted(short_name(dim)), nothing, nothing, Piece(""), nothing, Piece(held), Piece(idle))
-        yield Row(f"cluster {dim}", (*cells, Piece(""), muted(words)), subject=("cluster", OVERCOMMIT))
+        yield Row(f"cluster {dim}", (*cells, Piece(""), Piece("")), subject=("cluster", OVERCOMMIT))
+
+
+def _cluster_words(state: ClusterState) -> Iterator[Line]:
+    books = state.books.get(OVERCOMMIT)
+    if books is not None:
+        yield line(muted(f"cluster: the limit is idle at {books['']['factor']:g}× (overcommit)"))
 
 
 def _dimensions(amounts: Mapping[str, Resource]) -> list[str]:

@@ -16,7 +16,7 @@ COLUMNS = (
     Column("plugin"),
     Column("hook"),
     Column("takes part"),
-    Column("switch"),
+    Column("switch", flexible=True),
     Column("how answers combine", flexible=True, least=16),
 )
 

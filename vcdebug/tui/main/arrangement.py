@@ -27,6 +27,8 @@ FAVOURED: Final = 50
 """Percent of a column that the panel with the keys has before others give way further."""
 FAVOURED_WHEN_SHORT: Final = 60
 SHORT: Final = 22
+SLIGHT: Final = 20
+"""Cells of the flow on a narrow screen, however little there is in it yet."""
 GAP: Final = 1
 """Cells between the columns of a narrow screen, whose panels have no frame at their sides."""
 
@@ -77,8 +79,8 @@ def _narrow(asked: Asked, wishes: Wishes) -> Places:
     """Two columns; a list that is asked for has the whole place while the keys are there."""
     if asked.focus == asked.chosen:
         return {asked.chosen: Place(0, 0, asked.width, asked.height)}
-    wanted = 40 if asked.focus == FLOW else 25
-    left = min(wishes.cells(FLOW), wanted * asked.width // 80)
+    wanted = 36 if asked.focus == FLOW else 26
+    left = min(max(wishes.cells(FLOW), SLIGHT), wanted * asked.width // 80)
     right = Place(left + GAP, 0, asked.width - left - GAP, asked.height)
     return {FLOW: Place(0, 0, left, asked.height), **_column(MIDDLE, right, asked.focus, wishes)}
 

@@ -19,7 +19,7 @@ from textual.strip import Strip
 from vcdebug.debugger.figures import Figure
 from vcdebug.tui.widgets.ordering import Order, next_order
 from vcdebug.tui.widgets.rows import ShownRows
-from vcdebug.tui.widgets.table_layout import GUTTER, STANDS_IN, Layout, Placed, lay_out
+from vcdebug.tui.widgets.table_layout import GUTTER, STANDS_IN, Layout, Placed, lay_out, unfolded
 from vcdebug.tui.widgets.wrapping import pad, wrap
 from vcdebug.views.base import HERE, Row, Table
 
@@ -97,6 +97,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._laid_out_for = -1
         self._measured: tuple[tuple[object, ...], Layout] | None = None
         self._base = RichStyle()
+        self._unfolded: Sequence[Placed] = ()
+        """The lines of the cursor's row, where it has more than the others."""
         self._stays: Sequence[int] = ()
         self._around: Sequence[int] = ()
         self._pens: dict[tuple[str, RichStyle], RichStyle] = {}
@@ -202,12 +204,25 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _relayout(self, width: int | None = None) -> None:
         width = width if width is not None else self.scrollable_content_region.width
-        if width <= 0 or width == self._laid_out_for:
+        if width == self._laid_out_for:
+            return
+        if width <= 0:
+            self._layout = lay_out(self.table, (), 20)  # what has no place yet may be drawn before it learns its size
+            self._unfolded = ()
             return
         self._laid_out_for = width
         self._layout = self._laid_out(width)
-        self.virtual_size = Size(max(self._layout.width, width) if self._rows else width, self._layout.height)
+        self._unfold()
         self.refresh()
+
+    def _unfold(self) -> None:
+        """What long text of the cursor's row is shortened elsewhere is there in full."""
+        row, layout, width = self.cursor_row, self._layout, self._laid_out_for
+        if width <= 0:
+            return
+        self._unfolded = () if row is None else unfolded(layout, self.table.columns, self.cursor, row)
+        more = max(len(self._unfolded) - len(layout.bands), 0)
+        self.virtual_size = Size(max(layout.width, width) if self._rows else width, layout.height + more)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as the content has: lets `height: auto` work."""
@@ -242,7 +257,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         line = layout.line_of(self.cursor)
         kept = len(self._staying()) + (len(self._path(self.cursor)) if self._rows is self.table.rows else 0)
         top = 0 if self.cursor == 0 else max(line - kept, 0)
-        height = max(1, line - top + layout.lines_of(self.cursor))
+        height = max(1, line - top + (len(self._unfolded) or layout.lines_of(self.cursor)))
         left, span = layout.span(column)
         region = Region(left - GUTTER if column else 0, top, span + GUTTER, min(height, max(self.size.height, 1)))
         self.scroll_to_region(region, animate=False, force=True)
@@ -279,8 +294,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if line < top:
             return layout.top[line]
         line -= top
+        if self._unfolded:
+            inside = line + top - layout.line_of(self.cursor)
+            if 0 <= inside < len(self._unfolded):
+                return self._unfolded[inside]
+            line -= len(self._unfolded) - len(layout.bands) if inside > 0 else 0
+        if line < len(layout.body):
+            return layout.body[line]
         if line < layout.body_size:
-            return layout.body[line] if layout.body is not None else self._uniform(line)
+            return self._uniform(line)
         line -= layout.body_size
         return layout.bottom[line] if line < len(layout.bottom) else None
 
@@ -320,8 +342,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _uniform(self, line: int) -> Placed:
         """A line of a table whose rows all take the same number of lines."""
-        row, band = divmod(line, len(self._layout.bands))  # exact: ints
-        return Placed(row, self._layout.cells(self._rows[row], band), first=band == 0, band=band)
+        layout = self._layout
+        row, band = divmod(line - len(layout.body), len(layout.bands))  # exact: ints
+        return layout.placed(layout.wrapped + row, self._rows[layout.wrapped + row], band)
 
     def _segments(self, placed: Placed, base: RichStyle) -> list[Segment]:
         if placed.row < 0 and not placed.heads:
@@ -333,9 +356,10 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         band = self._layout.bands[placed.band]
         if placed.band:
             segments.append(Segment(" " * STANDS_IN, base))
-        for index, width, piece in zip(band.columns, band.widths, placed.cells, strict=True):
-            if index != band.columns[0]:
-                segments.append(Segment(" " * band.gap, base))
+        gap = 0 if placed.widths else band.gap
+        for index, width, piece in zip(band.columns, placed.widths or band.widths, placed.cells, strict=True):
+            if gap and index != band.columns[0]:
+                segments.append(Segment(" " * gap, base))
             style = self._style(piece.style, base)
             if selected and index == self.cursor_column and self.shows_cursor and len(self.table.columns) > 1:
                 style = style + self.get_component_rich_style("grid--cell", partial=True)
@@ -369,6 +393,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def watch_cursor(self) -> None:
         """Redraw."""
+        self._unfold()
         self.refresh()
         self.post_message(self.Moved())
 

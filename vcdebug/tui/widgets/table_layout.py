@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from vcdebug.tui.widgets.wrapping import INDENT, closer, wrap, wrap_text
+from vcdebug.tui.widgets.tree_rows import TreeRoom, spread
+from vcdebug.tui.widgets.wrapping import wrap, wrap_text
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Table
 
 GAP = 2
@@ -23,10 +24,16 @@ STANDS_IN = 4
 WRAPPED_ROWS = 400
 """Tables up to this size wrap long text; larger ones have the same number of lines for each row and shorten it."""
 SAMPLED_ROWS = 100
+UNEVEN = 7
+"""Distances between sampled rows differ by so many, since rows of several kinds may take turns."""
 TALL = 2
 """Lines beyond which a long answer rather stands below its row, over the whole width."""
 SHARE = 16
-"""Cells of the second column before names beside it are cut."""
+"""Cells that the second column of a tree has beside names, where these leave them."""
+FEW = 8
+"""Cells below which the second column of a tree shows signs only."""
+A_FEW_WORDS = 12
+"""Cells up to which a text is rather not broken."""
 NOTHING = ("", "–")
 """Cells for which no further line is begun."""
 
@@ -52,6 +59,8 @@ class Placed(NamedTuple):
     first: bool = True
     """Whether it is the first line of its row."""
     band: int = 0
+    widths: tuple[int, ...] = ()
+    """Cells of each, where the row has its own, side by side without gaps."""
 
 
 class Layout(NamedTuple):
@@ -59,19 +68,21 @@ class Layout(NamedTuple):
 
     bands: tuple[Band, ...]
     top: tuple[Placed, ...]
-    body: tuple[Placed, ...] | None
-    """None where every row takes as many lines as there are bands."""
+    body: tuple[Placed, ...]
+    """The lines of the rows at the beginning that wrap: of all of them where there are few."""
     bottom: tuple[Placed, ...]
     rows: int
+    wrapped: int = 0
+    """So many rows wrap; each further one takes as many lines as there are bands."""
     shared: tuple[str, ...] = ()
     """What each column's names have in common, and leave to the head."""
-    close: bool = False
-    """Whether the levels of a tree stand close together."""
+    tree: TreeRoom | None = None
+    """The room of a tree's rows, each of which uses it in its own way."""
 
     @property
     def body_size(self) -> int:
         """Lines of the rows."""
-        return self.rows * len(self.bands) if self.body is None else len(self.body)
+        return len(self.body) + (self.rows - self.wrapped) * len(self.bands)
 
     @property
     def height(self) -> int:
@@ -95,13 +106,13 @@ class Layout(NamedTuple):
 
     def line_of(self, row: int) -> int:
         """The first line of a row."""
-        if self.body is None:
-            return len(self.top) + row * len(self.bands)
+        if row >= self.wrapped:
+            return len(self.top) + len(self.body) + (row - self.wrapped) * len(self.bands)
         return len(self.top) + next((i for i, placed in enumerate(self.body) if placed.row == row), 0)
 
     def lines_of(self, row: int) -> int:
         """How many lines a row takes."""
-        if self.body is None:
+        if row >= self.wrapped:
             return len(self.bands)
         return len([placed for placed in self.body if placed.row == row])
 
@@ -113,10 +124,25 @@ class Layout(NamedTuple):
                 return _ends(band, number)[band.columns.index(column)] - width, width
         return 0, 1
 
-    def cells(self, row: Row, band: int) -> tuple[Piece, ...]:
-        """The cells of one line of a row that takes as many lines as there are bands."""
+    def placed(self, index: int, row: Row, band: int) -> Placed:
+        """One line of a row that takes as many lines as there are bands."""
+        if self.tree is not None:
+            cells, widths = spread(row.cells, self.tree)
+            return Placed(index, cells, widths=widths)
         cells = tuple(_without(row.cells[i], self.shared[i]) for i in self.bands[band].columns)
-        return (Piece(closer(cells[0].text), cells[0].style), *cells[1:]) if self.close else cells
+        return Placed(index, cells, first=band == 0, band=band)
+
+
+def unfolded(layout: Layout, columns: Sequence[Column], index: int, row: Row) -> tuple[Placed, ...]:
+    """The lines of a row whose long text is shortened elsewhere; none where nothing of it is."""
+    if index < layout.wrapped or layout.tree is not None:
+        return ()
+    lines: list[Placed] = []
+    for number, band in enumerate(layout.bands):
+        cells = layout.placed(index, row, number).cells
+        wrapped = _wrapped_cells(cells, [columns[i] for i in band.columns], band.widths)
+        lines += [Placed(index, line, first=not (number or at), band=number) for at, line in enumerate(wrapped)]
+    return tuple(lines) if len(lines) > len(layout.bands) else ()
 
 
 def _ends(band: Band, number: int) -> list[int]:
@@ -136,7 +162,7 @@ def lay_out(table: Table, rows: Sequence[Row], width: int) -> Layout:
     if found is None:
         below = _answers_below(measured, width) if measured.wraps else None
         return below or measured.laid_out(_packed(measured, width), width)
-    if found.body is not None and _tallest(found.body) > TALL:
+    if found.wrapped == len(rows) and _tallest(found.body) > TALL:
         below = _answers_below(measured, width)
         found = below if below is not None and below.height <= found.height else found
     return found
@@ -158,7 +184,13 @@ class _Measured:
         self.shared = tuple(shared) or ("",) * len(table.columns)
         self.wraps = table.wraps and len(rows) <= WRAPPED_ROWS
         self.natural = _natural(table.columns, heads, rows, self.shared)
-        self.least = _least(table.columns, heads, rows if self.wraps else (), self.natural)
+        self._wrapped_rows = rows if self.wraps else ()
+        self.least = _least(table.columns, heads, self._wrapped_rows, self.natural)
+        self.unbroken = [
+            max([least, *(size for row in self._wrapped_rows if (size := cell_len(row.cells[i].text)) <= A_FEW_WORDS)])
+            for i, least in enumerate(self.least)
+        ]
+        """As narrow as columns get before a few words, such as a sign with a number, are broken."""
 
     def laid_out(self, bands: tuple[Band, ...], width: int) -> Layout:
         """The lines for these bands."""
@@ -166,11 +198,12 @@ class _Measured:
         top = [Placed(-1, line) for entry in table.head for line in wrap(entry, width)]
         top += _head_lines(self.heads, bands) if len(self.rows) else []
         bottom = tuple(Placed(-1, line) for entry in table.foot for line in wrap(entry, width))
-        body = tuple(self._body(bands)) if self.wraps else None
-        return Layout(bands, tuple(top), body, bottom, len(self.rows), self.shared)
+        wrapped = len(self.rows) if self.wraps else min(table.legend, len(self.rows))
+        body = tuple(self._body(bands, wrapped))
+        return Layout(bands, tuple(top), body, bottom, len(self.rows), wrapped, self.shared)
 
-    def _body(self, bands: tuple[Band, ...]) -> Iterator[Placed]:
-        for index, row in enumerate(self.rows):
+    def _body(self, bands: tuple[Band, ...], wrapped: int) -> Iterator[Placed]:
+        for index, row in enumerate(self.rows[:wrapped] if wrapped < len(self.rows) else self.rows):
             first = True
             for number, line in self._lines(row, bands):
                 yield Placed(index, line, first=first, band=number)
@@ -209,53 +242,60 @@ def _pairs(table: Table, shared: Sequence[str]) -> Iterator[tuple[Column, str]]:
 
 
 def _one_line(measured: _Measured, width: int) -> Layout:
-    """All columns in one line: the second one gives way to a share of its text, a tree's levels get closer together,
-
-    then the second one keeps no more than a sign; the first one has the rest.
-    """
+    """A tree: the second column gives way to a share of its text, levels get closer, then it shows signs only."""
     natural, columns = measured.natural, measured.table.columns
-    every = tuple(range(len(natural)))
-    if len(natural) < 2:
-        return measured.laid_out((Band(every, tuple(width - GUTTER for _ in every)),), width)
-    room = width - GUTTER - sum(natural[2:]) - GAP * (len(natural) - 1)
-    second = min(natural[1], max(SHARE, room - natural[0]))
-    close = natural[0] > room - second
-    gap = GAP - 1 if close else GAP
-    room += (GAP - gap) * (len(natural) - 1)
-    second = min(second, max(room - min(columns[0].least, natural[0]), columns[1].least))
-    band = Band(every, (max(room - second, 1), second, *natural[2:]), gap)
-    return measured.laid_out((band,), width)._replace(close=close)
+    number = natural[2] + GAP
+    room = width - GUTTER - number
+    second = min(natural[1], max(SHARE, room - GAP - natural[0]))
+    close = natural[0] > room - GAP - second
+    if close:
+        number, room = number - 1, room + 1
+    second = min(second, max(room - 1 - min(columns[0].least, natural[0]), columns[1].least))
+    words = second >= min(natural[1], FEW)
+    start = max(room - (second if words else 1), 1)
+    found = measured.laid_out((Band((0, 1, 2), (start, max(room - start, 0), number), 0),), width)
+    return found._replace(tree=TreeRoom(width - GUTTER, start, number, close, words))
 
 
 def _side_by_side(measured: _Measured, width: int) -> Layout | None:
-    """All columns in one line, a little closer to each other if that helps; None where they do not fit."""
-    for gap in (GAP, GAP - 1):
-        widths = _fit(measured.table.columns, measured.natural, measured.least, width - GUTTER, gap)
-        if _total(widths, gap) <= width:
-            return measured.laid_out((Band(tuple(range(len(widths))), tuple(widths), gap),), width)
+    """All columns in one line, closer to each other or with a few words broken; None where they do not fit."""
+    for least in (measured.unbroken, measured.least):
+        for gap in (GAP, GAP - 1):
+            widths = _fit(measured.table.columns, measured.natural, least, width - GUTTER, gap)
+            if _total(widths, gap) <= width:
+                return measured.laid_out((Band(tuple(range(len(widths))), tuple(widths), gap),), width)
     return None
 
 
 def _answers_below(measured: _Measured, width: int) -> Layout | None:
-    """The last column that explains gives its room to the others, and long answers stand below their rows."""
+    """A column that explains gives its room to the others, and long answers stand below their rows: the last such
+
+    column, unless it leaves others tall and another one does better.
+    """
     columns = measured.table.columns
-    explains = [i for i, column in enumerate(columns) if column.flexible and not column.name]
+    explains = [i for i, column in enumerate(columns) if column.flexible and column.explains and not column.name]
     if not explains or len(columns) == 1:
         return None
-    last = explains[-1]
-    least = [*measured.least[:last], max(NARROWEST, _head_least(measured.heads[last])), *measured.least[last + 1 :]]
-    natural = [*measured.natural[:last], max(width // 3, NARROWEST), *measured.natural[last + 1 :]]
-    gap = GAP
-    widths = _fit(columns, natural, least, width - GUTTER, gap)
-    if _total(widths) > width:
-        gap = GAP - 1
-        widths = _fit(columns, natural, least, width - GUTTER, gap)
-    rest = width - _total(widths, gap)
-    if rest < 0:
-        return None
-    widths[last] = min(widths[last] + rest, measured.natural[last])
-    below = Band((last,), (width - GUTTER - STANDS_IN,), headed=False)
-    return measured.laid_out((Band(tuple(range(len(widths))), tuple(widths), gap), below), width)
+    found = _answer_below(measured, width, explains[-1])
+    if found is None or len(explains) == 1 or _tallest(found.body) <= TALL + 1:
+        return found
+    others = (_answer_below(measured, width, i) for i in explains[:-1])
+    return min([found, *(each for each in others if each is not None)], key=lambda each: each.height)
+
+
+def _answer_below(measured: _Measured, width: int, last: int) -> Layout | None:
+    columns = measured.table.columns
+    for whole in (measured.unbroken, measured.least):
+        least = [*whole[:last], max(NARROWEST, _head_least(measured.heads[last])), *whole[last + 1 :]]
+        natural = [*measured.natural[:last], max(width // 3, NARROWEST), *measured.natural[last + 1 :]]
+        for gap in (GAP, GAP - 1):
+            widths = _fit(columns, natural, least, width - GUTTER, gap)
+            rest = width - _total(widths, gap)
+            if rest >= 0:
+                widths[last] = min(widths[last] + rest, measured.natural[last])
+                below = Band((last,), (width - GUTTER - STANDS_IN,), headed=False)
+                return measured.laid_out((Band(tuple(range(len(widths))), tuple(widths), gap), below), width)
+    return None
 
 
 def _packed(measured: _Measured, width: int) -> tuple[Band, ...]:
@@ -358,7 +398,9 @@ def _total(widths: Sequence[int], gap: int = GAP) -> int:
 
 
 def _sampled(rows: Sequence[Row]) -> list[Row]:
-    return [rows[index] for index in range(0, len(rows), max(1, len(rows) // SAMPLED_ROWS))]
+    step = max(1, len(rows) // SAMPLED_ROWS)
+    apart = min(step, UNEVEN)
+    return [rows[index + number % apart] for number, index in enumerate(range(0, len(rows) - apart + 1, step))]
 
 
 def _natural(columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], shared: Sequence[str]) -> list[int]:
@@ -404,9 +446,8 @@ def _head_least(head: str) -> int:
 
 
 def _longest_word(text: str) -> int:
-    """The longest word, with the indent that it has where it begins a further line."""
-    longest = max((cell_len(word) for word in text.split()), default=0)
-    return min(longest + (INDENT if " " in text.strip() else 0), LONG_WORD)
+    """The longest word."""
+    return min(max((cell_len(word) for word in text.split()), default=0), LONG_WORD)
 
 
 def _fit(columns: Sequence[Column], natural: list[int], least: list[int], width: int, gap: int) -> list[int]:

@@ -14,16 +14,19 @@ INDENT = 2
 
 
 def wrap_text(text: str, width: int) -> list[str]:
-    """Break at spaces, a word only where it is longer than a line; further lines keep the indent."""
+    """Break at spaces, a word only where it is longer than a line; further lines keep the indent, long words less."""
     if cell_len(text) <= width:
         return [text]
-    indent = " " * min(len(text) - len(text.lstrip()) + INDENT, width // 2)
+    usual = min(len(text) - len(text.lstrip()) + INDENT, width // 2)
     lines: list[str] = []
-    rest = text
+    rest, indent = text, usual
     while cell_len(rest) > width:
-        cut = _cut(rest, width, len(indent))
+        cut = _cut(rest, width, indent)
         lines.append(rest[:cut].rstrip())
-        rest = indent + rest[cut:].lstrip()
+        rest = rest[cut:].lstrip()
+        spare = width - cell_len(rest.partition(" ")[0])
+        indent = min(usual, spare) if spare >= 0 else usual
+        rest = " " * indent + rest
     return [*lines, rest]
 
 
@@ -70,9 +73,14 @@ def pad(text: str, width: int, *, right: bool, name: bool = False) -> str:
     size = cell_len(text)
     if size > width:
         if width < SIGN:
-            return (text[:1] if text[1:2] == " " and not text[0].isalnum() else "").ljust(width)
-        return _middle(text, width) if name else set_cell_size(text, max(width - 1, 0)) + (ELLIPSIS if width else "")
+            return sign_of(text).ljust(width)
+        return middle(text, width) if name else set_cell_size(text, max(width - 1, 0)) + (ELLIPSIS if width else "")
     return " " * (width - size) + text if right else text + " " * (width - size)
+
+
+def sign_of(text: str) -> str:
+    """The sign that a text begins with, if it does."""
+    return text[:1] if text[1:2] == " " and not text[0].isalnum() else ""
 
 
 def closer(text: str) -> str:
@@ -82,8 +90,15 @@ def closer(text: str) -> str:
     return guides.replace("│ ", "│") + bare
 
 
-def _middle(text: str, width: int) -> str:
-    """Names differ at their ends more often than at their beginnings: the end keeps more."""
+def tighter(text: str) -> str:
+    """A leaf of a tree, a cell closer to its levels."""
+    bare = text.lstrip("│ ")
+    guides = text[: len(text) - len(bare)]
+    return guides.removesuffix(" ") + bare if guides.endswith("  ") else text
+
+
+def middle(text: str, width: int) -> str:
+    """Exactly `width` cells, both ends kept; names differ at their ends, which keep more."""
     if cell_len(text) <= width:
         return text.ljust(width)
     if width <= 1:

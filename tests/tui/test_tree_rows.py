@@ -1,0 +1,44 @@
+"""The rows of a tree: each uses its own room, the name goes before what came of it, that before the number."""
+
+import pytest
+
+from vcdebug.tui.widgets.tree_rows import TreeRoom, spread
+from vcdebug.views.base import Piece
+
+NAME, CAME, NUMBER = "│▾ worker-0", "▸ gpu-a100-01", "14"
+
+
+def drawn(width: int, *, name: str = NAME, came: str = CAME, words: bool = True) -> str:
+    found = spread((Piece(name), Piece(came), Piece(NUMBER)), TreeRoom(width, width // 2, 3, close=True, words=words))
+    assert width == sum(found.widths)
+    cells = zip(found.cells, found.widths, strict=True)
+    return "".join(cell.text.rjust(w) if i == 2 else cell.text.ljust(w) for i, (cell, w) in enumerate(cells)).rstrip()
+
+
+def test_with_room_for_all_three_they_stand_in_their_columns() -> None:
+    assert "│▾ worker-0         ▸ gpu-a100-01     14" == drawn(40)
+
+
+def test_the_number_gives_way_to_words_and_words_to_the_name() -> None:
+    assert "│▾ worker-0 ▸ gpu-a100-01" == drawn(25)
+    assert "│▾ worker-0 ▸         14" == drawn(24, words=False)
+    assert "│▾ worker-0 ▸" == drawn(13)
+    assert "│▾ worker-0" == drawn(11)
+
+
+@pytest.mark.parametrize("width", range(8, 60))
+@pytest.mark.parametrize("words", [True, False])
+def test_a_name_is_cut_only_where_the_whole_row_is_too_narrow(width: int, words: bool) -> None:
+    shown = drawn(width, words=words)
+    assert shown.startswith(NAME if width >= len(NAME) else "│▾ ")
+    assert len(shown) <= width
+
+
+def test_words_lose_what_follows_a_comma_first_and_names_in_them_their_middle() -> None:
+    assert "│▾ worker-0     ◆ discarded…  14" == drawn(32, came="◆ discarded, and the victims stay")
+    assert "│▾ worker-0 ▲ resnet…-worker-0" == drawn(30, came="▲ resnet-sweep-of-research-worker-0").rstrip("14 ")
+
+
+def test_a_leaf_comes_closer_to_its_levels_before_its_name_is_cut() -> None:
+    assert "│││ pipeline worker-0" == drawn(21, name="│││  pipeline worker-0", came="")
+    assert "│││ pipeli…-worker-0" == drawn(20, name="│││  pipeline the-worker-0", came="")

@@ -1,0 +1,25 @@
+"""Columns that have nothing to say in a whole cycle are left out; those that have something stay throughout."""
+
+from tests.recorded import bundled
+from vcdebug.views.nodes import nodes
+from vcdebug.views.queues import queues
+
+
+def heads(name: str, seq: int = 1) -> list[str]:
+    return [column.title for column in nodes(bundled(name), seq).columns][-3:]
+
+
+def test_nodes_show_what_is_released_and_promised_where_the_cycle_evicts_or_pipelines() -> None:
+    assert ["fullest", "releasing", "pipelined"] == heads("preempt-works")
+    assert heads("preempt-works") == heads("preempt-works", len(bundled("preempt-works")))
+    assert "fullest" == heads("persist-queue-without-gpus")[-1]
+
+
+def test_nodes_show_remarks_where_one_of_them_keeps_pods_away() -> None:
+    found = nodes(bundled("pending-no-node-fits"), 1)
+    assert "remarks" == found.columns[-1].title
+    assert all(len(found.columns) == len(row.cells) for row in found.rows)
+
+
+def test_queues_have_no_state_where_none_is_unusual() -> None:
+    assert "weight" == queues(bundled("preempt-works"), 1).columns[-1].title

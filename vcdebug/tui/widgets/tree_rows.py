@@ -1,0 +1,78 @@
+"""A tree's rows, one line each: the name whole, then what came of it in words or as a sign, then a number at the edge.
+
+Each row uses its own room: where its three parts are too wide, the number goes first, then the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from vcdebug.tui.widgets.wrapping import ELLIPSIS, closer, middle, sign_of, tighter
+from vcdebug.views.base import Piece
+
+SHORTENED = 13
+"""Cells from which on what came of it is shortened rather than left to its sign."""
+
+
+class TreeRoom(NamedTuple):
+    """What the rows of a tree have in common."""
+
+    width: int
+    """Cells of a row."""
+    start: int
+    """Where the second column begins, unless a row needs it elsewhere."""
+    number: int = 0
+    """Cells of the number at the edge, and before it."""
+    close: bool = False
+    """Whether the levels stand close together."""
+    words: bool = True
+    """Whether there is room for more than a sign of what came of it."""
+
+
+class TreeRow(NamedTuple):
+    """One line: its pieces, and their cells side by side."""
+
+    cells: tuple[Piece, ...]
+    widths: tuple[int, ...]
+
+
+def spread(cells: Sequence[Piece], room: TreeRoom) -> TreeRow:
+    """The name, what came of it and the number, as far as they have room in this row."""
+    name, came, number = cells
+    label = closer(name.text) if room.close else name.text
+    for text, numbered in _ways(label, came.text, room):
+        edge = room.width - (room.number if numbered else 0)
+        if cell_len(label) + (cell_len(text) + 1 if text else 0) <= edge:
+            return _row((name._replace(text=label), came._replace(text=text), number), room, edge)
+    label = middle(tighter(label), room.width)
+    return _row((name._replace(text=label), came._replace(text=""), number), room, room.width)
+
+
+def _ways(label: str, came: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
+    """What came of it, and whether the number is there: the first that has room is taken."""
+    sign = sign_of(came)
+    if room.words:
+        yield from ((came, True), (came, False))
+        left = room.width - cell_len(label) - 1
+        if left >= SHORTENED:
+            spared = left - room.number
+            yield (_shortened(came, spared), True) if spared >= SHORTENED else (_shortened(came, left), False)
+    yield from ((sign, True), (sign, False), ("", False))
+
+
+def _shortened(text: str, width: int) -> str:
+    """Up to its first comma where that has room; else both of its ends."""
+    first, comma, _ = text.partition(",")
+    return first + ELLIPSIS if comma and cell_len(first) < width else middle(text, width)
+
+
+def _row(cells: tuple[Piece, Piece, Piece], room: TreeRoom, edge: int) -> TreeRow:
+    name, came, number = cells
+    size = cell_len(came.text)
+    start = min(room.start, edge - size)
+    start = max(start, cell_len(name.text) + 1) if size else edge
+    last = room.width - edge
+    return TreeRow((name, came, number if last else Piece("")), (start, edge - start, last))

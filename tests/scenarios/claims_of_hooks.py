@@ -45,7 +45,7 @@ ASKED = (
 )
 HOOKS: tuple[Claim, ...] = tuple(claim(f"Hook {what}", *rest) for what, *rest in ASKED)
 FIELDS = (
-    claim("A session has a UID", WORKS, "panel session", "session replay"),
+    claim("A session has a UID", WORKS, "panel session", "session with UID replay"),
     claim("RevocableNodes: nodes of revocable zones", SHUFFLE, "panel session", "night: node-night"),
     claim("CSINodesStatus: limits of volumes", WORKS, "panel session", "CSINodesStatus"),
     claim("NamespaceInfo: quotas of a namespace", SPENT, "panel session", "team: 1 ResourceQuota"),

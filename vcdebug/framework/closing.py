@@ -83,7 +83,7 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
             if allocated_status(job.tasks[uid].status):
                 for queue in charged:
                     allocated[queue].add(_request(ssn, job.tasks[uid]))
-    return {name: _quantities(resource) for name, resource in allocated.items()}
+    return {name: quantities(resource) for name, resource in allocated.items()}
 
 
 def _request(ssn: Session, task: TaskInfo) -> Resource:
@@ -109,6 +109,7 @@ def _ancestors(ssn: Session, queue: str) -> list[str]:
     return result
 
 
-def _quantities(resource: Resource) -> dict[str, str]:
+def quantities(resource: Resource) -> dict[str, str]:
+    """As Kubernetes writes amounts: memory in binary units, the others in whole or thousandths."""
     texts = {MEMORY: binary_text, PODS: decimal_text}
     return {name: texts.get(name, milli_text)(int(amount)) for name, amount in resource.items()}

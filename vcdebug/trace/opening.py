@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from vcdebug.framework.closing import quantities
 from vcdebug.framework.record import HookEvent, JobState, StateEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq
@@ -139,7 +140,8 @@ def _node_map(recording: Recording) -> Step:
 
 
 def _total(recording: Recording) -> Step:
-    return Step("TotalResource", f"{recording.session.total_resource}: the sum of what nodes can allocate", seq=1)
+    amounts = ", ".join(f"{name} {text}" for name, text in quantities(recording.session.total_resource).items())
+    return Step("TotalResource", f"{amounts}: the sum of what nodes can allocate", seq=1)
 
 
 # Plugins

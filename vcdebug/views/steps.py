@@ -112,7 +112,7 @@ def session(recording: Recording, seq: Seq) -> Table:
     """Opening and closing in full; the step that the present event shows is the current one."""
     found = _everything(recording)
     rows = OnDemand(found.keys, lambda i: _full(*found.steps[i]))
-    words = f"session {recording.session.uid}: {count(len(found.keys), 'step')} while it opens and closes"
+    words = f"session with UID {recording.session.uid}: {count(len(found.keys), 'step')} while it opens and closes"
     return Table(
         TITLE,
         COLUMNS,

@@ -240,6 +240,16 @@ def test_an_operation_shows_what_it_changes_on_its_node() -> None:
     assert [("pipelined cpu", 0.0, 2000.0, 2000.0)] == shown["pipeline default/high-0 on n1"]
 
 
+def test_no_dimension_decides_where_each_has_room_on_some_node() -> None:
+    """No node has room in all of them and passes the filters, too."""
+    recording = bundled("pending-no-node-fits")
+    found = equation(recording, 30)
+    assert found is not None
+    assert found.deciding is None
+    assert [True] * 4 == [term.holds for term in found.terms]
+    assert "4 of 8 nodes have room in every dimension, 0 are feasible" in found.note
+
+
 def test_a_pass_over_nodes_says_where_the_most_room_is() -> None:
     snapshot = cluster(
         node("n1", cpu="1"),

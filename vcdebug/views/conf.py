@@ -159,7 +159,7 @@ def _text(value: object) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
-    return _pairs(value) if isinstance(value, Mapping) else str(value)
+    return f"{{{_pairs(value)}}}" if isinstance(value, Mapping) else str(value)
 
 
 def _pairs(values: Mapping[object, object]) -> str:

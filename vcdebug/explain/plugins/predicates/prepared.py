@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vcdebug.explain.amounts import plural
 from vcdebug.explain.asked import Asked
 from vcdebug.kube.dynamic_resources import ClaimState
 from vcdebug.kube.pod_affinity import AffinityState
@@ -56,7 +57,7 @@ def _words(entry: object) -> str:
         told = [f"{what} by {', '.join(pairs)}" for what, pairs in named if pairs]
         return "; ".join(told)
     if isinstance(entry, VolumeState):
-        return f"{len(entry.bound)} bound claims, {len(entry.delayed)} that wait for a node"
+        return f"{plural(len(entry.bound), 'bound claim')}, {len(entry.delayed)} that wait for a node"
     if isinstance(entry, ClaimState):
         return f"{len(entry.selectors)} allocated claims, {len(entry.unallocated)} to allocate" if _any(entry) else ""
     return ", ".join(_item(item) for item in entry) if isinstance(entry, tuple) else ""

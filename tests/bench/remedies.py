@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from multiprocessing import get_context
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 from vcdebug.debugger.remedies.lever import Situation
@@ -154,19 +155,23 @@ def main() -> None:
     """Measure the cases that are named, and print what fails and the share."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("case", nargs="+", type=Path)
+    parser.add_argument("--share", type=float, default=1, help="of the cases, drawn by --seed")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--most", type=int, default=4, help="jobs of one case")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
+    cases = sorted(args.case)
+    cases = Random(args.seed).sample(cases, round(len(cases) * args.share))
     found: list[Measured] = []
     with get_context("spawn").Pool(args.workers) as pool:
-        for some in pool.imap_unordered(_work, [(case, args.most, args.seconds) for case in args.case]):
+        for some in pool.imap_unordered(_work, [(case, args.most, args.seconds) for case in cases]):
             found += some
             if args.out:
                 with args.out.open("a") as out:
                     out.writelines(json.dumps(one._asdict()) + "\n" for one in some)
-    can = [one for one in found if one.placed_by]
+    can = [one for one in found if one.proven or one.placed_by]
     for one in sorted(one for one in found if not one.proven):
         print(one.case, one.job, one.cause, f"[{one.placed_by}]", one.first, one.trials, f"{one.seconds} s")
     good = len([one for one in can if one.proven])

@@ -15,7 +15,7 @@ EXAMPLES = re.findall(r"^\$ vcdebug (explain .*)$", README, re.MULTILINE)
 
 
 def test_the_readme_lists_the_commands_that_there_are() -> None:
-    assert sorted(command.NAME for command in COMMANDS) == sorted(name for name, _ in COMMAND_ROWS)
+    assert sorted(COMMANDS) == sorted(name for name, _ in COMMAND_ROWS)
 
 
 @pytest.mark.parametrize(("name", "usage"), COMMAND_ROWS)

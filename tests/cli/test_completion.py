@@ -59,7 +59,7 @@ def test_kubectl_is_told_what_may_follow(words: list[str], expected: list[str], 
 def test_every_command_is_known_to_every_shell(shell: str) -> None:
     code, out, _ = call(["completion", shell])
     assert 0 == code
-    assert [] == [command.NAME for command in COMMANDS if command.NAME not in out]
+    assert [] == [name for name in COMMANDS if name not in out]
 
 
 def test_another_shell_is_an_error() -> None:

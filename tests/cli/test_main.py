@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.transcripts import call
 from tests.effort import PATIENCE
-from vcdebug.cli.commands import COMMANDS
+from vcdebug.cli.commands import every_command
 from vcdebug.cli.commands.inspect import Inspect
 from vcdebug.snapshot.bundled import find
 
@@ -198,10 +198,24 @@ def test_help_names_every_command_and_its_exit_codes(capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as left:
         call(["--help"])
     assert 0 == left.value.code
-    for command in COMMANDS:
+    for command in every_command().values():
         assert "exit status: 0" in command.EXITS
 
 
 def test_the_debugger_asks_for_a_terminal() -> None:
     line = error_line(["open", "preempt-works"])
     assert "the debugger needs a terminal; run, explain and inspect do without" in line
+
+
+def test_each_command_is_registered_under_its_own_name() -> None:
+    assert [] == [name for name, command in every_command().items() if command.NAME != name]
+
+
+def test_a_command_imports_none_of_the_others_nor_what_only_other_questions_need() -> None:
+    code = (
+        "import sys; from vcdebug.cli.main import main; main(['explain', 'preempt-works'])\n"
+        "print([n for n in sys.modules if n.startswith(('vcdebug.cli.commands.open', 'vcdebug.debugger.remedies', "
+        "'vcdebug.debugger.driver', 'multiprocessing'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "[]" == done.stdout.splitlines()[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -284,14 +285,17 @@ def test_trials_travel_as_their_snapshot_and_say_the_same_elsewhere() -> None:
 # The search alone, with a world that only it knows
 
 
-def world(works: set[frozenset[str]], steps: dict[str, tuple[Lever, ...]]) -> Search:
+def world(works: set[frozenset[str]], steps: dict[str, tuple[Lever, ...]], more: tuple[str, ...] = ()) -> Search:
     """A search whose trials reach the goal for some sets of edits, and get further for some single ones."""
     levers = [lever(name) for name in ("a", "b", "c")]
 
     def tried(edits: Edits) -> Outcome | None:
         if frozenset(edits) in works:
             return Outcome(True, True, 1, ("n",), "places", "", (), ())
-        return Outcome(False, False, 0, (), "next" if edits[0] in steps else "stuck", "", (), steps.get(edits[0], ()))
+        places = 1 if edits[0] in more else 0
+        return Outcome(
+            False, False, places, (), "next" if edits[0] in steps else "stuck", "", (), steps.get(edits[0], ())
+        )
 
     return carried_out(Search("stuck", 0, levers, len(levers)), lambda wanted: [tried(one) for one in wanted])
 
@@ -305,10 +309,51 @@ def test_what_a_chain_does_not_need_is_left_out() -> None:
     assert [("d",)] == [one.plan.edits for one in found.remedies]
 
 
-def test_steps_are_shown_where_nothing_works() -> None:
-    found = world(set(), {"b": ()})
+def test_where_nothing_works_only_what_gives_more_pods_a_place_is_shown() -> None:
+    found = world(set(), {"b": (), "c": ()}, more=("b",))
     assert [(("b",), False)] == [(one.plan.edits, one.proven) for one in found.remedies]
-    assert conclusion(found).startswith("Nothing that was tried places it")
+    assert conclusion(found).startswith("Nothing that was tried places it, not even all changes together (")
+
+
+def test_nothing_is_changed_twice_in_one_plan() -> None:
+    low, high = (replace(lever(name), aspect="priority") for name in ("low", "high"))
+    tried: list[Edits] = []
+
+    def run(wanted: list[Edits]) -> list[Outcome | None]:
+        tried.extend(wanted)
+        return [Outcome(False, False, 0, (), "next", "", (), (low, high)) for _ in wanted]
+
+    carried_out(Search("stuck", 0, [low, high], 2), run)
+    assert [("low",), ("high",)] == tried
+
+
+def test_a_pod_that_asks_for_nothing_gets_its_group_and_backfill() -> None:
+    conf = CONF.replace("enqueue, allocate, backfill", "enqueue, allocate")
+    search = searched(replay(cluster(node("n1"), queue("default"), pod("web"), conf=conf)), "default/web")
+    first = search.remedies[0]
+    assert first.proven
+    assert (
+        "create PodGroup default/podgroup-web, and add backfill to the actions (enqueue, allocate, backfill)"
+        == first.words
+    )
+
+
+def test_where_nothing_even_helps_no_list_of_useless_changes_is_shown() -> None:
+    found = world(set(), {"b": ()})
+    assert ([], True) == (found.remedies, "none gets it further" in conclusion(found))
+
+
+def test_a_search_that_is_stopped_says_that_it_may_name_more_changes_than_needed() -> None:
+    levers = [replace(lever(name), aspect=name) for name in "abcdefgh"]
+    search = Search("stuck", 0, levers, len(levers))
+
+    def tried(edits: Edits) -> Outcome:
+        reached = {"a", "h", "e", "f"} <= set(edits)
+        return Outcome(reached, reached, int(reached), ("n",), "places" if reached else "stuck", "", (), ())
+
+    carried_out(search, lambda wanted: [tried(one) for one in wanted], lambda search: not search.remedies)
+    assert {"a", "h", "e", "f"} < set(search.remedies[0].plan.edits)
+    assert conclusion(search).endswith("not each of these 8 changes may be needed.")
 
 
 @pytest.mark.parametrize("least", [2, 3, 17, 64, 99])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from vcdebug.cli.commands import COMMANDS
+from vcdebug.cli.commands import every_command
 from vcdebug.cli.commands.completion import candidates
 from vcdebug.cli.output import Output
 
@@ -15,7 +15,7 @@ DIRECTIVE = ":0"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """One candidate a line, and then what the shell makes of them."""
-    commands = {command.NAME: command() for command in COMMANDS}
+    commands = every_command()
     words = list(sys.argv[1:] if argv is None else argv)
     Output().text("\n".join([*candidates(words, commands), DIRECTIVE]))
     return 0

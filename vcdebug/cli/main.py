@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from vcdebug import __version__
-from vcdebug.cli.commands import COMMANDS
+from vcdebug.cli.commands import commands_for
 from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.failure import Failure, attempt
 from vcdebug.cli.output import Output
@@ -61,8 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: list[str], output: Output) -> int:
-    commands = {command.NAME: command() for command in COMMANDS}
     words = argv or [DEFAULT_COMMAND]
+    commands = commands_for(words)
     args = _parser(commands, words).parse_args(words)
     code = EXIT_CODES[_command(commands, args).execute(args, output)]
     output.flush()
@@ -79,7 +79,6 @@ def _parser(commands: dict[str, Command], words: Sequence[str]) -> Parser:
     """Knows every command, and the options of those that the words may mean."""
     parser = Parser(prog="vcdebug", description=DESCRIPTION, epilog="Without a command: open.")
     parser.add_argument("--version", action="version", version=f"vcdebug {__version__}")
-    parser.set_defaults(commands=commands)
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for command in commands.values():
         subparser = subparsers.add_parser(

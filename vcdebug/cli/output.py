@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping
 from io import StringIO
 from typing import TextIO
@@ -19,6 +20,8 @@ class Output:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = out or sys.stdout or StringIO()
         self.err = err or sys.stderr or StringIO()
+        self.started = time.perf_counter()
+        """When somebody began to wait for the answer."""
         self.afterwards: list[Callable[[], object]] = []
         """What is done once the answer is out: nobody waits for it."""
 

@@ -13,15 +13,12 @@ from vcdebug.cli.keeping import Keeping
 from vcdebug.cli.output import Output
 from vcdebug.cli.progress import Tell, ignore_text, told
 from vcdebug.cli.sources import one_source
-from vcdebug.debugger.what_if import edited
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recordings import is_recording_file, open_recording
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.edit_file import expanded
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
@@ -79,6 +76,12 @@ def _recording_in(where: Source, complete: bool | None, release: str | None) -> 
 
 def edited_snapshot(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
     """The snapshot with what-if edits made, those of `@FILE` too; itself where there are none."""
+    if not edits:
+        return snapshot
+    from vcdebug.debugger.what_if import edited
+    from vcdebug.snapshot.edit import parse_edit
+    from vcdebug.snapshot.edit_file import expanded
+
     return edited(snapshot, [parse_edit(text) for text in expanded(edits)])
 
 
@@ -115,7 +118,7 @@ def replay_snapshot(
     start = time.perf_counter()
     key = None
     if keeping is not None and extender_url is None:
-        key, found = keeping.find(where, complete=complete, release=release, seed=seed, edits=list(expanded(edits)))
+        key, found = keeping.find(where, complete=complete, release=release, seed=seed, edits=_written_out(edits))
         if found is not None:
             return Replayed(found, {"load": time.perf_counter() - start, **found.seconds})
     ask_extender = extender_client(extender_url)
@@ -132,6 +135,15 @@ def replay_snapshot(
     if keeping is not None and key is not None:
         keeping.keep(key, recording)
     return Replayed(recording, {"load": loaded.seconds, **recording.seconds})
+
+
+def _written_out(edits: Sequence[str]) -> list[str]:
+    """With what files of edits say."""
+    if not edits:
+        return []
+    from vcdebug.snapshot.edit_file import expanded
+
+    return list(expanded(edits))
 
 
 def _tell_replay(tell: Tell, estimate: Estimate, name: str, words: str, done: int, total: int) -> None:

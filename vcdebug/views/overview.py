@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.evictions import Eviction, evictions
 from vcdebug.framework.record import CloseEvent
 from vcdebug.model.names import JobId
@@ -17,6 +16,7 @@ from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, 
 from vcdebug.views.names import bare
 
 if TYPE_CHECKING:
+    from vcdebug.debugger.driver import DebuggerState
     from vcdebug.explain.survey import Surveyed
 
 COLUMNS: Final = (Column(""), Column("", name=True), Column("", flexible=True, least=24))

@@ -142,7 +142,7 @@ def add_workers(parser: ArgumentParser, scope: str = "") -> None:
 
 
 BUDGET = 20
-"""Seconds after which no further remedies are tried."""
+"""Seconds after the command's start from which on no further remedies are tried."""
 
 
 def add_proof(parser: ArgumentParser) -> None:
@@ -157,7 +157,7 @@ def add_proof(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         type=positive,
         default=BUDGET,
-        help=f"for --prove: stop after; {BUDGET} by default",
+        help=f"for --prove: stop so long after the command began; {BUDGET} by default",
     )
 
 

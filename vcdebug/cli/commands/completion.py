@@ -45,7 +45,9 @@ class Completion(Command):
         parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        commands: Mapping[str, Command] = args.commands
+        from vcdebug.cli.commands import every_command
+
+        commands = every_command()
         options = {name: [*_options(command), *_snapshots(command)] for name, command in commands.items()}
         if args.shell == "fish":
             output.text("\n".join(_fish(commands, options)))

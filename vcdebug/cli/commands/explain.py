@@ -83,8 +83,8 @@ class Explain(Command):
 
 def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
     """Everything about one job."""
+    from vcdebug.cli.answering import answered
     from vcdebug.cli.progress import told
-    from vcdebug.cli.proving import answered
     from vcdebug.explain.pending import explain
 
     with told(output, "explaining (Ctrl-C stops)"):

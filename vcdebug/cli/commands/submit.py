@@ -37,7 +37,7 @@ class Submit(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.proving import answered
+        from vcdebug.cli.answering import answered
         from vcdebug.cli.snapshots import edited_snapshot, load_snapshot
         from vcdebug.errors import SnapshotError
         from vcdebug.explain.pending import explain

@@ -79,8 +79,14 @@ def _rest(explanation: Explanation, *, advice: bool) -> Iterator[Block]:
         yield paragraph("also in the way", "title")
         for finding in explanation.contributing:
             yield paragraph(f"{finding.cause}: {finding.sentence}", indent=2)
-    if advice and explanation.advice:
+    if advice:
+        yield from advice_blocks(explanation, "what would help (not tried yet: --prove tries it)")
+
+
+def advice_blocks(explanation: Explanation, title: str) -> Iterator[Block]:
+    """What would help, the least harmful first; nothing where nothing is known."""
+    if explanation.advised:
         yield paragraph("")
-        yield paragraph("what would help (not tried yet: --prove tries it)", "title")
-        for line in explanation.advised:
-            yield paragraph(f"- {line.text}  [{WHO[line.harm]}]", indent=2)
+        yield paragraph(title, "title")
+    for line in explanation.advised:
+        yield paragraph(f"- {line.text}  [{WHO[line.harm]}]", indent=2)

@@ -36,7 +36,7 @@ def _document(remedy: Remedy) -> dict[str, object]:
     }
 
 
-def blocks(search: Search, source: str) -> Iterator[Block]:
+def blocks(search: Search, source: str, budget: int) -> Iterator[Block]:
     """For people; the first remedy with its edits, so that it can be tried at once."""
     found = search.remedies
     works = bool(found) and found[0].proven
@@ -49,7 +49,8 @@ def blocks(search: Search, source: str) -> Iterator[Block]:
     for number, remedy in enumerate(found, start=1):
         yield from _lines(number, remedy)
     if said := conclusion(search):
-        yield paragraph(said, "bad")
+        longer = "" if search.finished else f" --budget {3 * budget} searches longer."
+        yield paragraph(f"{said}{longer}", "bad")
     if works:
         yield paragraph("")
         yield paragraph(f"see it: vcdebug diff {shlex.quote(source)} {_settings(found[0])}")

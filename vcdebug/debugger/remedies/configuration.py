@@ -34,6 +34,9 @@ def _actions(situation: Situation) -> Iterator[Lever]:
         "preempt": ("action-not-configured", "predicates-mixed", "gang-discard", "pod-count"),
         "reclaim": ("action-not-configured", "predicates-mixed", "gang-discard", "victims-*", "pod-count"),
     }
+    waiting = situation.job.tasks.values() if situation.job is not None else ()
+    if any(task.best_effort for task in waiting):
+        causes["backfill"] = ("not-tried", "not-admitted", "phantom-*", "podgroup-missing")
     for action in _OPTIONAL:
         if action in present:
             continue

@@ -30,14 +30,14 @@ _MANY: Final = 64
 
 def of_pods(situation: Situation) -> Iterator[Lever]:
     """Levers on the pods that wait."""
-    if len(situation.waiting) <= _MANY:
-        yield from _smaller(situation)
-        yield from _left_out(situation)
     for change, words, concerned in _CONDITIONS:
         pods = tuple(pod for pod in situation.waiting if _stated(pod.spec, concerned))
         if pods:
             yield Lever(words, pod_edits(pods, change), Harm.JOB, _NODES, aspect=change)
     yield from _ports(situation)
+    if len(situation.waiting) <= _MANY:
+        yield from _smaller(situation)
+        yield from _left_out(situation)
 
 
 _CONDITIONS: Final = (

@@ -35,9 +35,14 @@ def conclusion(search: Search) -> str:
     if not search.finished and not (best and best[0].proven):
         return f"Nothing found yet: stopped after {tried}."
     if not best or not best[0].proven:
-        return f"Nothing that was tried places it, not even all changes together ({tried})."
+        further = "" if best else ", none gets it further"
+        return f"Nothing that was tried places it, not even all changes together{further} ({tried})."
     fewest = min(len(remedy.plan.levers) for remedy in search.remedies if remedy.proven)
-    return f"Nothing below {fewest} changes that was tried places it ({tried})." if fewest > 1 else ""
+    if fewest == 1:
+        return ""
+    if not search.finished:
+        return f"Stopped after {tried}: not each of these {fewest} changes may be needed."
+    return f"Nothing below {fewest} changes that was tried places it ({tried})."
 
 
 def _to_come(assumed: Assumed | None) -> str:

@@ -23,7 +23,7 @@ MOST_CHANGES: Final = 3
 ENOUGH: Final = 8
 """Remedies that a person would look at."""
 HALF_WAY: Final = 2
-"""Changes that only admit the job, shown behind those that work."""
+"""Changes that only get the job further, shown behind those that work, or where nothing does."""
 ROUND: Final = 8
 """Trials between two looks at the budget."""
 FRONTIER: Final = 4
@@ -59,9 +59,11 @@ class Search:
     @property
     def remedies(self) -> list[Remedy]:
         """The best ones; steps that lead nowhere yet where nothing works, or where they admit the job at least."""
-        found = _best_of_each(self._proven or self._steps)
+        further = [step for step in self._steps if step.outcome.admitted or step.outcome.places > self._places]
+        if not self._proven:
+            return _best_of_each(further)[:HALF_WAY]
         half_way = [step for step in self._steps if step.outcome.admitted and len(step.plan.levers) == 1]
-        return [*found, *_best_of_each(half_way)[:HALF_WAY]][:ENOUGH] if self._proven else found[:ENOUGH]
+        return [*_best_of_each(self._proven), *_best_of_each(half_way)[:HALF_WAY]][:ENOUGH]
 
     def rounds(self) -> Rounds:
         """All trials, what is most likely to help first."""
@@ -90,12 +92,12 @@ class Search:
                 yield from self._all([plan])
                 outcome = self._tried.get(plan.edits)
                 if outcome is not None and outcome.reached:
-                    smallest = yield from self._smallest(Remedy(plan, outcome))
-                    self._proven = [smallest]
+                    yield from self._smallest(Remedy(plan, outcome))
                     return
 
-    def _smallest(self, remedy: Remedy) -> Generator[list[Edits], list[Outcome | None], Remedy]:
+    def _smallest(self, remedy: Remedy) -> Rounds:
         """Leave out halves, then quarters, at last single changes, the most harmful first."""
+        self._proven = [remedy]
         size = (len(remedy.plan.levers) + 1) // 2
         while size:
             count = len(remedy.plan.levers)
@@ -105,8 +107,8 @@ class Search:
                 size //= 2
                 continue
             remedy = shorter
+            self._proven = [remedy]
             size = min(size, (len(remedy.plan.levers) + 1) // 2)
-        return remedy
 
     def _first_that_works(self, plans: Sequence[Plan]) -> Generator[list[Edits], list[Outcome | None], Remedy | None]:
         """Try plans, a few at a time."""
@@ -201,8 +203,14 @@ def _got_far(step: Remedy) -> tuple[bool, int, Harm, int]:
 
 def _built_upon(frontier: Sequence[Remedy]) -> list[Plan]:
     """Levers on top of each step, taken in turn so that none of them waits for the others."""
-    stacks = [[Plan.of(*step.plan.levers, lever) for lever in step.outcome.levers[:ON_TOP]] for step in frontier]
+    stacks = [[Plan.of(*step.plan.levers, lever) for lever in _others(step)[:ON_TOP]] for step in frontier]
     return [stack[at] for at in range(ON_TOP) for stack in stacks if at < len(stack)]
+
+
+def _others(step: Remedy) -> list[Lever]:
+    """What could be tried on top, of another aspect: nothing is changed twice."""
+    there = [lever.aspect for lever in step.plan.levers if lever.aspect]
+    return [lever for lever in step.outcome.levers if lever.aspect not in there]
 
 
 def carried_out(search: Search, run: Run, go_on: Callable[[Search], bool] = lambda _search: True) -> Search:

@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
 
 
 class Trials:
-    """A function of edits that travels between processes: a cycle per trial, beside one without edits."""
+    """A function of edits that travels between processes: a cycle per trial, beside one that was run before."""
 
     def __init__(self, snapshot: Snapshot, word: str, cause: str, before: Fates) -> None:
         self._snapshot = snapshot
@@ -71,17 +71,19 @@ class Trials:
         self._cause = cause
         """What the job waits for without any change."""
         self._before = before
+        self._near: Recording | None = None
+        """A cycle of nearly the same snapshot: what it has read is not read again."""
 
     @classmethod
     def of(cls, recording: Recording, explanation: Explanation) -> Trials:
         """About one job, beside a recording that is there."""
         word = explanation.pod or explanation.job
         trials = cls(recording.snapshot, word, explanation.cause, Fates.of(recording))
-        trials._base = recording
+        trials._base = trials._near = recording
         return trials
 
     def __reduce__(self) -> tuple[type[Trials], tuple[Snapshot, str, str, Fates]]:
-        """Pickled without its recording; a process that needs one replays the snapshot."""
+        """Pickled without its recording: elsewhere the others are run beside the first trial."""
         return Trials, (self._snapshot, self._word, self._cause, self._before)
 
     def __call__(self, edits: Edits) -> Outcome | None:
@@ -90,7 +92,7 @@ class Trials:
             changed = edited(self._snapshot, [parse_edit(text) for text in edits])
         except EditError:
             return None
-        recording = whole(replay(changed, beside=self._base))
+        recording = self._replayed(changed)
         explanation = explain(recording, self._word)
         if explanation.cause == PANIC:
             return None
@@ -102,6 +104,12 @@ class Trials:
         counted = any("spec.minResources" in edit for edit in edits)
         later = yet_to_come(recording, Situation(self._base, self._asked)) if counted and explanation.scheduled else ""
         return outcome._replace(levers=tuple(levers(situation)) if further else (), later=later)
+
+    def _replayed(self, changed: Snapshot) -> Recording:
+        recording = whole(replay(changed, beside=self._near))
+        if self._near is None:
+            self._near = recording
+        return recording
 
     def _outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> Outcome:
         after = Fates.of(recording)
@@ -123,7 +131,7 @@ class Trials:
         pods = stand_ins(self._snapshot, changed, explanation.job)
         if pods is None:
             return outcome
-        later = whole(replay(edited(changed, map(parse_edit, pods.edits)), beside=self._base))
+        later = self._replayed(edited(changed, map(parse_edit, pods.edits)))
         then, after = explain(later, explanation.job), Fates.of(later)
         nodes = tuple(dict.fromkeys(after.placed_of(explanation.job).values()))
         proposed = () if then.scheduled else levers(Situation(later, then))

@@ -34,11 +34,12 @@ format: .venv/dev.stamp  ## rewrite the sources in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/run.stamp  ## load, cycle, memory, the ratio to the real scheduler; reading back, screen
+bench: .venv/run.stamp  ## load, cycle, memory, the ratio to the real scheduler; reading back, screen, openings
 	$(BIN)/python -m tests.bench.bench
 	$(BIN)/python -m tests.bench.reading
 	$(BIN)/python -m tests.bench.loading
 	$(BIN)/python -m tests.bench.screen
+	$(BIN)/python -m tests.bench.waiting
 
 cold-start: .venv/run.stamp  ## what the commands cost before they do anything
 	$(BIN)/python -m tests.bench.cold_start

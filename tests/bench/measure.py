@@ -21,7 +21,7 @@ from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent
 from vcdebug.plugins import PLUGINS
-from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit import Edit, parse_edit
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
@@ -141,15 +141,22 @@ def tables(recording: Recording) -> dict[str, float]:
     return found
 
 
-def probes(recording: Recording) -> dict[str, float]:
-    """Near-equal cycles: an edit of the job that was searched for last, and a hundred copies of one that waits."""
+def late_edit(recording: Recording) -> Edit | None:
+    """One member less for the job that was searched for last."""
     searched = [event.task for event in recording.events if isinstance(event, PredicateEvent)]
     jobs = recording.session.jobs.values()
     late = next((job for job in jobs for task in job.tasks.values() if task.key == searched[-1]), None)
-    waiting = next((job for job in jobs if job.has_pending_tasks()), late)
-    if late is None or waiting is None:
+    if late is None:
+        return None
+    return parse_edit(f"PodGroup/{late.uid}:spec.minMember={max(1, late.min_available - 1)}")
+
+
+def probes(recording: Recording) -> dict[str, float]:
+    """Near-equal cycles: an edit of the job that was searched for last, and a hundred copies of one that waits."""
+    edit, jobs = late_edit(recording), recording.session.jobs.values()
+    if edit is None:
         return {}
-    edit = parse_edit(f"PodGroup/{late.uid}:spec.minMember={max(1, late.min_available - 1)}")
+    waiting = next((job for job in jobs if job.has_pending_tasks()), next(iter(jobs)))
     return {
         "late": seconds(lambda: run_as(edited(recording.snapshot, [edit]), recording)),
         "fits": seconds(lambda: (alone(recording, waiting.uid), copies(recording, waiting.uid, COPIES))),

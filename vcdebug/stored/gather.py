@@ -184,11 +184,16 @@ class Gathered:
         """The objects' numbers; what is new waits for its table."""
         known = self._number_of
         ids = list(map(id, values))
-        numbers = [number for number in map(known.get, ids) if number is not None]
-        if len(numbers) == len(ids):
-            return numbers
-        once = dict(zip(ids, values, strict=True))
-        new = [value for one, value in once.items() if one not in known]
+        numbers = list(map(known.get, ids))
+        unknown = numbers.count(None)
+        if not unknown:
+            return numbers  # type: ignore[return-value]
+        if unknown < len(ids):
+            missing = [number is None for number in numbers]
+            once = dict(zip(compress(ids, missing), compress(values, missing), strict=True))
+        else:
+            once = dict(zip(ids, values, strict=True))
+        new = list(once.values())
         found, objects = self._waiting.setdefault((kind, held_by if kind in PLAIN else ""), ([], []))
         found += self._numbered(new)
         objects += new

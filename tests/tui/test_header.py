@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import NARROW, opened
+from vcdebug.tui.widgets.header import Header
 
 
 @pytest.mark.parametrize("size", [NARROW, (100, 30), (200, 60)])
@@ -18,3 +19,17 @@ async def test_place_counts_and_path_all_have_room(size: tuple[int, int]) -> Non
         head = "\n".join(desk.screen().splitlines()[:2])
         for words in ("cycle 1 of 2", "branch: 1 edit", "event 103/", "bp 1/1", "forced 1", "gpu-a100-01"):
             assert words in head
+
+
+@pytest.mark.parametrize("size", [NARROW, (100, 30), (200, 60)])
+async def test_how_to_stop_is_never_cut_off(size: tuple[int, int]) -> None:
+    async with opened(size=size) as desk:
+        header = desk.main.query_one(Header)
+        for moment in (desk.moment, None):
+            header.moment = moment
+            header.progress = "replaying large-5k: allocate, job 143 of about 382, about 2 s left, 12 345 events"
+            await desk.pause()
+            head = "\n".join(desk.screen().splitlines()[: header.size.height])
+            assert "replaying large-5k: allocate" in head
+            assert "… Esc stops" in head
+        assert "job 143 of about 382, about 2 s left" in head

@@ -44,3 +44,13 @@ def test_other_work_is_estimated_anew_and_without_a_total_nothing_is() -> None:
     assert "" == estimate.left("other", 5, 10)
     clock.now += 5
     assert "" == estimate.left("other", 7, 0)
+
+
+def test_the_rest_stands_behind_the_count_that_it_is_drawn_from() -> None:
+    clock = Clock()
+    estimate = Estimate(clock)
+    assert "11 events" == estimate.beside("11 events", 0, 0)
+    assert "allocate, job 0 of about 40, 12 events" == estimate.beside("allocate, job 0 of about 40, 12 events", 0, 40)
+    clock.now += 10
+    words = estimate.beside("allocate, job 10 of about 40, 99 events", 10, 40)
+    assert "allocate, job 10 of about 40, about 30 s left, 99 events" == words

@@ -148,9 +148,7 @@ def _written_out(edits: Sequence[str]) -> list[str]:
 
 def _tell_replay(tell: Tell, estimate: Estimate, name: str, words: str, done: int, total: int) -> None:
     """How far the cycle is, and how long its present action still takes."""
-    action, _, _ = words.partition(",")
-    left = estimate.left(action, done, total)
-    tell(f"replaying {name}{left}{f' of {action}' if left else ''}: {words}")
+    tell(f"replaying {name}: {estimate.beside(words, done, total)}")
 
 
 def extender_client(url: str | None) -> AskExtender | None:

@@ -160,10 +160,7 @@ class ProgressReporter:
 
     def replaying(self, words: str, done: int, total: int) -> None:
         """How far the cycle is, and how long its present action still takes."""
-        action, _, _ = words.partition(",")
-        left = self._estimate.left(action, done, total)
-        of = f" of {action}" if left else ""
-        self.post(Progress(f"replaying {self._replayed}{left}{of}: {words}"))
+        self.post(Progress(f"replaying {self._replayed}: {self._estimate.beside(words, done, total)}"))
 
     def notice(self, text: str) -> None:
         """A file takes long: said beside the progress from here on."""

@@ -31,3 +31,9 @@ class Estimate:
         if seconds < SOON:
             return ""
         return f", about {seconds:.0f} s left" if seconds < 90 else f", about {seconds / 60:.0f} min left"
+
+    def beside(self, words: str, done: int, total: int) -> str:
+        """`allocate, job 45 of about 120, about 8 s left, 12 345 events`: an action's words, and its rest."""
+        left = self.left(words.partition(",")[0], done, total)
+        counts, comma, events = words.rpartition(", ")
+        return f"{counts}{left}{comma}{events}" if left else words

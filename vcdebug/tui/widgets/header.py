@@ -21,6 +21,7 @@ ONE_LINE = 150
 SEPARATOR = " ▸ "
 TITLE = " vcdebug "
 APART = " │ "
+STOP = " … Esc stops"
 LEAST_NAME = 3
 """Cells that the snapshot's name keeps in any case."""
 USUAL = ("step", "goto")
@@ -40,14 +41,19 @@ class Header(Widget):
 
     def render(self) -> Text:
         """Where one stands."""
-        width = self.size.width
+        width, wide = self.size.width, self.app.size.width >= ONE_LINE
         if self.moment is None:
-            doing = f"{self.progress} … Esc stops" if self.progress else ""
-            return Text.assemble((TITLE, "bold reverse"), f"  {self.name_shown}\n", doing, no_wrap=True)
+            doing = (
+                _doing(self.progress, width - (len(TITLE) + cell_len(self.name_shown) + 4 if wide else 0))
+                if self.progress
+                else ""
+            )
+            apart = "  " if wide else "\n"
+            return Text.assemble((TITLE, "bold reverse"), f"  {self.name_shown}", apart, doing, no_wrap=True)
         right, reason = self._right(self.moment), self._reason(self.moment)
         left = self._left(self.moment, width - right.cell_len - len(APART))
         words = path_words(self.moment.recording, self.moment.seq)
-        if self.app.size.width < ONE_LINE:
+        if not wide:
             return Text("\n").join(
                 [_apart(left, right, width), _apart(_path(words, width - len(reason) - 2), reason, width)]
             )
@@ -77,7 +83,7 @@ class Header(Widget):
 
     def _reason(self, moment: DebuggerState) -> Text:
         if self.progress:
-            return Text(f"{self.progress} … Esc stops", style="italic")
+            return Text(_doing(self.progress, self.size.width * 2 // 3), style="italic")
         return Text(f"at: {moment.reason}" if moment.reason not in USUAL else "", style="italic")
 
     def _right(self, moment: DebuggerState) -> Text:
@@ -92,6 +98,11 @@ class Header(Widget):
         if problems:
             parts.append(f"problem {len(problems)}")
         return Text((APART if self.app.size.width >= ROOMY else "  ").join(parts))
+
+
+def _doing(progress: str, room: int) -> str:
+    """What is being done, and how to stop it, which is never cut off."""
+    return progress[: max(room - len(STOP), 0)].rstrip() + STOP
 
 
 def release_shown(release: Release, *, wide: bool) -> str:

@@ -36,9 +36,13 @@ def test_a_name_is_cut_only_where_the_whole_row_is_too_narrow(width: int, words:
 
 def test_words_lose_what_follows_a_comma_first_and_names_in_them_their_middle() -> None:
     assert "│▾ worker-0     ◆ discarded…  14" == drawn(32, came="◆ discarded, and the victims stay")
-    assert "│▾ worker-0 ▲ resnet…-worker-0" == drawn(30, came="▲ resnet-sweep-of-research-worker-0").rstrip("14 ")
+    assert "│▾ worker-0 ▲ resn…worker-0 14" == drawn(30, came="▲ resnet-sweep-of-research-worker-0")
 
 
 def test_a_leaf_comes_closer_to_its_levels_before_its_name_is_cut() -> None:
     assert "│││ pipeline worker-0" == drawn(21, name="│││  pipeline worker-0", came="")
     assert "│││ pipeli…-worker-0" == drawn(20, name="│││  pipeline the-worker-0", came="")
+
+
+def test_an_answer_loses_who_gave_it_before_it_is_cut() -> None:
+    assert "│││ Predicate   ✓ no objection 14" == drawn(33, name="│││  Predicate", came="predicates ✓ no objection")

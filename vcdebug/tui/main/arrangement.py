@@ -104,7 +104,7 @@ def _wide(asked: Asked, wishes: Wishes) -> Places:
     """Three columns: the flow, the present event with one list below, the cluster."""
     width, height = asked.width, asked.height
     left = min(max(wishes.cells(FLOW), 40), 26 * width // 100)
-    right = min(max(*(wishes.cells(name) for name in CLUSTER), 56), 40 * width // 100)
+    right = min(max(*(wishes.cells(name) for name in CLUSTER), 56), 41 * width // 100)
     middle = Place(left, 0, width - left - right, height)
     tail = asked.chosen if asked.chosen not in CLUSTER else USUAL_TAIL
     return {

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from vcdebug.tui.widgets.wrapping import ELLIPSIS, closer, middle, sign_of, tighter
-from vcdebug.views.base import Piece
+from vcdebug.views.base import NO, YES, Piece
 
 SHORTENED = 13
 """Cells from which on what came of it is shortened rather than left to its sign."""
@@ -64,9 +64,12 @@ def _ways(label: str, came: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
 
 
 def _shortened(text: str, width: int) -> str:
-    """Up to its first comma where that has room; else both of its ends."""
+    """Up to its first comma, or an answer without who gave it, where that has room; else both of its ends."""
     first, comma, _ = text.partition(",")
-    return first + ELLIPSIS if comma and cell_len(first) < width else middle(text, width)
+    if comma and cell_len(first) < width:
+        return first + ELLIPSIS
+    said = text[max(text.find(YES), text.find(NO), 0) :]
+    return said if cell_len(said) <= width else middle(text, width)
 
 
 def _row(cells: tuple[Piece, Piece, Piece], room: TreeRoom, edge: int) -> TreeRow:

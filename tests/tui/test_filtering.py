@@ -1,9 +1,11 @@
 """What is typed after / and what sorting does, on rows of text."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from vcdebug.tui.widgets.filtering import NO_EXPRESSION, parse_filter
-from vcdebug.tui.widgets.ordering import Order, next_order, ordered
+from vcdebug.tui.widgets.ordering import Order, Ranks, next_order, ranked
 from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.views.base import OnDemand, Piece, Row
 
@@ -62,12 +64,12 @@ def test_typing_on_gives_what_typing_at_once_gives(typed: str) -> None:
 
 def test_figures_sort_by_size_names_by_their_numbers_and_what_is_missing_comes_last() -> None:
     amounts = ["12Gi", "500Mi", "–", "4Gi", "1 906", "3/4", "2"]
-    by_amount = ordered(range(len(amounts)), amounts.__getitem__, descending=False)
+    by_amount = ranked(amounts).order(range(len(amounts)), descending=False)
     assert ["2", "3/4", "1 906", "500Mi", "4Gi", "12Gi", "–"] == [amounts[index] for index in by_amount]
-    downwards = ordered(range(len(amounts)), amounts.__getitem__, descending=True)
+    downwards = ranked(amounts).order(range(len(amounts)), descending=True)
     assert ["12Gi", "4Gi", "500Mi", "1 906", "3/4", "2", "–"] == [amounts[index] for index in downwards]
     names = ["node-10", "node-9", "Node-1", "✗ node-2"]
-    by_name = ordered(range(len(names)), names.__getitem__, descending=False)
+    by_name = ranked(names).order(range(len(names)), descending=False)
     assert ["Node-1", "✗ node-2", "node-9", "node-10"] == [names[index] for index in by_name]
 
 
@@ -100,17 +102,33 @@ def test_a_large_table_is_looked_at_bit_by_bit_and_keeps_no_row_for_it() -> None
 
 def test_numbers_in_names_go_before_words_and_with_zeros_before_them_count_as_much() -> None:
     names = ["a-b", "a10", "a007", "a9b", "a9", "A8"]
-    order = ordered(range(len(names)), names.__getitem__, descending=False)
+    order = ranked(names).order(range(len(names)), descending=False)
     assert ["a007", "A8", "a9", "a9b", "a10", "a-b"] == [names[index] for index in order]
 
 
-def test_a_hundred_thousand_rows_are_sorted_by_looking_at_each_text_once() -> None:
+def test_what_compares_as_equal_stays_as_it_stood_in_both_directions() -> None:
+    texts = ["1k", "–", "7", "1000", "b", "✓ 7", "none", "B"]
+    assert [2, 5, 0, 3, 4, 7, 1, 6] == ranked(texts).order(range(8), descending=False)
+    assert [4, 7, 0, 3, 2, 5, 1, 6] == ranked(texts).order(range(8), descending=True)
+    assert [7, 3, 5] == ranked(texts).order([3, 5, 7], descending=True)
+
+
+def test_a_column_of_a_hundred_thousand_rows_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
 
-    def cell(index: int) -> str:
-        looked.append(index)
-        return f"node-{index % 1000}"
+    def counted(texts: Sequence[str]) -> Ranks:
+        looked.append(len(texts))
+        return ranked(texts)
 
-    order = ordered(range(100_000), cell, descending=False)
-    assert [0, 1000, 2000] == order[:3]
-    assert 100_000 == len(looked)
+    monkeypatch.setattr("vcdebug.tui.widgets.rows.ranked", counted)
+    part = ShownRows()
+    part.set_rows(OnDemand([str(i) for i in range(100_000)], lambda i: Row(str(i), (Piece(f"node-{i % 1000}"),))))
+    part.set_order(Order(0))
+    while not part.done:
+        part.go_on()
+    assert ["0", "1000", "2000"] == [row.key for row in part.rows[:3]]
+    part.set_order(Order(0, descending=True))
+    assert ["999", "1999", "2999"] == [row.key for row in part.rows[:3]]
+    part.set_filter("node-17")
+    assert ["179", "1179"] == [row.key for row in part.rows[:2]]
+    assert [100_000] == looked

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from vcdebug.model.names import IntArray
 
 ASCENDING: Final = "▲"
 DESCENDING: Final = "▼"
@@ -13,15 +17,14 @@ _UNITS: Final = {
     "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50,
 }  # fmt: skip
 _MARKS = " ✓✗★●·▸▾◉○◆▲▼≈<>=~"
-_MISSING = ("", "–", "-", "—", "none")
+_MISSING = frozenset(("", "–", "-", "—", "none"))
 _FIGURE = re.compile(r"([-+]?\d{1,3}(?: \d{3})+|[-+]?\d+)(\.\d+)?\s?([KMGTP]i|[mkMGTP])?(?![\w.])")
-_NUMBER = re.compile(r"\d+")
-
+_NUMBERS = re.compile(r"([0-9]+)")
 _BETWEEN: Final = "\x1f"
-_FIRST: Final = "\x00"
-"""Before each number: a text that goes on with one comes before all others that begin alike."""
-Figure = tuple[float, str]
-"""A value, and the text behind it."""
+_DIGITS_FIRST: Final = {ord(digit): place for place, digit in enumerate("0123456789")}
+"""A text that goes on with a number comes before all others that begin alike."""
+_BEGINS: Final = frozenset("0123456789+-")
+"""What a figure may begin with."""
 
 
 class Order(NamedTuple):
@@ -43,53 +46,60 @@ def next_order(order: Order | None, column: int) -> Order | None:
     return None if order.descending else Order(column, descending=True)
 
 
-def ordered(indexes: Sequence[int], cell: Callable[[int], str], *, descending: bool) -> list[int]:
-    """The rows in the order of a cell; equal ones stay as they stood."""
-    places = _places([cell(index) for index in indexes])
-    there = list(zip(places, indexes, strict=True))
-    figures = [(place, index) for place, index in there if isinstance(place, tuple)]
-    names = [(place, index) for place, index in there if isinstance(place, str) and place]
-    missing = [index for place, index in there if not place]
-    words = _in_order(_natural([text for text, _ in names]), [index for _, index in names], descending=descending)
-    rests = _natural([rest for (_, rest), _ in figures])
-    sizes = [(value, rest) for ((value, _), _), rest in zip(figures, rests, strict=True)]
-    amounts = _in_order(sizes, [index for _, index in figures], descending=descending)
-    return [*words, *amounts, *missing] if descending else [*amounts, *words, *missing]
+class Ranks(NamedTuple):
+    """Where each text of a column stands among all: figures by size, then names, then what is missing."""
+
+    places: IntArray
+    missing: int
+    """The place of what is missing."""
+
+    def order(self, indexes: Sequence[int], *, descending: bool) -> list[int]:
+        """Some rows in the order of the column; equal ones stay as they stood, what is missing stands last."""
+        chosen = np.asarray(indexes, dtype=np.int64)
+        places = self.places[chosen]
+        if descending:
+            places = np.where(places == self.missing, 1, -places)
+        ordered: list[int] = chosen[np.argsort(places, kind="stable")].tolist()
+        return ordered
 
 
-def _in_order(keys: Sequence[Any], indexes: Sequence[int], *, descending: bool) -> list[int]:  # Any: what compares
-    return [indexes[at] for at in sorted(range(len(keys)), key=keys.__getitem__, reverse=descending)]
+def ranked(texts: Sequence[str]) -> Ranks:
+    """Compare the texts of a column once; those that are alike are looked at together."""
+    distinct = list(dict.fromkeys(texts))
+    bare = [text.strip(_MARKS) for text in distinct]
+    like_figures = [at for at, text in enumerate(bare) if text[:1] in _BEGINS]
+    figures = {at: found for at in like_figures if (found := _FIGURE.match(bare[at])) is not None}
+    words = [at for at, text in enumerate(bare) if at not in figures and text not in _MISSING]
+    rests = _natural([bare[at][found.end() :] for at, found in figures.items()])
+    sizes = [(_value(found), rest) for found, rest in zip(figures.values(), rests, strict=True)]
+    missing = len(distinct)
+    places = np.full(len(distinct), missing, dtype=np.int64)
+    places[list(figures)] = _ranks(sizes, 0)
+    places[words] = _ranks(_natural([bare[at] for at in words]), len(figures))
+    if len(distinct) < len(texts):
+        known = {text: at for at, text in enumerate(distinct)}
+        places = places[[known[text] for text in texts]]
+    return Ranks(places, missing)
 
 
-def _places(texts: Sequence[str]) -> list[Figure | str]:
-    """Each text's place; where many are alike each is looked at once."""
-    distinct = dict.fromkeys(texts)
-    if 2 * len(distinct) > len(texts):
-        return [_place(text) for text in texts]
-    known = {text: _place(text) for text in distinct}
-    return [known[text] for text in texts]
+def _ranks(keys: Sequence[Any], first: int) -> list[int]:  # Any: what compares
+    """The place of each key among all of them; what compares as equal has the same one."""
+    known = {key: place for place, key in enumerate(sorted(dict.fromkeys(keys)), first)}
+    return [known[key] for key in keys]
 
 
-def _place(text: str) -> Figure | str:
-    """A figure with the text behind it, or the text; empty for a cell that says nothing."""
-    bare = text.strip(_MARKS)
-    if bare in _MISSING:
-        return ""
-    found = _FIGURE.match(bare)
-    if found is None:
-        return bare
+def _value(found: re.Match[str]) -> float:
     whole, fraction, unit = found.groups()
-    value = float(whole.replace(" ", "") + (fraction or "")) * _UNITS.get(unit or "", 1.0)
-    return value, bare[found.end() :]
+    return float(whole.replace(" ", "") + (fraction or "")) * _UNITS.get(unit or "", 1.0)
 
 
 def _natural(texts: Sequence[str]) -> list[str]:
     """Texts that compare as their words and numbers do: all at once, which is much faster than one by one."""
     if not texts:
         return []
-    joined = _BETWEEN.join(texts).casefold()
-    sizes = dict.fromkeys(map(len, _NUMBER.findall(joined)))
-    if len(sizes) <= 1:
-        return _NUMBER.sub(rf"{_FIRST}\g<0>", joined).split(_BETWEEN)
-    widest = max(sizes)
-    return _NUMBER.sub(lambda number: _FIRST + number[0].zfill(widest), joined).split(_BETWEEN)
+    parts = _NUMBERS.split(_BETWEEN.join(texts).casefold())
+    numbers = parts[1::2]
+    widest = max(map(len, numbers), default=0)
+    if any(len(number) != widest for number in numbers):
+        parts[1::2] = [number.zfill(widest) for number in numbers]
+    return "".join(parts).translate(_DIGITS_FIRST).split(_BETWEEN)

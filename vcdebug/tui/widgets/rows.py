@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import partial
 from time import perf_counter
 from typing import Final, overload
 
 from vcdebug.tui.widgets.filtering import CELLS, Filter, parse_filter
-from vcdebug.tui.widgets.ordering import Order, ordered
+from vcdebug.tui.widgets.ordering import Order, Ranks, ranked
 from vcdebug.views.base import OnDemand, Row, position_of
 
 AT_ONCE: Final = 2_000
@@ -52,10 +51,10 @@ class Texts:
         self.cased.append(text)
         self.lowered.append(text.lower())
 
-    def cell(self, index: int, column: int) -> str:
-        """One cell of a written row."""
-        cells = self.cased[index].split(CELLS)
-        return cells[column] if column < len(cells) else ""
+    def column(self, column: int) -> list[str]:
+        """One cell of every row, once all are written."""
+        rows = (text.split(CELLS, column + 1) for text in self.cased)
+        return [cells[column] if column < len(cells) else "" for cells in rows]
 
 
 class Hits:
@@ -79,6 +78,9 @@ class Hits:
         self.seen = len(self.texts.cased)
 
     def _look(self, indexes: Sequence[int]) -> None:
+        if not self.filter.body and not self.filter.inverse:
+            self.indexes.extend(indexes)
+            return
         texts = self.texts.cased if self.filter.cased else self.texts.lowered
         test = self.filter.test
         self.indexes.extend([index for index in indexes if test(texts[index])])
@@ -120,7 +122,7 @@ class Picked(Sequence[Row]):
 class ShownRows:
     """What of a table's rows is shown, and in which order; large tables are looked at bit by bit."""
 
-    __slots__ = ("_hits", "_texts", "filter", "filter_text", "order", "rows")
+    __slots__ = ("_hits", "_ranks", "_texts", "filter", "filter_text", "order", "rows")
 
     def __init__(self) -> None:
         self.rows: Sequence[Row] = ()
@@ -128,6 +130,7 @@ class ShownRows:
         self.filter: Filter | None = None
         self.order: Order | None = None
         self._texts = Texts(())
+        self._ranks: dict[int, Ranks] = {}
         self._hits: Hits | None = None
 
     @property
@@ -139,6 +142,7 @@ class ShownRows:
         """The rows of another table, or of the same one a moment later."""
         if self._texts.rows is not rows:
             self._texts, self._hits = Texts(rows), None
+            self._ranks.clear()
         self._apply()
 
     def set_filter(self, text: str) -> None:
@@ -176,6 +180,12 @@ class ShownRows:
         """The rows that pass; unsorted, and without a filter all of them, until the last has been looked at."""
         rows, order = self._texts.rows, self.order
         if self._texts.done and order is not None:
-            cell = partial(self._texts.cell, column=order.column)
-            return Picked(rows, ordered(hits.indexes, cell, descending=order.descending), ascending=False)
+            ranks = self._ranks_of(order.column)
+            return Picked(rows, ranks.order(hits.indexes, descending=order.descending), ascending=False)
         return Picked(rows, hits.indexes if self.filter is not None else range(len(rows)))
+
+    def _ranks_of(self, column: int) -> Ranks:
+        """The order of a column, kept for as long as the rows are the same."""
+        if column not in self._ranks:
+            self._ranks[column] = ranked(self._texts.column(column))
+        return self._ranks[column]

@@ -12,6 +12,8 @@ from vcdebug.model.names import Seq
 Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent", "here"]
 """A meaning; the front end chooses what it looks like. Every meaning also has words or a symbol."""
 
+KEPT_TABLES = 16
+"""Moments whose rows are kept, for each sort of table."""
 YES, NO, BEST, HERE, SKIPPED = "✓", "✗", "★", "●", "·"
 
 

@@ -6,7 +6,7 @@ Before the first action and after the last one stand the steps of the session's 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, Column, OnDemand, Piece, Row, Style, Table, count, grouped, muted
+from vcdebug.views.base import KEPT_TABLES, NO, Column, OnDemand, Piece, Row, Style, Table, count, grouped, muted
 from vcdebug.views.headline import VICTIM_POINTS, answer, headline
 from vcdebug.views.names import bare, list_or
 from vcdebug.views.outcome import outcome
@@ -50,16 +50,34 @@ Shown = list[tuple[int, Part]]
 """(depth, part) of each row."""
 
 
-def flow(recording: Recording, opened: Opened, seq: Seq) -> Table:
+class Tree(NamedTuple):
+    """What is to be seen of the cycle while some of its spans are open."""
+
+    shown: Shown
+    rows: OnDemand
+    depths: Sequence[int]
+
+
+def flow(recording: Recording, opened: Iterable[str], seq: Seq) -> Table:
     """The tree with the rows of `opened` open; `current` is the row at which one stands."""
+    return _table(recording, _with_open(recording, tuple(opened)), seq)
+
+
+@per_recording(most=KEPT_TABLES)
+def _with_open(recording: Recording, opened: tuple[str, ...]) -> Tree:
+    return _tree(recording, dict.fromkeys(opened))
+
+
+def _tree(recording: Recording, opened: Opened) -> Tree:
     shown = _all(recording, opened)
     rows = OnDemand([_key(part) for _, part in shown], lambda i: _row(recording, *shown[i], opened))
-    return _table(recording, shown, rows, seq)
+    return Tree(shown, rows, [depth for depth, _ in shown])
 
 
-def _table(recording: Recording, shown: Shown, rows: OnDemand, seq: Seq) -> Table:
-    current, depths = _here(recording, shown, seq), [depth for depth, _ in shown]
-    return Table("Flow", _columns(recording), rows, current=current, one_line=True, wraps=False, depths=depths)
+def _table(recording: Recording, tree: Tree, seq: Seq) -> Table:
+    current = _here(recording, tree.shown, seq)
+    columns = _columns(recording)
+    return Table("Flow", columns, tree.rows, current=current, one_line=True, wraps=False, depths=tree.depths)
 
 
 def _columns(recording: Recording) -> tuple[Column, ...]:
@@ -69,15 +87,12 @@ def _columns(recording: Recording) -> tuple[Column, ...]:
 
 def whole_flow(recording: Recording, seq: Seq) -> Table:
     """The tree with everything open: what a search looks through."""
-    shown, rows = _whole(recording)
-    return _table(recording, shown, rows, seq)
+    return _table(recording, _whole(recording), seq)
 
 
 @per_recording()
-def _whole(recording: Recording) -> tuple[Shown, OnDemand]:
-    opened = EveryEvent()
-    shown = _all(recording, opened)
-    return shown, OnDemand([_key(part) for _, part in shown], lambda i: _row(recording, *shown[i], opened))
+def _whole(recording: Recording) -> Tree:
+    return _tree(recording, EveryEvent())
 
 
 def _here(recording: Recording, shown: Shown, seq: Seq) -> str:
@@ -139,7 +154,7 @@ def _branch(recording: Recording, branch: Branch, opened: Opened) -> list[tuple[
     """A branch with its open steps; its own events stand behind them, or before those of the close."""
     if branch.key not in opened:
         return [(0, branch)]
-    runs = [(1, run) for run in _runs(recording, branch.first, branch.last, coarse=True)]
+    runs = [(1, run) for run in _coarse_runs(recording, branch.first, branch.last)]
     return [(0, branch), *walk_steps(branch, opened), *runs]
 
 
@@ -162,6 +177,11 @@ def _parts(recording: Recording, index: int) -> tuple[Part, ...]:
         parts += [*_runs(recording, seq, child.first - 1, coarse=coarse), child]
         seq = child.last + 1
     return (*parts, *_runs(recording, seq, last, coarse=coarse))
+
+
+@per_recording()
+def _coarse_runs(recording: Recording, first: Seq, last: Seq) -> tuple[Run, ...]:
+    return tuple(_runs(recording, first, last, coarse=True))
 
 
 def _runs(recording: Recording, first: Seq, last: Seq, *, coarse: bool) -> Iterator[Run]:

@@ -11,7 +11,7 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.base import NO, YES, Column, OnDemand, Piece, Row, Table, muted
+from vcdebug.views.base import KEPT_TABLES, NO, YES, Column, OnDemand, Piece, Row, Table, muted
 from vcdebug.views.cell_figures import job_figure
 
 COLUMNS = (
@@ -33,10 +33,16 @@ def panel(here: DebuggerState) -> Table:
 
 def jobs(recording: Recording, seq: Seq, current: str = "") -> Table:
     """Every job with its counts; those with which the cycle has something to do first."""
-    state = recording.timeline.state_at(seq)
-    names, all_jobs = _order(recording), recording.session.jobs
-    rows = OnDemand(names, lambda i: _row(all_jobs[names[i]], state))
+    rows = _rows(recording, recording.timeline.same_as(seq))
     return Table("Jobs", COLUMNS, rows, current=current, figures=partial(job_figure, COLUMNS))
+
+
+@per_recording(most=KEPT_TABLES)
+def _rows(recording: Recording, changed: Seq) -> OnDemand:
+    """The jobs as an event left them: the same rows until something changes."""
+    state = recording.timeline.state_at(changed)
+    names, all_jobs = _order(recording), recording.session.jobs
+    return OnDemand(names, lambda i: _row(all_jobs[names[i]], state))
 
 
 @per_recording()

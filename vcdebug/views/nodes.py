@@ -20,7 +20,7 @@ from vcdebug.trace.timeline import ClusterState
 from vcdebug.trace.told_of_nodes import RELEASING, REMARKS, told_of_nodes
 from vcdebug.views.amounts import amount, dimensions, in_order, short_name
 from vcdebug.views.bars import LEGEND, fullest, node_bar
-from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, muted
+from vcdebug.views.base import KEPT_TABLES, Column, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import node_figure, task_figure
 
 BAR_WIDTH = 8
@@ -41,12 +41,17 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
         Column("fullest"),
         *(Column(title, flexible=True, explains=title == REMARKS) for title in told_of_nodes(recording)),
     )
-    names = recording.node_names
-    changed = recording.timeline.last_change
-    rows = OnDemand(names, lambda i: _row(recording, names[i], changed(NODE, names[i], seq) or 0))
+    rows = _rows(recording, recording.timeline.same_as(seq))
     figures = partial(node_figure, dims, columns)
     head = (line(muted(LEGEND)),)
     return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
+
+
+@per_recording(most=KEPT_TABLES)
+def _rows(recording: Recording, seq: Seq) -> OnDemand:
+    """The nodes as an event left them: the same rows until something changes."""
+    names, changed = recording.node_names, recording.timeline.last_change
+    return OnDemand(names, lambda i: _row(recording, names[i], changed(NODE, names[i], seq) or 0))
 
 
 @per_recording()

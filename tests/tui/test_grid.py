@@ -2,6 +2,7 @@
 
 from textual.app import App, ComposeResult
 from textual.geometry import Size
+from textual.strip import Strip
 
 from tests.effort import at_most
 from vcdebug.tui.widgets.grid import Grid
@@ -55,6 +56,47 @@ async def test_the_first_paint_of_a_large_table_is_quick() -> None:
             app.grid.set_table(Table("Nodes", COLUMNS, OnDemand(NAMES, row)))
             app.shown()
         await pilot.pause()
+
+
+class Counting(Grid):
+    """Says which of its lines are drawn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn: list[int] = []
+
+    def render_line(self, y: int) -> Strip:
+        self.drawn.append(y)
+        return super().render_line(y)
+
+
+class CountingApp(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Counting()
+
+
+async def test_only_lines_that_show_something_else_are_drawn_again() -> None:
+    async with CountingApp().run_test(size=(80, 12)) as pilot:
+        grid = pilot.app.query_one(Counting)
+        rows = [row(i) for i in range(50)]
+        grid.set_table(Table("Nodes", COLUMNS, rows, current="3"))
+        grid.focus()
+        await pilot.pause()
+        grid.drawn.clear()
+        grid.set_table(Table("Nodes", COLUMNS, list(rows), current="3"))
+        await pilot.pause()
+        assert [] == grid.drawn
+        grid.set_table(
+            Table("Nodes", COLUMNS, [*rows[:6], row(6)._replace(cells=row(5).cells), *rows[7:]], current="3")
+        )
+        await pilot.pause()
+        assert [7] == grid.drawn
+        grid.drawn.clear()
+        await pilot.press("down")
+        assert [4, 5] == grid.drawn
+        grid.drawn.clear()
+        await pilot.press("end")
+        assert [*range(1, 12)] == grid.drawn
 
 
 async def test_the_heads_stay_while_rows_scroll() -> None:

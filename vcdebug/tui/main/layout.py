@@ -46,7 +46,7 @@ ARRANGED: Final = Arranged()
 class MainLayout(Widget):
     """All panels; every change of the moment reaches those that are seen."""
 
-    moment: reactive[DebuggerState | None] = reactive(None, always_update=True)
+    moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

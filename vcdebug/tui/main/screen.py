@@ -76,7 +76,7 @@ class MainScreen(Screen[Next]):
     ]
     ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Status,Prompt"
 
-    moment: reactive[DebuggerState | None] = reactive(None, always_update=True)
+    moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
 
     def __init__(self, start: Start, settings: Settings, store: Store) -> None:
         super().__init__()

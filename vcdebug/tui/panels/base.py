@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import ClassVar, Final
@@ -21,7 +21,7 @@ from vcdebug.tui.keynames import key_name
 from vcdebug.tui.messages import AskAgain, Goto
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import natural_width
-from vcdebug.views.base import Piece, Table, line, muted
+from vcdebug.views.base import Column, Piece, Row, Table, line, muted
 from vcdebug.views.panels import PanelView
 
 SIDES = 2
@@ -40,13 +40,19 @@ class Panel(Grid):
     Panel:focus { border: heavy $accent; border-title-style: bold; border-title-color: $accent; }
     """
 
-    moment: reactive[DebuggerState | None] = reactive(None)
+    moment: reactive[DebuggerState | None] = reactive(None, repaint=False)
 
     class Grown(Message):
         """What was still being written is whole: it may want another place."""
 
     _drawn: ref[Recording] | None = None
     _drawn_width = 0
+    _framed: str | None = None
+    """The title in the frame."""
+    _natural: tuple[Sequence[Row], tuple[Column, ...], int] | None = None
+    """How wide some rows want to be."""
+    _said = ""
+    """What the lower side of the frame says."""
     _known: tuple[DebuggerState, Table] | None = None
     """A moment whose table took a run of the cycle."""
     given_up = False
@@ -70,7 +76,7 @@ class Panel(Grid):
 
     def on_mount(self) -> None:
         """Without a recording there is only the frame."""
-        self.border_title = self.title_text(self.shows.title)
+        self.frame(self.shows.title)
 
     def watch_moment(self) -> None:
         """Draw the new moment, if anybody can see it."""
@@ -85,8 +91,11 @@ class Panel(Grid):
         table = self._table(self.moment)
         other = self._drawn is not None and self._drawn() is not self.moment.recording
         self._drawn, self._drawn_width = ref(self.moment.recording), self.outer_size.width
-        self.border_title = self.title_text(table.title)
-        self.set_table(self._with_long_title(table), follow=not (other and self.shows.keeps_row))
+        title, self.titled = self._title_for(table.title)
+        self.frame(title)
+        head = line(Piece(self._rest_of(table.title), "strong"))
+        table = replace(table, head=(head, *table.head)) if self.titled else table
+        self.set_table(table, follow=not (other and self.shows.keeps_row))
         self.show_filter()
 
     def _table(self, moment: DebuggerState) -> Table:
@@ -116,19 +125,25 @@ class Panel(Grid):
         self.given_up = True
         self.set_table(self._told(f"not asked again: {self.key} runs the cycle again up to here"))
 
-    def _with_long_title(self, table: Table) -> Table:
-        """A title that the frame has no room for leaves its first word out, or becomes the first line."""
+    def _title_for(self, title: str) -> tuple[str, bool]:
+        """What the frame has room for: the title, or it without its first word, or that word alone.
+
+        In the last case the rest becomes the first line.
+        """
         room = self.outer_size.width - FRAME
-        self.titled = False
-        if not self.size.width or cell_len(table.title) <= room:
-            return table
-        rest = table.title.removeprefix(self.shows.title).strip()
-        if cell_len(rest) <= room:
-            self.border_title = self.title_text(rest)
-            return table
-        self.border_title = self.title_text(self.shows.title)
-        self.titled = True
-        return replace(table, head=(line(Piece(rest, "strong")), *table.head))
+        if not self.size.width or cell_len(title) <= room:
+            return title, False
+        rest = self._rest_of(title)
+        return (rest, False) if cell_len(rest) <= room else (self.shows.title, True)
+
+    def _rest_of(self, title: str) -> str:
+        return title.removeprefix(self.shows.title).strip()
+
+    def frame(self, title: str) -> None:
+        """Write a title into the frame; one that stands there already is not drawn again."""
+        if title != self._framed:
+            self._framed = title
+            self.border_title = self.title_text(title)
 
     def wanted_lines(self, width: int, *, framed: bool) -> int:
         """Lines for all of the content in a place of so many cells, the frame included."""
@@ -137,8 +152,11 @@ class Panel(Grid):
 
     def wanted_cells(self, *, framed: bool) -> int:
         """Cells in which nothing has to wrap, the frame included."""
-        inside = natural_width(self.table, self.shown_rows) + self.styles.scrollbar_size_vertical
-        return inside + (SIDES if framed else 0)
+        known = self._natural
+        if known is None or known[0] is not self.shown_rows or known[1] != self.table.columns:
+            width = natural_width(self.table, self.shown_rows)
+            known = self._natural = self.shown_rows, self.table.columns, width
+        return known[2] + self.styles.scrollbar_size_vertical + (SIDES if framed else 0)
 
     def title_text(self, title: str) -> str:
         """The frame's title, with the key that leads here."""
@@ -161,7 +179,13 @@ class Panel(Grid):
             parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}{more}")
         if self.hidden_columns:
             parts.append(f"{self.hidden_columns} more →")
-        self.border_subtitle = "  ".join(parts).replace("[", "\\[")
+        self.note("  ".join(parts))
+
+    def note(self, said: str) -> None:
+        """Write a word into the lower side of the frame; likewise."""
+        if said != self._said:
+            self._said = said
+            self.border_subtitle = said.replace("[", "\\[")
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
         """Other columns come into sight."""

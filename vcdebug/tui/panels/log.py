@@ -58,7 +58,7 @@ class Log(Extra):
             self.panel.draw()
             self.panel.post_message(Panel.Grown())
             return
-        self.panel.border_subtitle = f"writing: event {told.lines[-1].seq}"
+        self.panel.note(f"writing: event {told.lines[-1].seq}")
         self.panel.set_timer(PAUSE, self._go_on)
 
     def act(self, name: str) -> None:

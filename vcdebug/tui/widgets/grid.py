@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -17,18 +17,26 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vcdebug.debugger.figures import Figure
-from vcdebug.tui.widgets.ordering import Order, next_order
+from vcdebug.tui.widgets.ordering import Order, marked, next_order
 from vcdebug.tui.widgets.rows import ShownRows
+from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke
 from vcdebug.tui.widgets.table_layout import GUTTER, STANDS_IN, Layout, Placed, lay_out, unfolded
+from vcdebug.tui.widgets.tree_rows import above, path
 from vcdebug.tui.widgets.wrapping import pad, wrap
 from vcdebug.views.base import HERE, Row, Table
 
 CURSOR = "›"
-MOST_ABOVE = 8
-"""Levels of a tree that are looked through for the rows around those in sight."""
 PAUSE = 0.005
 """Seconds for keys between two slices of work."""
 STYLES = ("title", "strong", "muted", "good", "bad", "warn", "accent", "here")
+
+
+class Measured(NamedTuple):
+    """A layout, and what it was made for."""
+
+    rows: Sequence[Row]
+    shape: tuple[object, ...]
+    layout: Layout
 
 
 class Grid(ScrollView, can_focus=True, inherit_bindings=False):
@@ -65,8 +73,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("comma", "sort", "sort by the cursor's column: up, down, as it was", id="table.sort"),
     ]
 
-    cursor: reactive[int] = reactive(0, always_update=True)
-    cursor_column: reactive[int] = reactive(0)
+    cursor: reactive[int] = reactive(0, always_update=True, repaint=False)
+    cursor_column: reactive[int] = reactive(0, repaint=False)
 
     class Opened(Message):
         """The whole of a cell is asked for."""
@@ -95,13 +103,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
-        self._measured: tuple[tuple[object, ...], Layout] | None = None
-        self._base = RichStyle()
         self._unfolded: Sequence[Placed] = ()
         """The lines of the cursor's row, where it has more than the others."""
-        self._stays: Sequence[int] = ()
-        self._around: Sequence[int] = ()
-        self._pens: dict[tuple[str, RichStyle], RichStyle] = {}
+        self._measured: Measured | None = None
+        self._seen: Sight | None = None
+        self._pens: dict[tuple[str, bool, bool], RichStyle] = {}
+        self._on_terminal: dict[int, ShownLine] = {}
+        """What each line of the place shows on the terminal."""
+        self._stale = False
+        """Whether some line may show something else than it should."""
 
     # Content
 
@@ -109,6 +119,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """Show a table; the cursor stays on its row, or follows the present event's."""
         kept = self._kept()
         same = table.title == self.table.title
+        if table.rows == self.table.rows:
+            table = replace(table, rows=self.table.rows)  # what is known about them still holds
         if [one.title for one in table.columns] != [one.title for one in self.table.columns]:
             self.shown.order = None
         self.table = table
@@ -209,11 +221,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if width <= 0:
             self._layout = lay_out(self.table, (), 20)  # what has no place yet may be drawn before it learns its size
             self._unfolded = ()
+            self.redraw()
             return
         self._laid_out_for = width
         self._layout = self._laid_out(width)
         self._unfold()
-        self.refresh()
+        self.redraw()
 
     def _unfold(self) -> None:
         """What long text of the cursor's row is shortened elsewhere is there in full."""
@@ -229,19 +242,21 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return max(self._laid_out(width).height, 1)
 
     def _laid_out(self, width: int) -> Layout:
-        """The layout for a width; the last one is kept, since a place is measured before it is filled."""
-        asked = (self.table, self._rows, self.shown.order, width)
-        if self._measured is None or any(one is not other for one, other in zip(self._measured[0], asked, strict=True)):
-            self._measured = (asked, lay_out(self._marked(), self._rows, width))
-        return self._measured[1]
-
-    def _marked(self) -> Table:
-        """The table, the head of the column that it is sorted by marked."""
-        order, columns = self.shown.order, self.table.columns
-        if order is None or order.column >= len(columns):
-            return self.table
-        head = replace(columns[order.column], title=f"{columns[order.column].title} {order.mark}".strip())
-        return replace(self.table, columns=(*columns[: order.column], head, *columns[order.column + 1 :]))
+        """The layout for a width; the last one is kept while nothing else is shown than another present row."""
+        table = self.table
+        shape = (
+            table.columns,
+            table.head,
+            table.foot,
+            table.legend,
+            table.one_line,
+            table.wraps,
+            self.shown.order,
+            width,
+        )
+        if self._measured is None or self._measured.rows is not self._rows or self._measured.shape != shape:
+            self._measured = Measured(self._rows, shape, lay_out(marked(table, self.shown.order), self._rows, width))
+        return self._measured.layout
 
     def on_resize(self, event: events.Resize) -> None:
         """The width decides how text wraps."""
@@ -255,7 +270,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return
         layout, column = self._layout, self.cursor_column
         line = layout.line_of(self.cursor)
-        kept = len(self._staying()) + (len(self._path(self.cursor)) if self._rows is self.table.rows else 0)
+        kept = len(self._staying()) + (
+            len(path(self.table.depths, self.cursor)) if self._rows is self.table.rows else 0
+        )
         top = 0 if self.cursor == 0 else max(line - kept, 0)
         height = max(1, line - top + (len(self._unfolded) or layout.lines_of(self.cursor)))
         left, span = layout.span(column)
@@ -264,33 +281,70 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     # Drawing
 
+    def redraw(self) -> None:
+        """Draw the lines that show something else now, once everything that changes them is done."""
+        self._stale, self._seen = True, None
+        self.check_idle()
+
+    def on_idle(self) -> None:
+        """Find the lines that show something else than what was drawn last."""
+        if not self._stale:
+            return
+        self._stale = False
+        sight = self._sight()
+        other = [y for y in range(sight.height) if self._on_terminal.get(y) != self._shown_line(y)]
+        if other:
+            self.refresh(*(Region(0, y, sight.width, 1) for y in other))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other lines are in sight, some of which show the same as those before."""
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = new_value
+        self.redraw()
+
+    def notify_style_update(self) -> None:
+        """Another theme, or the focus came or went."""
+        super().notify_style_update()
+        self._pens.clear()
+
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Lines of the screen; their styles, and what stays at the top, are looked up once."""
-        self._base, self._pens = self.rich_style, {}
-        self._stays = self._staying()
-        first = self.scroll_offset.y + len(self._stays) - len(self._layout.top)
-        self._around = self._above(first) if self.table.depths else ()
+        """Lines of the screen; what stays at the top of them is found once, if any of them is drawn anew."""
+        self._seen = None
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
-        width = self.scrollable_content_region.width
-        scroll_x, scroll_y = self.scroll_offset
-        placed = self._placed(scroll_y + y, y)
-        base = self._base
-        if placed is None:
-            return Strip.blank(width, base)
-        segments = self._segments(placed, base)
-        return Strip(segments).crop_extend(scroll_x, scroll_x + width, base)
+        line = self._on_terminal[y] = self._shown_line(y)
+        segments = [Segment(text, self._pen(style, line.selected, cell)) for text, style, cell in line.strokes]
+        return Strip(segments).crop_extend(line.left, line.left + line.width, self._pen("", False, False))
 
-    def _placed(self, line: int, y: int) -> Placed | None:
-        """What a line shows; the heads stay at the top of the place."""
-        layout, staying = self._layout, self._stays
-        top, heads = len(layout.top), len(staying)
-        if y < heads and line >= staying[y]:
-            return layout.top[staying[y]]
-        if heads <= y < heads + len(self._around):
-            return self._uniform(self._around[y - heads])
+    def _sight(self) -> Sight:
+        """What is in sight."""
+        if self._seen is None:
+            (width, height), (left, top) = self.scrollable_content_region.size, self.scroll_offset
+            stays = self._staying()
+            first = top + len(stays) - len(self._layout.top)
+            around = above(self.table.depths, first) if self._rows is self.table.rows else ()
+            self._seen = Sight(left, top, width, height, stays, around)
+        return self._seen
+
+    def _shown_line(self, y: int) -> ShownLine:
+        """What a line of the place should show."""
+        sight = self._sight()
+        placed = self._placed(y)
+        if placed is None:
+            return ShownLine((), False, sight.left, sight.width)
+        selected = 0 <= placed.row == self.cursor and self.shows_cursor
+        return ShownLine(tuple(self._strokes(placed, sight.width)), selected, sight.left, sight.width)
+
+    def _placed(self, y: int) -> Placed | None:
+        """What a line of the place shows; the heads stay at the top of it."""
+        layout, sight = self._layout, self._sight()
+        line, top, heads = sight.top + y, len(layout.top), len(sight.stays)
+        if y < heads and line >= sight.stays[y]:
+            return layout.top[sight.stays[y]]
+        if heads <= y < heads + len(sight.around):
+            return self._uniform(sight.around[y - heads])
         if line < top:
             return layout.top[line]
         line -= top
@@ -315,61 +369,34 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             title = 0
         return (*range(title), *range(top - heads, top))
 
-    def _above(self, first: int) -> list[int]:
-        """The rows around the ones in sight, of which the first is given: they stay in sight themselves."""
-        if first <= 0 or self._rows is not self.table.rows:
-            return []
-        found: list[int] = []
-        for more in range(MOST_ABOVE):
-            found = self._path(first + more)
-            if len(found) <= more:
-                break
-        return found
-
-    def _path(self, row: int) -> list[int]:
-        """The rows in which a row of a tree stands, the outermost first."""
-        depths = self.table.depths
-        if not 0 <= row < len(depths):
-            return []
-        found: list[int] = []
-        depth = depths[row]
-        while row > 0 and depth > 0:
-            row -= 1
-            if depths[row] < depth:
-                depth = depths[row]
-                found.append(row)
-        return found[::-1]
-
     def _uniform(self, line: int) -> Placed:
         """A line of a table whose rows all take the same number of lines."""
         layout = self._layout
         row, band = divmod(line - len(layout.body), len(layout.bands))  # exact: ints
         return layout.placed(layout.wrapped + row, self._rows[layout.wrapped + row], band)
 
-    def _segments(self, placed: Placed, base: RichStyle) -> list[Segment]:
+    def _strokes(self, placed: Placed, width: int) -> Iterator[Stroke]:
         if placed.row < 0 and not placed.heads:
-            return [Segment(piece.text, self._style(piece.style, base)) for piece in placed.cells]
-        selected = placed.row >= 0 and placed.row == self.cursor
-        if selected and self.shows_cursor:
-            base = base + self.get_component_rich_style("grid--cursor", partial=True)
-        segments = [Segment(self._gutter(placed, selected=selected), self._style("here", base))]
+            yield from (Stroke(piece.text, piece.style) for piece in placed.cells)
+            return
+        selected = 0 <= placed.row == self.cursor and self.shows_cursor
+        yield Stroke(self._gutter(placed, selected=selected), "here")
         band = self._layout.bands[placed.band]
         if placed.band:
-            segments.append(Segment(" " * STANDS_IN, base))
+            yield Stroke(" " * STANDS_IN)
+        columns = self.table.columns
+        chosen = self.cursor_column if selected and len(columns) > 1 else -1
+        used = GUTTER + (STANDS_IN if placed.band else 0)
         gap = 0 if placed.widths else band.gap
-        for index, width, piece in zip(band.columns, placed.widths or band.widths, placed.cells, strict=True):
+        for index, room, piece in zip(band.columns, placed.widths or band.widths, placed.cells, strict=True):
             if gap and index != band.columns[0]:
-                segments.append(Segment(" " * gap, base))
-            style = self._style(piece.style, base)
-            if selected and index == self.cursor_column and self.shows_cursor and len(self.table.columns) > 1:
-                style = style + self.get_component_rich_style("grid--cell", partial=True)
-            column = self.table.columns[index]
-            text = pad(piece.text, width, right=column.right, name=column.name)
-            segments.append(Segment(text, style))
-        rest = self.scrollable_content_region.width - sum(segment.cell_length for segment in segments)
-        if selected and self.shows_cursor and rest > 0:
-            segments.append(Segment(" " * rest, base))
-        return segments
+                yield Stroke(" " * gap)
+                used += gap
+            column = columns[index]
+            yield Stroke(pad(piece.text, room, right=column.right, name=column.name), piece.style, cell=index == chosen)
+            used += room
+        if selected and used < width:
+            yield Stroke(" " * (width - used))
 
     @property
     def shows_cursor(self) -> bool:
@@ -380,26 +407,30 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if placed.row < 0 or not placed.first:
             return " " * GUTTER
         here = bool(self.table.current) and self._rows[placed.row].key == self.table.current
-        return f"{CURSOR if selected and self.shows_cursor else ' '}{HERE if here else ' '}"
+        return f"{CURSOR if selected else ' '}{HERE if here else ' '}"
 
-    def _style(self, name: str, base: RichStyle) -> RichStyle:
-        if not name:
-            return base
-        if (name, base) not in self._pens:
-            self._pens[name, base] = base + self.get_component_rich_style(f"grid--{name}", partial=True)
-        return self._pens[name, base]
+    def _pen(self, style: str, selected: bool, cell: bool) -> RichStyle:
+        """How a stroke is drawn."""
+        pen = self._pens.get((style, selected, cell))
+        if pen is None:
+            names = [name for name, wanted in (("cursor", selected), (style, bool(style)), ("cell", cell)) if wanted]
+            pen = self.rich_style
+            for name in names:
+                pen = pen + self.get_component_rich_style(f"grid--{name}", partial=True)
+            self._pens[style, selected, cell] = pen
+        return pen
 
     # Keys and mouse
 
     def watch_cursor(self) -> None:
-        """Redraw."""
+        """Another row is marked."""
         self._unfold()
-        self.refresh()
+        self.redraw()
         self.post_message(self.Moved())
 
     def watch_cursor_column(self) -> None:
-        """Redraw."""
-        self.refresh()
+        """Another cell is marked."""
+        self.redraw()
 
     def action_move(self, by: int) -> None:
         """Move the cursor; without rows, scroll."""
@@ -451,7 +482,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        placed = self._placed(self.scroll_offset.y + offset.y, offset.y)
+        placed = self._placed(offset.y)
         if placed is None or placed.row < 0:
             return
         again = placed.row == self.cursor and event.chain > 1

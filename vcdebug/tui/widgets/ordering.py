@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from vcdebug.model.names import IntArray
+from vcdebug.views.base import Table
 
 ASCENDING: Final = "▲"
 DESCENDING: Final = "▼"
@@ -44,6 +46,15 @@ def next_order(order: Order | None, column: int) -> Order | None:
     if order is None or order.column != column:
         return Order(column)
     return None if order.descending else Order(column, descending=True)
+
+
+def marked(table: Table, order: Order | None) -> Table:
+    """The table, the head of the column that it is sorted by marked."""
+    columns = table.columns
+    if order is None or order.column >= len(columns):
+        return table
+    head = replace(columns[order.column], title=f"{columns[order.column].title} {order.mark}".strip())
+    return replace(table, columns=(*columns[: order.column], head, *columns[order.column + 1 :]))
 
 
 class Ranks(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from rich.text import Text
 from textual import events
@@ -60,8 +61,8 @@ class Timeline(Widget):
         cells = [*self._background(self.moment, width)]
         cells[self.cell_of(self.moment.seq)] = HERE
         text = Text(no_wrap=True)
-        for cell in cells:
-            text.append(cell, _STYLES.get(cell, "dim"))
+        for cell, run in groupby(cells):
+            text.append("".join(run), _STYLES.get(cell, "dim"))
         if width < self.size.width:
             text.append(" " + LEGEND, "dim")
         return text

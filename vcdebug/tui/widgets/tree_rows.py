@@ -13,6 +13,9 @@ from rich.cells import cell_len
 from vcdebug.tui.widgets.wrapping import ELLIPSIS, closer, middle, sign_of, tighter
 from vcdebug.views.base import NO, YES, Piece
 
+MOST_ABOVE = 8
+"""Levels that are looked through for the rows around those in sight."""
+
 SHORTENED = 13
 """Cells from which on what came of it is shortened rather than left to its sign."""
 
@@ -79,3 +82,27 @@ def _row(cells: tuple[Piece, Piece, Piece], room: TreeRoom, edge: int) -> TreeRo
     start = max(start, cell_len(name.text) + 1) if size else edge
     last = room.width - edge
     return TreeRow((name, came, number if last else Piece("")), (start, edge - start, last))
+
+
+def above(depths: Sequence[int], first: int) -> list[int]:
+    """The rows around the ones in sight, of which the first is given: they stay in sight themselves."""
+    found: list[int] = []
+    for more in range(MOST_ABOVE if first > 0 else 0):
+        found = path(depths, first + more)
+        if len(found) <= more:
+            break
+    return found
+
+
+def path(depths: Sequence[int], row: int) -> list[int]:
+    """The rows in which a row of a tree stands, the outermost first."""
+    if not 0 <= row < len(depths):
+        return []
+    found: list[int] = []
+    depth = depths[row]
+    while row > 0 and depth > 0:
+        row -= 1
+        if depths[row] < depth:
+            depth = depths[row]
+            found.append(row)
+    return found[::-1]

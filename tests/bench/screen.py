@@ -1,177 +1,122 @@
-"""How long the screen makes one wait: the first frame, first paints, filters, keys, and keys while a replay runs.
+"""What one waits for at the screen, each until all of it is drawn: the first frame, steps, filters, the command line.
 
-python -m tests.bench.screen [--nodes N] [--pods N] [--rows N] [--json FILE]
+python -m tests.bench.screen [SNAPSHOT ...] [--sizes 80x24,120x40,200x60] [--rounds N] [--beside CHECKOUT] [--json FILE]
 
-Keys count what the process spends on them (processor time, 95 of 100 keep within); while a replay runs, what one
-waits (wall time), since two threads share the interpreter then.
+The program runs in a terminal of its own and is sent keys; what counts is the processor time from the key to the last
+byte of what it draws. The lowest of the rounds' means is printed, and how many functions are called for it, which is
+nearly the same in every run. With another checkout beside, both run in turns: trust the ratios on a busy machine.
 """
 
 import argparse
-import asyncio
 import json
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from statistics import mean
+from typing import Final, NamedTuple
 
-from textual import events
-from textual.app import App
+from tests.bench.bench import CHECKOUT, PERF
+from tests.bench.terminal import Size, Terminal
 
-from tests.bench import made
-from vcdebug import tui
-from vcdebug.tui.app import VcdebugApp
-from vcdebug.tui.main.screen import MainScreen
-from vcdebug.tui.panels.base import Panel
-from vcdebug.tui.start import Start
-from vcdebug.views.base import Column, OnDemand, Piece, Row, Table
-
-SIZE = (200, 60)
-KEYS = 40
-PAUSE = 0.05
-"""Seconds between two keys while a replay runs."""
-REPEATS = 5
-COLUMNS = tuple(Column(title, flexible=title == "name") for title in ("name", "a", "b", "c", "d", "e", "f", "remarks"))
-TYPED = "node-0042"
+SNAPSHOTS: Final = (CHECKOUT / "fixtures" / "preempt-blocked-by-gang", PERF / "large-1k", PERF / "large-5k")
+SIZES: Final = "80x24,120x40,200x60"
+PRESENT: Final = "●".encode()
+"""Stands in every picture of a recording, and in none before it is there."""
+STEPS, FEW = 60, 12
+ESCAPE, DOWN = "\x1b", "\x1b[B"
+TYPED: Final = "node"
 Figures = dict[str, float]
 
 
-class FirstFrame(VcdebugApp):
-    """Leaves as soon as something is on the screen."""
+class Run(NamedTuple):
+    """A program, on a snapshot, in a terminal of a size."""
 
-    CSS_PATH = str(Path(tui.__file__).with_name("vcdebug.tcss"))
+    checkout: Path
+    snapshot: Path
+    size: Size
 
-    def on_ready(self) -> None:
-        self.call_after_refresh(self.exit, 0)
+    def seconds(self) -> Figures:
+        """What it spends."""
+        with self._terminal(counted=False) as terminal:
+            first = terminal.until(PRESENT).processor
+            return {"first frame": first, **_keys(lambda keys: terminal.press(keys).processor)}
 
+    def calls(self) -> Figures:
+        """How many functions it calls."""
+        with self._terminal(counted=True) as terminal:
+            terminal.until(PRESENT)
+            first = terminal.calls()
 
-def started(arguments: list[str]) -> float:
-    """Seconds of a fresh process, best of several."""
+            def spent(keys: str) -> float:
+                before = terminal.calls()
+                terminal.press(keys)
+                return terminal.calls() - before
 
-    def once() -> float:
-        begin = time.perf_counter()
-        subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-        return time.perf_counter() - begin
+            return {"first frame": first, **_keys(spent)}
 
-    return min(once() for _ in range(REPEATS))
-
-
-def p95(found: list[float]) -> float:
-    """What nineteen of twenty keep within."""
-    return sorted(found)[len(found) * 95 // 100]  # exact: ints
-
-
-def large_table(rows: int) -> Table:
-    """As a list of nodes: every row is made when somebody looks at it."""
-    names = [f"node-{number:06}" for number in range(rows)]
-
-    def row(index: int) -> Row:
-        cells = (Piece(f"{index * k % 64}/{64 * k}") for k in range(1, 7))  # exact: ints
-        return Row(names[index], (Piece(names[index], "strong"), *cells, Piece("gpu=yes:NoSchedule")))
-
-    return Table("Many", COLUMNS, OnDemand(names, row))
+    def _terminal(self, *, counted: bool) -> Terminal:
+        home = Path(tempfile.mkdtemp())
+        return Terminal(self.checkout, ["open", str(self.snapshot), "--fresh"], self.size, home, counted=counted)
 
 
-async def spent(app: App[Any], work: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
-    """Seconds of one piece of work and of the drawing that follows."""
-    drawn = asyncio.Event()
-    begin = clock()
-    work()
-    app.call_later(app.call_after_refresh, drawn.set)
-    await drawn.wait()
-    return clock() - begin
+def _keys(spent: Callable[[str], float]) -> Figures:
+    """What each sort of key costs; the first of each sort makes what the others find."""
 
+    def usual(key: str, times: int = FEW) -> float:
+        spent(key)
+        return mean(spent(key) for _ in range(times))
 
-async def main_screen(app: App[Any]) -> MainScreen:
-    """The main screen, once the recording is there."""
-    while not (isinstance(app.screen, MainScreen) and app.screen.moment is not None):
-        await asyncio.sleep(0.01)
-    return app.screen
-
-
-def key(app: App[Any], name: str) -> None:
-    """Press a key."""
-    app.post_message(events.Key(name, name if len(name) == 1 else None))
-
-
-async def keys(app: App[Any], name: str) -> float:
-    """p95 of a key, pressed many times."""
-    return p95([await spent(app, lambda: key(app, name)) for _ in range(KEYS)])
-
-
-async def large_list(app: App[Any], rows: int, figures: Figures) -> None:
-    """First paint and filter of a table of so many rows."""
-    screen = await main_screen(app)
-    panel = screen.query_one("#nodes", Panel)
-    table = large_table(rows)
-    figures["first paint of the rows"] = await spent(app, lambda: panel.set_table(table))
-    for number in range(1, len(TYPED) + 1):
-        text = TYPED[:number]
-        figures[f"filter: {text}"] = await spent(app, partial(panel.set_filter, text))
-    begin = time.process_time()
-    while panel.writing:
-        await asyncio.sleep(0)
-    figures["  until every row has been looked at"] = time.process_time() - begin
-    figures["filter once they have been"] = await spent(app, lambda: panel.set_filter("9"))
-
-
-async def measure_keys(snapshot: Path, rows: int) -> Figures:
-    """Keys over a recording of a large cluster."""
-    figures: Figures = {}
-    app = VcdebugApp(Start(str(snapshot), snapshot.name))
-    async with app.run_test(size=SIZE):
-        screen = await main_screen(app)
-        figures["a key that does nothing"] = await keys(app, "f12")
-        screen.show_panel("jobs")
-        figures["step, jobs open"] = await keys(app, "s")
-        screen.show_panel("nodes")
-        figures["step, nodes open"] = await keys(app, "s")
-        figures["step back, nodes open"] = await keys(app, "S")
-        figures["over, nodes open"] = await keys(app, "n")
-        figures["cursor down, nodes open"] = await keys(app, "down")
-        figures["first filter, nodes open"] = await spent(app, lambda: screen.grid.set_filter("4"))
-        await large_list(app, rows, figures)
+    figures = {"a step into": usual("s", STEPS), "back": usual("S"), "over": usual("n")}
+    for panel, key in (("jobs", "5"), ("nodes", "6")):
+        spent(key)
+        figures[f"into, {panel} focused"] = usual("s")
+    figures["cursor down"] = usual(DOWN)
+    spent("/")
+    figures["a letter of a filter"] = mean(spent(letter) for letter in TYPED)
+    figures["end of the filter"] = spent(ESCAPE)
+    figures[": and Esc"] = mean(spent(":") + spent(ESCAPE) for _ in range(FEW))
     return figures
 
 
-async def measure_meanwhile(snapshot: Path) -> Figures:
-    """Keys while a replay runs in the worker."""
-    found: list[float] = []
-    app = VcdebugApp(Start(str(snapshot), snapshot.name))
-    async with app.run_test(size=SIZE):
-        while not isinstance(app.screen, MainScreen):
-            await asyncio.sleep(0.01)
-        screen = app.screen
-        while screen.moment is None:
-            found.append(await spent(app, lambda: key(app, "tab"), time.perf_counter))
-            await asyncio.sleep(PAUSE)
-    return {"key while it loads and replays": p95(found), "  keys in that time": float(len(found))}
+def _lowest(rounds: list[Figures]) -> Figures:
+    return {name: min(figures[name] for figures in rounds) for name in rounds[0]}
+
+
+def _measured(runs: list[Run], rounds: int) -> Iterator[tuple[Figures, Figures]]:
+    """Seconds and calls of each of the runs, which take turns."""
+    seconds = [[run.seconds() for run in runs] for _ in range(rounds)]
+    for number, run in enumerate(runs):
+        yield _lowest([figures[number] for figures in seconds]), run.calls()
+
+
+def _printed(found: list[tuple[Figures, Figures]]) -> Iterator[str]:
+    """A line per sort of key: milliseconds and calls of each run, and the ratios of the first to the second."""
+    for name in found[0][0]:
+        parts = [f"{name:<24}"]
+        for seconds, calls in found:
+            parts.append(f"{seconds[name] * 1000:9.1f} ms{calls[name]:12,.0f}")
+        if len(found) > 1:
+            (ours, our_calls), (theirs, their_calls) = found[:2]
+            parts.append(f"{ours[name] / theirs[name]:8.2f}{our_calls[name] / their_calls[name]:8.2f}")
+        yield "".join(parts)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=5_000)
-    parser.add_argument("--pods", type=int, default=50_000)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--first-frame", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("snapshots", nargs="*", type=Path, default=[path for path in SNAPSHOTS if path.exists()])
+    parser.add_argument("--sizes", default=SIZES, help="columns x lines")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--beside", type=Path, help="another checkout to compare with, in turns")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     arguments = parser.parse_args()
-    if arguments.first_frame:
-        FirstFrame(None).run(headless=True)
-        return
-    figures: Figures = {
-        "--help": started(["-m", "vcdebug", "--help"]),
-        "first frame": started(["-m", "tests.bench.screen", "--first-frame"]),
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        snapshot = made.write(made.Size(arguments.nodes, arguments.pods), Path(folder))
-        figures.update(asyncio.run(measure_meanwhile(snapshot)))
-        figures.update(asyncio.run(measure_keys(snapshot, arguments.rows)))
-    for name, value in figures.items():
-        print(f"{name:<34}{value:>10.3f}")
+    figures: dict[str, list[tuple[Figures, Figures]]] = {}
+    checkouts = [CHECKOUT, *([arguments.beside.resolve()] if arguments.beside else [])]
+    for snapshot in arguments.snapshots:
+        for size in arguments.sizes.split(","):
+            columns, lines = map(int, size.split("x"))
+            runs = [Run(checkout, snapshot.resolve(), Size(columns, lines)) for checkout in checkouts]
+            found = figures[f"{snapshot.name} {size}"] = list(_measured(runs, arguments.rounds))
+            print(f"\n{snapshot.name}, {size}", *_printed(found), sep="\n", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
 

@@ -38,8 +38,9 @@ bench: .venv/run.stamp  ## load, cycle, memory, the ratio to the real scheduler;
 	$(BIN)/python -m tests.bench.bench
 	$(BIN)/python -m tests.bench.reading
 	$(BIN)/python -m tests.bench.loading
-	$(BIN)/python -m tests.bench.screen
 	$(BIN)/python -m tests.bench.waiting
+	$(BIN)/python -m tests.bench.tables
+	$(BIN)/python -m tests.bench.screen --rounds 1
 
 cold-start: .venv/run.stamp  ## what the commands cost before they do anything
 	$(BIN)/python -m tests.bench.cold_start

@@ -1,5 +1,7 @@
 """Questions from the screen: about what the cursor is on, and changes that are carried out before they are shown."""
 
+from textual import events
+
 from tests.tui.driving import opened
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.page import PageScreen
@@ -48,8 +50,10 @@ async def test_a_key_proves_what_lets_the_job_in_and_enter_makes_the_change() ->
 
 async def test_esc_stops_the_search_and_nothing_has_changed() -> None:
     async with opened() as desk:
-        await desk.press("5", "down", "exclamation_mark")
-        await desk.press("escape")
+        await desk.press("5", "down")
+        for key in ("exclamation_mark", "escape"):
+            desk.app.post_message(events.Key(key, None))
+        await desk.pause()
         assert "stopped: trying what lets research/llm-finetune in" in desk.status()
         assert not desk.main.work.about
         await desk.pause()

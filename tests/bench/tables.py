@@ -1,0 +1,88 @@
+"""What a table of many rows makes one wait: first paint, each letter of a filter, sorting; processor seconds.
+
+python -m tests.bench.tables [--rows N]
+
+Each counts until the next frame is drawn; what a filter has not looked at by then follows between the keys.
+"""
+
+import argparse
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+
+from textual.app import App, ComposeResult
+
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.ordering import Order
+from vcdebug.views.base import Column, OnDemand, Piece, Row, Table
+
+SIZE = (200, 60)
+TITLES = ("name", "a", "b", "c", "d", "e", "f", "remarks")
+COLUMNS = tuple(Column(title, flexible=title == "name") for title in TITLES)
+TYPED = "node-0042"
+HOPS = 20
+"""Turns of the loop in which a widget hears of what was done to it."""
+
+
+class TableApp(App[int]):
+    """Nothing but a table."""
+
+    def compose(self) -> ComposeResult:
+        yield Grid()
+
+
+def large_table(rows: int) -> Table:
+    """As a list of nodes: every row is made when somebody looks at it."""
+    names = [f"node-{number:06}" for number in range(rows)]
+
+    def row(index: int) -> Row:
+        cells = (Piece(f"{index * k % 64}/{64 * k}") for k in range(1, 7))  # exact: ints
+        return Row(names[index], (Piece(names[index], "strong"), *cells, Piece("gpu=yes:NoSchedule")))
+
+    return Table("Many", COLUMNS, OnDemand(names, row))
+
+
+async def spent(app: App[int], work: Callable[[], object]) -> float:
+    """Seconds of one piece of work, of the messages that follow at once, and of the next frame."""
+    drawn = asyncio.Event()
+    begin = time.process_time()
+    work()
+    for _ in range(HOPS):
+        await asyncio.sleep(0)
+    app.call_after_refresh(drawn.set)
+    await drawn.wait()
+    return time.process_time() - begin
+
+
+async def measured(rows: int) -> dict[str, float]:
+    """What a person does with a large table, one after the other."""
+    figures: dict[str, float] = {}
+    app = TableApp()
+    async with app.run_test(size=SIZE):
+        grid, table = app.query_one(Grid), large_table(rows)
+        figures["first paint"] = await spent(app, partial(grid.set_table, table))
+        for number in range(1, len(TYPED) + 1):
+            figures[f"filter: {TYPED[:number]}"] = await spent(app, partial(grid.set_filter, TYPED[:number]))
+        begin = time.process_time()
+        while grid.writing:
+            await asyncio.sleep(0)
+        figures["  until every row has been looked at"] = time.process_time() - begin
+        figures["filter once they have been"] = await spent(app, partial(grid.set_filter, "9"))
+        grid.set_filter("")
+        for name, column in (("names", 0), ("figures", 1)):
+            figures[f"sort by {name}"] = await spent(app, partial(grid.set_order, Order(column)))
+            downwards = Order(column, descending=True)
+            figures[f"sort by {name}, downwards"] = await spent(app, partial(grid.set_order, downwards))
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=100_000)
+    for name, value in asyncio.run(measured(parser.parse_args().rows)).items():
+        print(f"{name:<40}{value:>8.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,17 @@
 """Questions from the screen: about what the cursor is on, and changes that are carried out before they are shown."""
 
-from textual import events
+from collections.abc import Callable, Iterator
+from threading import Event
+from unittest.mock import patch
 
-from tests.tui.driving import opened
+import pytest
+
+from tests.tui.driving import Desk, opened
+from tests.tui.settling import working
+from vcdebug.debugger.remedies import prove
+from vcdebug.debugger.remedies.trial import Edits, Outcome, Trials
+from vcdebug.explain.answer import Explanation
+from vcdebug.trace.recording import Recording
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.views.base import plain
@@ -48,13 +57,67 @@ async def test_a_key_proves_what_lets_the_job_in_and_enter_makes_the_change() ->
         assert open_.edits
 
 
-async def test_esc_stops_the_search_and_nothing_has_changed() -> None:
+class Held:
+    """Trials that wait for the event before each cycle; how many were begun."""
+
+    def __init__(self) -> None:
+        self.go = Event()
+        self.begun = 0
+
+    def of(self, recording: Recording, explanation: Explanation) -> Callable[[Edits], Outcome | None]:
+        trials = Trials.of(recording, explanation)
+
+        def tried(edits: Edits) -> Outcome | None:
+            self.begun += 1
+            assert self.go.wait(30)
+            return trials(edits)
+
+        return tried
+
+
+@pytest.fixture
+def held() -> Iterator[Held]:
+    one = Held()
+    with patch.object(prove, "trials_of", one.of):
+        yield one
+        one.go.set()
+
+
+async def searching(desk: Desk, held: Held) -> None:
+    """The cursor's job is asked about, and the search waits within its first trial."""
+    begun = held.begun
+    await desk.press("exclamation_mark")
+    await desk.until(lambda: held.begun > begun, "the first trial is begun")
+
+
+async def test_esc_stops_the_search_and_nothing_has_changed(held: Held) -> None:
     async with opened() as desk:
         await desk.press("5", "down")
-        for key in ("exclamation_mark", "escape"):
-            desk.app.post_message(events.Key(key, None))
-        await desk.pause()
-        assert "stopped: trying what lets research/llm-finetune in" in desk.status()
+        await searching(desk, held)
+        assert "trying what lets research/llm-finetune in" in desk.screen()
+        await desk.press("escape")
+        assert "stopped: trying what lets research/llm-finetune in; nothing has changed" in desk.status()
         assert not desk.main.work.about
-        await desk.pause()
+        held.go.set()
+        await desk.until(lambda: not working(desk.app), "the thread has ended")
+        assert 1 == held.begun
         assert not isinstance(desk.app.screen, PageScreen)
+
+
+async def test_a_search_that_was_stopped_stays_so_when_it_is_asked_for_again(held: Held) -> None:
+    async with opened() as desk:
+        await desk.press("5", "down")
+        await searching(desk, held)
+        await desk.press("escape")
+        await searching(desk, held)
+        held.go.set()
+        await desk.until(lambda: isinstance(desk.app.screen, PageScreen), "the remedies are there")
+        await desk.until(lambda: not working(desk.app), "both threads have ended")
+        twice, screen = held.begun, desk.app.screen
+        await desk.press("escape")
+        assert not isinstance(desk.app.screen, PageScreen)
+        held.begun = 0
+        await desk.press("exclamation_mark")
+        await desk.until(lambda: isinstance(desk.app.screen, PageScreen), "the remedies are there again")
+        assert screen is not desk.app.screen
+        assert twice == 1 + held.begun

@@ -121,11 +121,11 @@ class Asking:
         )
 
         def going(_: Search | None = None) -> bool:
-            return self._work.about == about and monotonic() < end
+            return self._work.wanted() and monotonic() < end
 
         def tried(edits: list[Edits]) -> list[Outcome | None]:
             found = len([one for one in search.remedies if one.proven])
-            self._work.tell(about, f"{about}: {count(search.trials, 'cycle')}, {found} found")
+            self._work.tell(f"{about}: {count(search.trials, 'cycle')}, {found} found")
             return [trials(one) if going() else None for one in edits]
 
         carried_out(search, tried, going)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import local
 
 from textual.message import Message
 
@@ -30,6 +31,8 @@ class BackgroundWork:
         """What the work is while it runs."""
         self._ticket = 0
         """Which work is waited for."""
+        self._own = local()
+        """The ticket of the work that a thread does."""
 
     def start(self, reply: Reply) -> None:
         """Do what the reply asks for, unless something is being done already."""
@@ -49,6 +52,7 @@ class BackgroundWork:
     def _do(self, tasks: dict[int, Callable[[], Reply]]) -> None:
         """In the thread; nobody keeps the task afterwards, for it holds recordings."""
         ticket, task = tasks.popitem()
+        self._own.ticket = ticket
         self._post(worker.work(task, ticket))
 
     def awaited(self, event: WorkDone) -> bool:
@@ -70,9 +74,13 @@ class BackgroundWork:
         self._at_rest()
         return True
 
-    def tell(self, about: str, text: str) -> None:
-        """How far work of a thread is, as long as somebody waits for it."""
-        if self.about == about:
+    def wanted(self) -> bool:
+        """In the thread: whether somebody still waits for what it does, not for the same work asked for again."""
+        return self._own.ticket == self._ticket and bool(self.about)
+
+    def tell(self, text: str) -> None:
+        """In the thread: how far its work is, as long as somebody waits for it."""
+        if self.wanted():
             self._post(Progress(text))
 
     def _at_rest(self) -> None:

@@ -64,7 +64,7 @@ class Opening:
         estimate = Estimate(monotonic)
 
         def tell(done: int, total: int) -> None:
-            self._work.tell(SURVEYING, f"{SURVEYING}: {done} of {total}{estimate.left('', done, total)}")
+            self._work.tell(f"{SURVEYING}: {done} of {total}{estimate.left('', done, total)}")
 
         survey_of(recording, tell)
         return Reply(then=self._surveyed)

@@ -75,12 +75,12 @@ class Pages:
                 table = page()
         except NotReachedError as missing:
             about = f"running the cycle again up to event {missing.seq}"
-            self._work.start(Reply(text=about, work=partial(self._after_run, page, about)))
+            self._work.start(Reply(text=about, work=partial(self._after_run, page)))
         else:
             self.open(table)
 
-    def _after_run(self, page: Callable[[], Table], about: str) -> Reply:
-        with as_long_as(lambda _, __: self._work.about == about):
+    def _after_run(self, page: Callable[[], Table]) -> Reply:
+        with as_long_as(lambda _, __: self._work.wanted()):
             table = page()
         return Reply(then=partial(self._opened, table))
 

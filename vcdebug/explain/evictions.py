@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.victims import next_question
+from vcdebug.framework.columns import Span
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.trace.marks import marks
@@ -74,11 +75,14 @@ class Eviction(NamedTuple):
 @per_recording()
 def evictions(recording: Recording) -> tuple[Eviction, ...]:
     """All of the cycle, in order; those of discarded statements are among them."""
-    return tuple(
-        _eviction(recording, seq, event)
-        for seq in marks(recording).evictions
-        if isinstance(event := recording.event(seq), OpEvent)
-    )
+    return tuple(_eviction(recording, seq, event) for seq, event in _wished(recording))
+
+
+def _wished(recording: Recording) -> Iterator[tuple[Seq, OpEvent]]:
+    for seq in marks(recording).evictions:
+        event = recording.event(seq)
+        if isinstance(event, OpEvent):
+            yield seq, event
 
 
 def lost_pods(view: JobView) -> list[Eviction]:
@@ -87,19 +91,44 @@ def lost_pods(view: JobView) -> list[Eviction]:
 
 
 @per_recording()
+def not_discarded(recording: Recording) -> tuple[Eviction, ...]:
+    """Those whose statement was not discarded, in order."""
+    wished = ((seq, event) for seq, event in _wished(recording) if fate_of(recording, seq, event)[0] != "discard")
+    return tuple(_eviction(recording, seq, event) for seq, event in wished)
+
+
+def carried_out(recording: Recording) -> list[Eviction]:
+    """Those that were carried out, in order."""
+    return [one for one in not_discarded(recording) if one.fate in CARRIED_OUT]
+
+
+@per_recording()
 def _lost(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
     found: dict[JobId, list[Eviction]] = {}
-    for one in evictions(recording):
-        if one.fate in CARRIED_OUT:
-            found.setdefault(one.job, []).append(one)
+    for one in carried_out(recording):
+        found.setdefault(one.job, []).append(one)
     return found
+
+
+def first_of_plan(recording: Recording, one: Eviction) -> Seq:
+    """The first eviction that the same task wanted on the same node."""
+    wished = ((seq, event) for seq, event in _wished(recording) if event.node == one.node)
+    return next(seq for seq, _ in wished if _preemptor(recording, seq) == one.preemptor)
+
+
+def _asker(recording: Recording, seq: Seq) -> Span | None:
+    return recording.tree.around(seq, Level.TASK) or recording.tree.around(seq, Level.JOB)
+
+
+def _preemptor(recording: Recording, seq: Seq) -> str:
+    asker = _asker(recording, seq)
+    return asker.name if asker is not None else ""
 
 
 def _eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
     owners, action = recording.owners, recording.tree.around(seq, Level.ACTION)
     job = owners.jobs.get(event.task, "")
-    asker = recording.tree.around(seq, Level.TASK) or recording.tree.around(seq, Level.JOB)
-    asked = next_question(recording, seq) if asker is not None else None
+    asked = next_question(recording, seq) if _asker(recording, seq) is not None else None
     named = asked is not None and event.task in (asked.outcome or ())
     fate, end = fate_of(recording, seq, event)
     return Eviction(
@@ -109,7 +138,7 @@ def _eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
         owners.queues.get(job, ""),
         event.node,
         action.name if action is not None else "",
-        asker.name if asker is not None else "",
+        _preemptor(recording, seq),
         asked.deciding_tier if asked is not None and named else None,
         fate,
         end,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain.amounts import listed
-from vcdebug.explain.evictions import CARRIED_OUT, Eviction, evictions
+from vcdebug.explain.evictions import Eviction, carried_out, first_of_plan
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.victims import next_choice
@@ -20,11 +20,8 @@ WHY = "nodes are tried in order of score, not of their victims' priority"
 
 def price(view: JobView) -> str:
     """`; conformance alone decided ..., n2 would have done as well`; empty where there is nothing to say."""
-    mine = [
-        one
-        for one in evictions(view.recording)
-        if one.fate in CARRIED_OUT and one.preemptor in view.tasks and one.action in EVICTING_ACTIONS
-    ]
+    evicted = carried_out(view.recording)
+    mine = [one for one in evicted if one.preemptor in view.tasks and one.action in EVICTING_ACTIONS]
     return "".join(f"; {part}" for part in (_decided(view, mine), _elsewhere(view, mine)) if part)
 
 
@@ -55,9 +52,8 @@ def _elsewhere(view: JobView, mine: Sequence[Eviction]) -> str:
 def milder(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:
     """Other nodes that would have done, each with a victim of lower priority: as it stood before the plan."""
     asker, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
-    plan = ((each.preemptor, each.node, each.seq) for each in evictions(recording))
-    first = next(seq for preemptor, node, seq in plan if (preemptor, node) == (one.preemptor, one.node))
-    room = NodeFits(JobView(recording, asker.job, one.preemptor), asker, first - 1)
+    before = first_of_plan(recording, one) - 1
+    room = NodeFits(JobView(recording, asker.job, one.preemptor), asker, before)
     others = [node.name for node in room.could_free(one.action) if node.name != one.node]
     lowest = {name: min(room.candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
     return {name: task for name, task in lowest.items() if task.priority < victim.priority}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.explain.evictions import Eviction, evictions
+from vcdebug.explain.evictions import Eviction, not_discarded
 from vcdebug.framework.record import CloseEvent
 from vcdebug.model.names import JobId
 from vcdebug.trace.effects import Effect, effects
@@ -126,11 +126,8 @@ def _message(event: CloseEvent, uid: JobId) -> str:
 
 
 def _evicted(recording: Recording) -> Iterator[Row]:
-    for each in evictions(recording):
-        if each.fate != "discard":
-            yield _row(
-                f"goto {each.seq}", Piece("○ evicted", "warn"), each.victim, _for_whom(each), "task", each.victim
-            )
+    for each in not_discarded(recording):
+        yield _row(f"goto {each.seq}", Piece("○ evicted", "warn"), each.victim, _for_whom(each), "task", each.victim)
 
 
 def _for_whom(each: Eviction) -> str:

@@ -137,6 +137,14 @@ def test_a_name_that_leads_nowhere_is_kept_and_explained(change: str, value: str
     assert value in str(snapshot.of(kind)[0])
 
 
+def test_an_unknown_priority_class_is_named_in_completed_manifests_too() -> None:
+    stray = pod("team-a", "solo", "train")
+    stray["spec"].update(priorityClassName="urgnt", schedulerName="volcano")
+    stray["spec"].pop("priority", None)
+    said = " ".join(problem.line() for problem in snapshot_from_objects([stray], complete=True).problems)
+    assert "urgnt is not in the snapshot; a server would refuse the pod; its priority is 1" in said
+
+
 def test_an_unknown_priority_class_of_a_pod_that_has_no_priority_is_named() -> None:
     stray = pod("team-a", "solo", "train")
     stray["spec"].update(priorityClassName="urgnt", schedulerName="volcano")

@@ -45,6 +45,8 @@ class _Priorities:
     def fill(self, spec: Manifest) -> None:
         name = spec.get("priorityClassName")
         chosen = self._classes.get(name) if name else self._default
+        if name and chosen is None:
+            return  # a server refuses such a pod, so it has no priority; a Problem says so
         if spec.get("priority") is None:
             spec["priority"] = (chosen or {}).get("value") or 0
         if chosen is not None:

@@ -13,7 +13,7 @@ SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
 _NO_JOB = "the scheduler knows no job for it: a waiting pod is never placed, a placed one only occupies its node"
 _NO_QUEUE = "the job is left out of the session"
 _NO_CLASS = "its priority is the default one"
-_NO_PRIORITY = "a server would refuse the pod; its priority is 0"
+_NO_PRIORITY = "a server would refuse the pod; its priority is 1, as of pods that state none"
 _NO_NODE = "the pod occupies no known node"
 _NO_CLAIM = "its volumes are not counted, and the volume checks refuse every node"
 

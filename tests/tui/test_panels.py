@@ -178,3 +178,13 @@ async def test_a_list_gets_more_room_while_the_keys_are_in_it_and_every_panel_st
             seen = {name: tuple(desk.panel(name).outer_size) for name in layout.places}
             assert seen == {name: (place.width, place.height) for name, place in layout.places.items()}
             assert layout.size.height == max(place.y + place.height for place in layout.places.values())
+
+
+async def test_a_title_that_has_no_room_stands_whole_below_the_frame_after_a_list_had_the_place() -> None:
+    async with opened(size=NARROW) as desk:
+        for command in ("goto 103", "panel equation", "panel inside", "panel statement"):
+            await desk.command(command)
+        frames = [line for line in desk.screen().splitlines() if "<2>" in line or "<3>" in line]
+        assert 2 == len(frames)
+        assert not any("…" in line for line in frames)
+        assert "Victims: Preemptable for" in desk.screen()

@@ -1,6 +1,8 @@
 """Columns that have nothing to say in a whole cycle are left out; those that have something stay throughout."""
 
-from tests.recorded import bundled
+from tests.recorded import BLOCKED, ROOT, bundled
+from vcdebug.snapshot.load import load
+from vcdebug.trace.replay import replay
 from vcdebug.views.nodes import nodes
 from vcdebug.views.queues import queues
 
@@ -23,3 +25,11 @@ def test_nodes_show_remarks_where_one_of_them_keeps_pods_away() -> None:
 
 def test_queues_have_no_state_where_none_is_unusual() -> None:
     assert "weight" == queues(bundled("preempt-works"), 1).columns[-1].title
+
+
+def test_the_cluster_has_no_row_of_what_nobody_asks_for() -> None:
+    snapshot = load(ROOT / "fixtures" / BLOCKED)
+    for node in snapshot.of("Node"):
+        node["status"]["allocatable"]["ephemeral-storage"] = "100Gi"
+    keys = [row.key for row in queues(replay(snapshot), 1).rows]
+    assert ["cluster cpu", "cluster memory", "cluster nvidia.com/gpu"] == keys[-3:]

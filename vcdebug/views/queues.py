@@ -48,7 +48,7 @@ def queues(recording: Recording, seq: Seq, current: str = "") -> Table:
     """Every queue, one row per dimension; the dimension of its share is named, children stand below parents."""
     state, plugin = recording.timeline.state_at(seq), sharer(recording)
     rows = [row for place in places(recording) for row in _rows(recording, seq, place, _figures(state, plugin, place))]
-    rows += _cluster_rows(state)
+    rows += _cluster_rows(state, dict.fromkeys(row.key.rpartition(" ")[2] for row in rows))
     columns: tuple[Column, ...] = (*COLUMNS, STATE)
     if not any(row.cells[-1].text for row in rows):
         columns, rows = COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]
@@ -128,13 +128,14 @@ def _share(recording: Recording, seq: Seq, name: str, figures: Figures) -> str:
     return f"{figure(figures['share'])}{where}"
 
 
-def _cluster_rows(state: ClusterState) -> Iterator[Row]:
-    """What overcommit holds against the whole cluster."""
+def _cluster_rows(state: ClusterState, queued: Mapping[str, None]) -> Iterator[Row]:
+    """What overcommit holds against the whole cluster, in the dimensions that somebody asks for."""
     books = state.books.get(OVERCOMMIT)
     if books is None:
         return
     figures = books[""]
-    for index, dim in enumerate(_dimensions({"inqueue": figures["inqueue"], "idle": figures["idle"]})):
+    asked = [*queued, *(dim for dim in _dimensions({"inqueue": figures["inqueue"]}) if dim not in queued)]
+    for index, dim in enumerate(asked):
         idle, held = (amount(dim, figures[key].get(dim)) for key in ("idle", "inqueue"))
         name = Piece("cluster" if index == 0 else "", "strong")
         nothing = muted("–")

@@ -131,7 +131,7 @@ class Panel(Grid):
         In the last case the rest becomes the first line.
         """
         room = self.outer_size.width - FRAME
-        if not self.size.width or cell_len(title) <= room:
+        if not self.outer_size.width or cell_len(title) <= room:
             return title, False
         rest = self._rest_of(title)
         return (rest, False) if cell_len(rest) <= room else (self.shows.title, True)

@@ -4,7 +4,6 @@ from typing import Any
 
 from tests.builders import cluster, conf_of, metadata, node, pod_group, pods, priority_class
 from tests.explain.test_equations import the, wrong
-from tests.recorded import bundled
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import equation
 from vcdebug.framework.record import HookEvent
@@ -137,17 +136,3 @@ def test_tdm_counts_tasks_for_pipelined_and_names_what_keeps_a_job_from_starving
     assert high is not None
     assert (False, "pending") == (low.verdict, low.deciding)
     assert (True, [1]) == (high.verdict, [term.figures[0] for term in high.terms if term.name == "pending"])
-
-
-def test_what_a_queue_holds_beyond_its_share_is_told_in_its_own_unit() -> None:
-    recording = bundled("reclaim-across-queues")
-    seq = next(
-        seq
-        for seq in recording.index.at_point("Reclaimable")
-        if isinstance(event := recording.event(seq), HookEvent) and event.plugin == "proportion"
-    )
-    found = equation(recording, seq)
-    assert found is not None
-    assert [("team-nlp", "nvidia.com/gpu", "20", "16"), ("team-nlp", "nvidia.com/gpu", "18", "16")] == [
-        term.figures for term in found.terms
-    ]

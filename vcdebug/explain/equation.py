@@ -13,6 +13,21 @@ class Ratio(float):
     """A number without a unit in a line of amounts."""
 
 
+class Amount(float):
+    """An amount of a dimension in a line that is not itself one of a dimension."""
+
+    __slots__ = ("dimension",)
+
+    dimension: str
+
+    @classmethod
+    def of(cls, what: Resource, dimension: str) -> Amount:
+        """What a resource holds of a dimension."""
+        found = cls(what.get(dimension))
+        found.dimension = dimension
+        return found
+
+
 Figure = float | int | str | bool | Resource | None
 """One number or word; amounts per dimension only where a term is not itself a dimension."""
 Verdict = bool | int | float | tuple[str, ...] | Resource | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcdebug.explain.equation import Equation, Figure, Verdict
+from vcdebug.explain.equation import Amount, Equation, Figure, Verdict
 from vcdebug.model.resource import Resource
 
 
@@ -31,4 +31,6 @@ def equation_document(found: Equation) -> dict[str, object]:
 def _plain(figure: Figure | Verdict) -> object:
     if isinstance(figure, Resource):
         return dict(figure.items())
+    if isinstance(figure, Amount):
+        return float(figure)
     return list(figure) if isinstance(figure, tuple) else figure

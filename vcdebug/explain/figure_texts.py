@@ -1,23 +1,46 @@
-"""A term's figures in one line of words."""
+"""A term's figures in words: each in the unit of its line, or in its own."""
 
 from __future__ import annotations
 
-from vcdebug.explain.amounts import amount
-from vcdebug.explain.equation import Equation, Figure, Ratio, Term
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from vcdebug.explain import amounts
+from vcdebug.explain.equation import Amount, Equation, Figure, Ratio, Term
+from vcdebug.model.resource import Resource
+
+
+class Writing(NamedTuple):
+    """How numbers are written: in full words, or as briefly as a table has room for."""
+
+    amount: Callable[[str, float], str]
+    number: Callable[[float], str]
+    resource: Callable[[Resource], str]
+
+
+WORDS: Final = Writing(amounts.amount, "{:.4g}".format, amounts.resource)
+
+
+def figure_text(found: Equation, term: Term, figure: Figure, writing: Writing = WORDS) -> str:
+    """A figure in its own unit, else in the unit of its line; whole numbers are counts."""
+    if figure is None:
+        return "–"
+    if isinstance(figure, bool):
+        return "yes" if figure else "no"
+    if isinstance(figure, Resource):
+        return writing.resource(figure)
+    if isinstance(figure, Amount):
+        return writing.amount(figure.dimension, figure)
+    if not isinstance(figure, float):
+        return str(figure)
+    if found.kind != "dimension" or isinstance(figure, Ratio):
+        return writing.number(figure)
+    return writing.amount(term.name.split(" ")[-1], figure)
 
 
 def figure_words(found: Equation, term: Term) -> str:
     """`used 4, request 2, allocatable 8`; what has no figure is left out."""
-    dimension = term.name.split(" ")[-1] if found.kind == "dimension" else ""
     told = zip(found.columns, term.figures, strict=False)
     return ", ".join(
-        f"{head} {_figure(dimension, figure)}".strip() for head, figure in told if figure not in (None, "")
+        f"{head} {figure_text(found, term, figure)}".strip() for head, figure in told if figure not in (None, "")
     )
-
-
-def _figure(dimension: str, figure: Figure) -> str:
-    if isinstance(figure, float) and dimension and not isinstance(figure, Ratio):
-        return amount(dimension, figure)
-    if isinstance(figure, bool):
-        return "yes" if figure else "no"
-    return f"{figure:.4g}" if isinstance(figure, float) else str(figure)

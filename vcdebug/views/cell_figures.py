@@ -8,7 +8,7 @@ from typing import Final
 from vcdebug.debugger import figures
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure
-from vcdebug.explain.equation import Equation, Term
+from vcdebug.explain.equation import Amount, Equation, Term
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU
@@ -144,21 +144,26 @@ def equation_figure(recording: Recording, seq: Seq, found: Equation, row: Row, c
         return None
     head = found.columns[index].lstrip("=+−- ").strip()
     head = FUTURE_IDLE if head == "future idle" else head
+    shown = term.figures[index]
     dim = term.name.rpartition(" ")[2] if found.kind == "dimension" else ""
+    if isinstance(shown, Amount):
+        dim = shown.dimension
     for kind, name in _around(recording, seq, found, term):
         for candidate in _candidates(recording, kind, name, head, dim):
-            if any(_is(recording, candidate, at, term.figures[index]) for at in (seq, seq - 1)):
+            if any(_is(recording, candidate, at, shown) for at in (seq, seq - 1)):
                 return candidate
     return None
 
 
 def _around(recording: Recording, seq: Seq, found: Equation, term: Term) -> Iterator[tuple[str, str]]:
-    """What the figures of a term may be about: the term's own task or queue, then what the event names."""
+    """What the figures of a term may be about: the term's own task or queue, the queue that it names, then what the event names."""
     if found.kind == "task" and term.name in recording.owners.jobs:
         yield TASK, term.name
         yield JOB, recording.owners.jobs[term.name]
     if found.kind == "queue":
         yield QUEUE, term.name
+    if QUEUE in found.columns[: len(term.figures)]:
+        yield QUEUE, str(term.figures[found.columns.index(QUEUE)])
     fields = fields_of(recording, seq)
     for kind in (NODE, QUEUE, JOB, TASK):
         name = fields(kind)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TypeGuard
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.equation import Equation, Figure, Ratio, Term
+from vcdebug.explain import figure_texts as texts
+from vcdebug.explain.equation import Amount, Equation, Figure, Term
 from vcdebug.explain.equations import equation as explain
 from vcdebug.explain.node_room import NodeRoom, node_room
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.model.resource import MIN_RESOURCE, Resource
+from vcdebug.model.resource import MIN_RESOURCE
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, dimensions, number, resource_text, short_name
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
@@ -22,6 +24,7 @@ from vcdebug.views.score_names import short_part
 
 TITLE = "Equation"
 DECIDES = "◀"
+TABLE = texts.Writing(amount, number, resource_text)
 FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 
@@ -102,28 +105,20 @@ def row_name(found: Equation, term: Term) -> str:
 
 def _figure_texts(found: Equation, term: Term) -> list[str]:
     """Few digits, unless two figures that differ would then look alike."""
-    texts = [figure_text(found, term, figure) for figure in term.figures]
-    floats = [figure for figure in term.figures if isinstance(figure, float)]
+    shown = [figure_text(found, term, figure) for figure in term.figures]
+    floats = [figure for figure in term.figures if _without_unit(figure)]
     if found.kind != "check" or len(dict.fromkeys(floats)) == len(dict.fromkeys(map(number, floats))):
-        return texts
-    return [
-        repr(figure) if isinstance(figure, float) else text for figure, text in zip(term.figures, texts, strict=True)
-    ]
+        return shown
+    return [repr(figure) if _without_unit(figure) else text for figure, text in zip(term.figures, shown, strict=True)]
+
+
+def _without_unit(figure: Figure) -> TypeGuard[float]:
+    return isinstance(figure, float) and not isinstance(figure, Amount)
 
 
 def figure_text(found: Equation, term: Term, figure: Figure) -> str:
-    """A figure in the unit of its row: whole numbers are counts."""
-    if figure is None:
-        return "–"
-    if isinstance(figure, Resource):
-        return resource_text(figure)
-    if isinstance(figure, Ratio):
-        return number(figure)
-    if isinstance(figure, float):
-        return amount(term.name.split(" ")[-1], figure) if found.kind == "dimension" else number(figure)
-    if isinstance(figure, bool):
-        return "yes" if figure else "no"
-    return str(figure)
+    """A figure as tables write it."""
+    return texts.figure_text(found, term, figure, TABLE)
 
 
 def _foot(found: Equation) -> Iterator[Line]:

@@ -6,14 +6,17 @@ Upstream: plugins/nodegroup.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from vcdebug.explain.asked import Asked
-from vcdebug.explain.equation import Equation, Term
+from vcdebug.explain.equation import Amount, Equation, Term
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.model.resource import Resource
 from vcdebug.plugins.nodegroup import NodeGroup, Standing
 
 FORMULA = "100 for a required group, up to 50 for a preferred one, -1 for one better avoided"
 ACCEPT_FORMULA = "the node's group is one that the queue requires or prefers, and within the queue's limit there"
+LIMIT_COLUMNS = ("limit", "used", "request")
 LISTS = ("required", "preferred", "avoided", "better avoided")
 
 
@@ -50,15 +53,22 @@ def refusals(asked: Asked) -> Iterator[Equation]:
     if found is None:
         return
     own = Term("node's group", (found.group, f"queue {found.queue_name}"), not found.refusal, found.refusal)
-    terms = [own, *_lists(found)]
-    limit = (found.queue.limits or {}).get(found.group or "") if found.queue is not None else None
-    if limit is not None and found.queue is not None:
-        held = found.queue.allocated.get(found.group or "")
-        for name in limit:
-            used = f"{held.get(name) if held is not None else 0:g} + {asked.task.resreq.get(name):g} used and asked"
-            terms.append(Term(f"limit of {name}", (str(limit[name]), used), None))
-    title = f"nodegroup: the queue's groups on {asked.node.name}"
-    yield Equation(title, ACCEPT_FORMULA, ("groups", ""), "check", tuple(terms), not found.refusal, None, found.refusal)
+    lists, limits = (own, *_lists(found)), tuple(_limits(found, asked.task.resreq))
+    heads = LIMIT_COLUMNS if limits else ()
+    wide = (replace(term, figures=(*term.figures, *(None for _ in heads))) for term in lists)
+    title, columns = f"nodegroup: the queue's groups on {asked.node.name}", ("groups", "", *heads)
+    yield Equation(title, ACCEPT_FORMULA, columns, "check", (*wide, *limits), not found.refusal, None, found.refusal)
+
+
+def _limits(found: Standing, request: Resource) -> Iterator[Term]:
+    """What the queue may use of the group, in each dimension that is limited."""
+    queue, group = found.queue, found.group or ""
+    stated = (queue.limits or {}).get(group) if queue is not None else None
+    if queue is None or stated is None:
+        return
+    parts = (Resource.from_list(stated), queue.allocated.get(group, Resource()), request)
+    for name in stated:
+        yield Term(f"limit of {name}", (None, None, *(Amount.of(part, name) for part in parts)), None)
 
 
 WORDS = PluginWords(scores=inside, refusals=refusals)

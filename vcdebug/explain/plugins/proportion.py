@@ -14,7 +14,7 @@ from vcdebug.explain import amounts
 from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import amount
 from vcdebug.explain.comparisons import LESS_EQUAL, LESS_EQUAL_NAMES, WITH_DIMENSION, WITHIN_LIMIT
-from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
+from vcdebug.explain.equation import NO_JOB, Amount, Equation, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, dimensions, limit_columns, limit_terms, not_open
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, decided
@@ -182,7 +182,7 @@ def _holding(each: Holding) -> Term:
     if not each.queue:
         return Term(each.task.key, (None, None, None, None), False, NO_JOB)
     name = next(iter(each.above), CPU)
-    figures = (each.queue, name, *(amount(name, held.get(name)) for held in (each.allocated, each.deserved)))
+    figures = (each.queue, name, Amount.of(each.allocated, name), Amount.of(each.deserved, name))
     note = "" if each.surplus else f"queue {each.queue} holds no more than it deserves"
     return Term(each.task.key, figures, each.surplus, note)
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.amounts import amount
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
+from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.plugins.rescheduling import Choice, Measured, Rescheduling
 from vcdebug.trace.moment import session_at
@@ -44,7 +44,7 @@ def _terms(found: Choice) -> Iterator[Term]:
     for one in found.nodes:
         yield Term(one.node, (*_percents(one.percents), None, None), None, _kind(one))
     for step in found.steps:
-        room = ", ".join(f"{name} {amount(name, float(left))}" for name, left in step.budget.items())
+        room = Resource(float(step.budget[CPU]), float(step.budget[MEMORY]))
         chosen = step.victim is not None
         words = f"on {step.node}" if chosen else f"on {step.node}: {step.why}"
         yield Term(step.pod, (*_percents(step.percents), room, "yes" if chosen else "no"), chosen, words)

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.model.resource import Resource
 from vcdebug.plugins.resource_strategy_fit import FitPart, ResourceStrategyFit
 
 FORMULA = "100 × weight × mean of the parts by weight; 0 where a resource does not fit"
 COLUMNS = ("strategy", "used + request", "allocatable", "weight", "part")
 SCARCE_FORMULA = "; scarce resources: 100 × their weight × (1 − weights of those that the node offers / all weights)"
 RATE_FORMULA = "idle cpu and memory without the task ≥ idle amount of the scarce resource × its rate"
+CORE, GIGABYTE = 1000, 1e9
 
 
 def inside(asked: Asked, part: str) -> Equation | None:
@@ -52,8 +54,7 @@ def refusals(asked: Asked) -> Iterator[Equation]:
         return
     terms: list[Term] = []
     for one in plugin.kept_free(asked.task, asked.session.node_table.single(asked.row)):
-        rates = f"{one.rates.cpu:g} cpu, {one.rates.memory:g} GB"
-        left = f"{one.cpu / 1000:g} cpu, {one.memory / 1e9:g} GB"
+        rates, left = Resource(one.rates.cpu * CORE, one.rates.memory * GIGABYTE), Resource(one.cpu, one.memory)
         terms.append(Term(one.name, (one.idle, rates, left), not one.crowded))
     title, columns = f"resource-strategy-fit: proportions on {asked.node.name}", ("idle", "each keeps", "would be left")
     found = tuple(terms)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from vcdebug.explain import amounts
 from vcdebug.explain.advice import Advice, sharers
-from vcdebug.explain.amounts import amount, listed, plural
-from vcdebug.explain.equation import NO_JOB, Equation, Figure, Term, choice
+from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.equation import NO_JOB, Amount, Equation, Figure, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
 from vcdebug.explain.plugin import Kept
@@ -108,8 +108,8 @@ def _judged(recording: Recording, reclaim: Reclaim, attrs: dict[QueueName, Queue
     judged = reclaim.judge(task, attr)
     short = short_of_guarantee(attr, judged.held, task) if judged.rule == GUARANTEE else ""
     name = short or _telling(judged, task)
-    sums = (judged.held, attr.deserved, attr.guarantee)
-    figures = (attr.name, name, *(amount(name, each.get(name)) for each in sums))
+    sums = [Amount.of(each, name) for each in (judged.held, attr.deserved, attr.guarantee)]
+    figures: tuple[Figure, ...] = (attr.name, name, *sums)
     return Term(key, figures, not judged.rule, _why(judged, short))
 
 

@@ -1,0 +1,156 @@
+"""Figures of equations: numbers for programs in the engine's units, words for people in the unit of their dimension."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, queue
+from tests.recorded import GOLDEN, ROOT, bundled, golden
+from vcdebug.debugger.figures import QUEUE, Figure
+from vcdebug.explain.equation import Equation
+from vcdebug.explain.equation_document import equation_document
+from vcdebug.explain.equations import equation
+from vcdebug.explain.figure_texts import figure_words
+from vcdebug.explain.refusal_parts import Check, checks, filter_checks
+from vcdebug.framework.record import HookEvent, PopEvent, PredicateEvent
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+from vcdebug.views.base import plain
+from vcdebug.views.cell_figures import equation_figure
+from vcdebug.views.equation import equation_table
+
+AMOUNT = re.compile(r"^[0-9.]+([EPTGMK]i?| cpu| GB)?$")
+GROUP = "volcano.sh/nodegroup-name"
+GPU = "nvidia.com/gpu"
+
+
+def asked_of(recording: Recording, point: str, plugin: str) -> tuple[int, Equation]:
+    """The first answer of a plugin, and the arithmetic behind it."""
+    for seq in recording.index.at_point(point):
+        event = recording.event(seq)
+        found = equation(recording, seq) if isinstance(event, HookEvent) and event.plugin == plugin else None
+        if found is not None and found.terms:
+            return seq, found
+    raise AssertionError(f"{plugin} is not asked for {point}")
+
+
+def figures_for_programs(found: Equation) -> list[Any]:
+    document: Any = equation_document(found)
+    return [term["figures"] for term in document["terms"]]
+
+
+def words(found: Equation) -> list[str]:
+    return [figure_words(found, term) for term in found.terms]
+
+
+def test_what_a_queue_holds_beyond_its_share_is_a_number_shown_in_its_own_unit() -> None:
+    recording = bundled("reclaim-across-queues")
+    seq, found = asked_of(recording, "Reclaimable", "proportion")
+    nlp = ["team-nlp", "nvidia.com/gpu"]
+    assert [[*nlp, 20000.0, 16000.0], [*nlp, 18000.0, 16000.0]] == figures_for_programs(found)
+    assert [
+        "queue team-nlp, dimension nvidia.com/gpu, allocated 20, deserved 16",
+        "queue team-nlp, dimension nvidia.com/gpu, allocated 18, deserved 16",
+    ] == words(found)
+    shown = equation_table(found)
+    assert ["20", "16"] == [cell.text for cell in shown.rows[0].cells[4:6]]
+    deserved = Figure(QUEUE, "team-nlp", "deserved", "nvidia.com/gpu", "proportion")
+    assert deserved == equation_figure(recording, seq, found, shown.rows[0], 5)
+
+
+def test_what_capacity_compares_of_a_queue_is_a_number_shown_in_its_own_unit() -> None:
+    recording = golden("capacity-0002")
+    _, found = asked_of(recording, "Reclaimable", "capacity")
+    first = figures_for_programs(found)[0]
+    assert "memory" == first[1]
+    assert all(isinstance(figure, float) and figure == int(figure) for figure in first[2:])
+    held, deserved = (figure / (1 << 30) for figure in first[2:4])
+    assert f"dimension memory, held {held:g}Gi, deserved {deserved:g}Gi" in words(found)[0]
+
+
+def test_what_idle_nodes_may_still_take_is_numbers_by_dimension() -> None:
+    _, found = asked_of(bundled("shuffle-clears-nodes"), "VictimTasks", "rescheduling")
+    rooms = [figures[2] for figures in figures_for_programs(found) if figures[2] is not None]
+    assert ["cpu", "memory"] == list(rooms[0])
+    assert 20800.0 == rooms[0]["cpu"]
+    assert "room left 20.8 cpu, 79.36Gi memory" in " ".join(words(found))
+    assert "cpu 20.8, mem 79.36Gi" in plain(equation_table(found))
+
+
+def refused_by(plugin: str, *objects: Manifest | list[Manifest], arguments: str = "") -> Equation:
+    """What a plugin compared for the only pod on the only node, which it refuses."""
+    conf = conf_of(f"predicates {plugin}") + arguments
+    recording = replay(cluster(*objects, conf=conf))
+    seq = recording.index.of_type(PredicateEvent)[0]
+    return next(check.inside for check in checks(recording, seq, "n1") if check.plugin == plugin and check.refuses)
+
+
+def test_a_limit_of_a_group_of_nodes_is_three_numbers() -> None:
+    affinity = {"nodeGroupAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": ["g1"]}}
+    limited = queue(
+        "q", annotations={"volcano.sh/nodegroup-resource-limits": '{"g1": {"cpu": "1500m"}}'}, affinity=affinity
+    )
+    found = refused_by(
+        "nodegroup",
+        node("n1", cpu="8", labels={GROUP: "g1"}),
+        limited,
+        pod_group("j", queue="q"),
+        pod("j-0", "j", requests=amounts("2")),
+    )
+    assert [None, None, 1500.0, 0.0, 2000.0] == figures_for_programs(found)[-1]
+    assert "limit 1.5, used 0, request 2" == words(found)[-1]
+
+
+def test_what_stays_beside_a_scarce_resource_is_numbers_by_dimension() -> None:
+    arguments = (
+        f"    arguments:\n      proportional: {{enable: true, resources: {GPU}, resourceProportion: "
+        f"{{{GPU}.cpu: 4, {GPU}.memory: 0}}}}\n"
+    )
+    found = refused_by(
+        "resource-strategy-fit",
+        node("n1", cpu="9", memory="8Gi", gpu="2"),
+        queue("q"),
+        pod_group("j", queue="q"),
+        pod("j-0", "j", requests=amounts("2")),
+        arguments=arguments,
+    )
+    idle, keeps, left = figures_for_programs(found)[0]
+    assert (2000.0, 4000.0, 7000.0) == (idle, keeps["cpu"], left["cpu"])
+    assert "idle 2, each keeps 4 cpu, would be left 7 cpu" in words(found)[0]
+
+
+def every_equation(recording: Recording) -> Iterator[Equation]:
+    for seq in range(1, len(recording) + 1):
+        if isinstance(recording.event(seq), PopEvent):
+            continue
+        found = equation(recording, seq)
+        if found is not None:
+            yield found
+        yield from (check.inside for check in _checks(recording, seq))
+
+
+def _checks(recording: Recording, seq: int) -> Iterator[Check]:
+    """Of a filter's own answer, or of the first node that a search refused."""
+    yield from filter_checks(recording, seq) or ()
+    event = recording.event(seq)
+    if isinstance(event, PredicateEvent) and len(event.failed):
+        yield from checks(recording, seq, recording.node_names[int(event.failed[0])])
+
+
+BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize("name", [*BUNDLED, *GOLDEN])
+def test_no_amount_is_text_for_programs(name: str) -> None:
+    recording = bundled(name) if name in BUNDLED else golden(name)
+    texts = [
+        (found.title, head, figure)
+        for found in every_equation(recording)
+        for term in found.terms
+        for head, figure in zip(found.columns, term.figures, strict=False)
+        if isinstance(figure, str) and AMOUNT.match(figure)
+    ]
+    assert [] == texts

@@ -167,5 +167,8 @@ def _outcome(recording: Recording, found: Explanation) -> Iterator[str]:
     if found.scheduled and waited and not any(task.status in PLACED for task in waited):
         yield f"{found.job} is called scheduled, and each of its pods waits ({found.cause})"
     whole = bool(states) and all(state is TaskStatus.RUNNING for state in states)
+    summary = next(one for one in effects(recording).jobs if one.job == found.job)
+    if not found.scheduled and summary.outcome == "done":
+        yield f"{found.job} is called unscheduled, and done in the list of jobs ({found.cause})"
     if not found.scheduled and whole and len(states) >= job.min_available and job.check_task_valid():
         yield f"{found.job} is called unscheduled, and all of it runs ({found.cause})"

@@ -59,7 +59,7 @@ class JobSummary:
     pipelined: int
     evicted: int
     outcome: str
-    """running, bound, pipelined, waits for its gang, pending, evicted or done."""
+    """running, bound, pipelined, waits for its gang, pending, evicted, leaving, incomplete or done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,4 +199,8 @@ def _outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
         return "pending"
     if job.count(TaskStatus.PIPELINED):
         return "pipelined"
-    return "running" if job.count(TaskStatus.RUNNING, TaskStatus.BOUND) else "done"
+    if job.count(TaskStatus.RUNNING, TaskStatus.BOUND):
+        return "running"
+    if job.count(TaskStatus.RELEASING):
+        return "leaving"
+    return "done" if job.valid_task_num() >= job.min_available else "incomplete"

@@ -156,7 +156,7 @@ def equation_figure(recording: Recording, seq: Seq, found: Equation, row: Row, c
 
 
 def _around(recording: Recording, seq: Seq, found: Equation, term: Term) -> Iterator[tuple[str, str]]:
-    """What the figures of a term may be about: the term's own task or queue, a queue that it names, what the event names."""
+    """What the figures of a term may be about: its own task or queue, a queue that it names, what the event names."""
     if found.kind == "task" and term.name in recording.owners.jobs:
         yield TASK, term.name
         yield JOB, recording.owners.jobs[term.name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
@@ -121,9 +121,18 @@ def _sentence(view: JobView, valid: int, roles: list[str]) -> str:
             f"{job.uid} is broken: {running} of the {job.min_available} pods that minMember asks for run, {gone}, so "
             "the scheduler has nothing to place until the controller creates them."
         )
-    detail = f" ({'; '.join(roles)})" if roles else ""
+    why = [*roles, *_leaving(view)]
+    detail = f" ({'; '.join(why)})" if why else ""
     found = f"{plural(valid, 'usable pod')} of the {job.min_available} that minMember asks for{detail}"
     return f"{job.uid} is not valid: it has {found}, so no action considers it."
+
+
+def _leaving(view: JobView) -> Iterator[str]:
+    """The pods that were being deleted before the cycle began, which count no more."""
+    opening = view.recording.timeline.opening_tasks
+    names = [task.name for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
+    if names:
+        yield f"{listed(names)} {'is' if len(names) == 1 else 'are'} leaving"
 
 
 def _roles(view: JobView) -> list[str]:

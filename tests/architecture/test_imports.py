@@ -70,3 +70,29 @@ def test_help_loads_neither_the_screen_nor_the_engine() -> None:
 )
 def test_a_headless_command_loads_neither_the_screen_nor_a_client(command: list[str]) -> None:
     assert [] == loaded(modules_after(RUN_COMMAND, *command), ("textual", "kubernetes", "distributed", "aiohttp"))
+
+
+UNASKED = (
+    "difflib",
+    "hashlib",
+    "mmap",
+    "vcdebug.actions.preempt",
+    "vcdebug.cli.reports.cycle",
+    "vcdebug.explain.dry_run",
+    "vcdebug.explain.equations",
+    "vcdebug.explain.obstacles",
+    "vcdebug.explain.orders",
+    "vcdebug.explain.victims",
+    "vcdebug.model.devices.vgpu",
+    "vcdebug.plugins.capacity",
+    "vcdebug.plugins.tdm",
+    "vcdebug.releases.naming",
+    "vcdebug.stored.read",
+    "vcdebug.trace.effects",
+)
+"""What an answer about a job that is not even admitted has no use for."""
+
+
+def test_an_answer_loads_only_what_it_is_made_of() -> None:
+    answer = modules_after(RUN_COMMAND, "explain", "pending-queue-quota", "vision/image-captioning")
+    assert [] == loaded(answer, UNASKED)

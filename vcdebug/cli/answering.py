@@ -7,7 +7,7 @@ from argparse import Namespace
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import show
 from vcdebug.cli.reports import pending
-from vcdebug.cli.reports.cycle import problem_count
+from vcdebug.cli.reports.problems import problem_count
 from vcdebug.explain.answer import Explanation
 from vcdebug.trace.recording import Recording
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeGuard, TypeVar
 
-from vcdebug.explain.dry_run import dry_run_at
 from vcdebug.framework.hooks import PREDICATE, SIMULATE_ADD_TASK, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, ScoreEvent
@@ -78,6 +77,8 @@ def asked_at(recording: Recording, seq: Seq, node: NodeName) -> Asked | None:
 
 def simulated_at(recording: Recording, seq: Seq) -> Asked | None:
     """The node of the dry run that a plugin's answer belongs to, as the dry run has it by then."""
+    from vcdebug.explain.dry_run import dry_run_at
+
     event, run = recording.event(seq), dry_run_at(recording, seq)
     if not is_simulation(event) or run is None:
         return None

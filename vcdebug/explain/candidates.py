@@ -6,8 +6,6 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from vcdebug.actions import ACTIONS
-from vcdebug.actions.preempt import spares_of_others, spares_of_own
-from vcdebug.actions.reclaim import spares as spares_of_reclaim
 from vcdebug.framework.evictions import (
     ASKS_NOTHING,
     GROUP_NOT_PREEMPTABLE,
@@ -47,7 +45,11 @@ def filter_of(recording: Recording, action: str, asker: TaskInfo, *, within: boo
     if job is None:
         return lambda _: NO_JOB
     if action == RECLAIM:
+        from vcdebug.actions.reclaim import spares as spares_of_reclaim
+
         return partial(spares_of_reclaim, session.jobs, session.queues, job)
+    from vcdebug.actions.preempt import spares_of_others, spares_of_own
+
     return partial(spares_of_own if within else spares_of_others, session.jobs, job, asker)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.victims import next_question
 from vcdebug.framework.columns import Span
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
@@ -126,6 +125,8 @@ def _preemptor(recording: Recording, seq: Seq) -> str:
 
 
 def _eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
+    from vcdebug.explain.victims import next_question
+
     owners, action = recording.owners, recording.tree.around(seq, Level.ACTION)
     job = owners.jobs.get(event.task, "")
     asked = next_question(recording, seq) if _asker(recording, seq) is not None else None

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.orders import order_of
 from vcdebug.explain.room_at import rooms
 from vcdebug.framework.record import OpEvent, StateEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -61,6 +60,8 @@ def told(room: NodeFits, found: list[Taker]) -> str:
 
 
 def _why(room: NodeFits, first: Taker) -> str:
+    from vcdebug.explain.orders import order_of
+
     recording, mine = room.view.recording, room.view.job
     other = recording.session.jobs[first.task.job]
     if other.queue != mine.queue:

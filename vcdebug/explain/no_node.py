@@ -10,9 +10,7 @@ from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.no_node_advice import CSI, for_larger, for_mixed, for_unresolvable, with_obstacles
 from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.explain.obstacles import PASSING, obstacles, untolerated_taints
 from vcdebug.explain.shut_windows import zones_shut
 from vcdebug.explain.volumes_wanted import UNBOUND
 from vcdebug.explain.wishes import Obstacle, resource_meant
@@ -109,6 +107,8 @@ def _numbers(task: TaskInfo, room: NodeFits) -> dict[str, Number]:
 
 def larger_than_any(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     """A single task asks more than any node has in all."""
+    from vcdebug.explain.no_node_advice import CSI, for_larger
+
     request = task.init_resreq
     largest: dict[str, NodeFit] = {}
     for name, value in request.items():
@@ -150,6 +150,9 @@ def unresolvable(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     reasons = room.histogram
     several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
     text = reasons[0][0] if len(reasons) == 1 else several
+    from vcdebug.explain.no_node_advice import for_unresolvable, with_obstacles
+    from vcdebug.explain.obstacles import obstacles
+
     ways = obstacles(room)
     sentence = f"{_none_takes(task, room)}: {text}{_wanted(task)}{_told(ways)}. Evictions would not help."
     advice = with_obstacles(ways, for_unresolvable(room, [reason for reason, _ in reasons]))
@@ -160,6 +163,8 @@ def unresolvable(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
 
 def _none_takes(task: TaskInfo, room: NodeFits) -> str:
     """`None of 3 nodes can ever take a as it is`; what passes by itself is not said to be for ever."""
+    from vcdebug.explain.obstacles import PASSING, untolerated_taints
+
     passing = any(taint.key.startswith(PASSING) for node in room.nodes for taint in untolerated_taints(room, node))
     passing = passing or any(zones_shut(room)) or any(w in n.reason.lower() for n in room.nodes for w in UNBOUND)
     several = len(room.nodes) > 1
@@ -210,6 +215,9 @@ def _mixed(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         numbers.update({f"nearest.{name}": amounts.number(name, value) for name, value in free})
         numbers.update({f"short.{name}": amounts.number(name, missing) for name, missing in node.short})
     sentence += _spread_out(task, room)
+    from vcdebug.explain.no_node_advice import for_mixed, with_obstacles
+    from vcdebug.explain.obstacles import obstacles
+
     ways = obstacles(room)
     sentence += _told(ways)
     advice = with_obstacles(ways, for_mixed(room))

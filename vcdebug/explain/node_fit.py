@@ -16,8 +16,6 @@ from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.devices.vgpu import VgpuLedger
-from vcdebug.model.devices.vgpu_request import requests_of
 from vcdebug.model.fiterror import ERROR, Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
@@ -154,6 +152,11 @@ def _statuses(session: Session, codes: Sequence[int]) -> Iterator[tuple[NodeName
 
 def cards_short(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
     """(cards of the node, cards that one container asks for) where these are more; None where they are not."""
+    if not node.devices:
+        return None
+    from vcdebug.model.devices.vgpu import VgpuLedger
+    from vcdebug.model.devices.vgpu_request import requests_of
+
     ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, VgpuLedger)]
     if not ledgers:
         return None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vcdebug.explain.advice import Advice
 from vcdebug.explain.answer import Finding, Number
-from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck
@@ -20,6 +19,9 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
+
+if TYPE_CHECKING:
+    from vcdebug.explain.asked import Asked
 
 Figure = float | int | str | bool | None
 Sorted = TypeVar("Sorted", float, str)
@@ -106,10 +108,10 @@ class Quota:
     """How what a queue deserves came about in one dimension."""
 
 
-Derivation = Callable[[Asked, str], Equation | None]
+Derivation = Callable[["Asked", str], Equation | None]
 """Of one node's score in one part, by the part's name: the equation comes to the score; None where there is no more to
 say than the score itself."""
-Refusals = Callable[[Asked], Iterator[Equation]]
+Refusals = Callable[["Asked"], Iterator[Equation]]
 """Each check of a node in the order in which they are asked, up to the one that ends it."""
 
 

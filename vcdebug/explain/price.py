@@ -8,7 +8,6 @@ from vcdebug.explain.amounts import listed
 from vcdebug.explain.evictions import Eviction, carried_out, first_of_plan
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.victims import next_choice
 from vcdebug.model.names import NodeName
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
@@ -28,6 +27,8 @@ def price(view: JobView) -> str:
 def _decided(view: JobView, mine: Sequence[Eviction]) -> str:
     """The plugins of the tier that named the first victim, and those that were not asked."""
     for one in mine[:1]:
+        from vcdebug.explain.victims import next_choice
+
         choice = next_choice(view.recording, one.seq)
         if choice is None or one.tier is None:
             return ""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
 
 from vcdebug.framework.record import HookEvent, Level, OpEvent
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity import Capacity
-from vcdebug.plugins.capacity.reservation import Reservations
 from vcdebug.trace.index import TASK
 from vcdebug.trace.index import before as before_seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, task_of
+
+if TYPE_CHECKING:
+    from vcdebug.plugins.capacity.reservation import Reservations
 
 EXCHANGES = {"SimulateAddTask": True, "SimulateRemoveTask": False}
 
@@ -49,12 +51,17 @@ def simulated(
     return held
 
 
+CAPACITY: Final = "capacity"
 TAKES, GIVES = ("allocate", "pipeline", "unevict"), ("evict", "unpipeline", "unallocate")
 
 
 def reserved_beside(recording: Recording, seq: Seq, queue: QueueName, task: TaskInfo) -> Resource | None:
     """What the queue keeps for other tasks before an event; None where nothing is kept for anybody."""
-    plugin = recording.session.plugins.get(Capacity.name)
+    plugin = recording.session.plugins.get(CAPACITY)
+    if plugin is None:
+        return None
+    from vcdebug.plugins.capacity import Capacity
+
     if not isinstance(plugin, Capacity) or plugin.limits.reservations is None:
         return None
     return _kept(recording, seq).beside(queue, task)
@@ -62,13 +69,15 @@ def reserved_beside(recording: Recording, seq: Seq, queue: QueueName, task: Task
 
 @per_recording(most=16)
 def _kept(recording: Recording, seq: Seq) -> Reservations:
+    from vcdebug.plugins.capacity.reservation import Reservations
+
     timeline, owners = recording.timeline, recording.owners
     tasks = ((job.queue, task) for job in recording.session.jobs.values() for task in job.tasks.values())
     opening = (entry for entry in tasks if timeline.opening_tasks[entry[1].key].status is TaskStatus.PENDING)
     kept = Reservations(opening)
     for number in range(1, seq):
         event = recording.event(number)
-        if isinstance(event, HookEvent) and (event.plugin, event.point) == (Capacity.name, "Allocatable"):
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (CAPACITY, "Allocatable"):
             if event.result:
                 kept.add(event.queue, timeline.tasks[event.task])
         elif isinstance(event, OpEvent) and event.op in TAKES:

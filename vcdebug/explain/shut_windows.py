@@ -8,12 +8,17 @@ from vcdebug.explain.advice import owner
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.wishes import Obstacle
-from vcdebug.plugins.tdm import Tdm
+
+TDM = "tdm"
 
 
 def zones_shut(room: NodeFits) -> Iterator[Obstacle]:
     """One per zone of nodes that refuse the task for it."""
-    tdm = room.view.session.plugins.get(Tdm.name)
+    tdm = room.view.session.plugins.get(TDM)
+    if tdm is None:
+        return
+    from vcdebug.plugins.tdm import Tdm
+
     if not isinstance(tdm, Tdm):
         return
     for zone, window in tdm.windows.items():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
 from vcdebug.files.program import program
@@ -15,6 +14,9 @@ from vcdebug.files.recordings import SUFFIX, UnwritableError, open_recording, sa
 from vcdebug.snapshot.sources import Source
 from vcdebug.stored.form import UnstorableError
 from vcdebug.trace.recording import Recording
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 MEGABYTES: Final = 2000
 """Of all kept recordings together, by default."""
@@ -106,6 +108,8 @@ def key_of(source: Source, options: Mapping[str, object]) -> str | None:
         files = _files_of(path)
         if sum(file.stat().st_size for file in files) < LEAST:  # exact: ints
             return None
+        import hashlib
+
         digest = hashlib.sha256(json.dumps([program(), str(source), sorted(options.items())]).encode())
         for file in files:
             _add(digest, file.relative_to(path.parent).as_posix(), file)
@@ -121,7 +125,7 @@ def _files_of(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file())
 
 
-def _add(digest: hashlib._Hash, name: str, path: Path) -> None:
+def _add(digest: _Hash, name: str, path: Path) -> None:
     digest.update(f"{name} {path.stat().st_size}\n".encode())
     with path.open("rb") as file:
         while block := file.read(_BLOCK):

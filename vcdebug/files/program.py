@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,8 @@ ROOMS: Final = ("releases", "snapshot", "model", "kube", "framework", "plugins",
 @cache
 def program() -> str:
     """The same for the same sources, wherever they lie; a change of one line makes another program."""
+    import hashlib
+
     package = Path(vcdebug.__file__).parent
     digest = hashlib.sha256()
     for path in sorted([*package.glob("*.py"), *(path for room in ROOMS for path in (package / room).rglob("*.py"))]):

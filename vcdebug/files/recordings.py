@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -38,6 +37,8 @@ def is_recording_file(source: Source) -> bool:
 
 def open_recording(path: Path) -> Recording:
     """The recording in a file; raises SnapshotError for one that is damaged or was made by another program."""
+    from mmap import ACCESS_READ, mmap
+
     from vcdebug.stored.read import opened_recording
 
     try:

@@ -6,7 +6,6 @@ Upstream: none.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from vcdebug.framework import combine
@@ -82,6 +81,8 @@ def _task(answer: ForcedAnswer, word: str, candidates: Sequence[TaskInfo]) -> Ta
     names = [task.key for task in candidates]
     if found:
         raise answer.error(f"several candidates are called {word}", f"they are {', '.join(t.key for t in found)}")
+    from difflib import get_close_matches
+
     close = get_close_matches(word, [*names, *(task.name for task in candidates)], 1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
     raise answer.error(f"{word} is no candidate there", hint)

@@ -10,9 +10,9 @@ import re
 import yaml
 
 from vcdebug.snapshot.json_values import Json
+from vcdebug.snapshot.yaml_documents import BOOLEANS, MERGE, NULLS, Words
 
-_BOOL = re.compile(r"^(?:y|Y|yes|Yes|YES|on|On|ON|true|True|TRUE|n|N|no|No|NO|off|Off|OFF|false|False|FALSE)$")
-_NULL = re.compile(r"^(?:~|null|Null|NULL|)$")
+_BOOL = Words(*BOOLEANS, "y", "Y", "n", "N")
 _INT = re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|(?:0|[1-9][0-9_]*))$")
 _FLOAT = re.compile(
     r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
@@ -30,8 +30,8 @@ for _tag, _pattern, _first in (
     ("tag:yaml.org,2002:bool", _BOOL, list("yYnNtTfFoO")),
     ("tag:yaml.org,2002:int", _INT, list("-+0123456789")),
     ("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789.")),
-    ("tag:yaml.org,2002:null", _NULL, ["~", "n", "N", ""]),
-    ("tag:yaml.org,2002:merge", re.compile(r"^<<$"), ["<"]),
+    ("tag:yaml.org,2002:null", NULLS, ["~", "n", "N", ""]),
+    ("tag:yaml.org,2002:merge", MERGE, ["<"]),
 ):
     YamlV2Loader.add_implicit_resolver(_tag, _pattern, _first)
 

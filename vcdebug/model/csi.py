@@ -6,7 +6,6 @@ Upstream: cache/event_handlers (CSI volume counting).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from hashlib import sha1
 
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
@@ -35,6 +34,8 @@ def _hashed_limit_key(driver: str) -> str:
     """Upstream: k8s volume util (GetCSIAttachLimitKey)."""
     if len(LIMIT_PREFIX) + len(driver) < LONGEST_NAME:
         return LIMIT_PREFIX + driver
+    from hashlib import sha1
+
     digest = sha1(driver.encode(), usedforsecurity=False).hexdigest()
     return f"{LIMIT_PREFIX}{driver[:23]}{digest[:16]}"
 

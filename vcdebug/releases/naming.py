@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from vcdebug.releases.change import Change, Tag
@@ -111,6 +110,8 @@ def _switched(found: Named, switch: str) -> Named:
     match = _SWITCH.fullmatch(switch)
     change: Change | None = CHANGES.get(match[2]) if match else None
     if match is None or change is None:
+        from difflib import get_close_matches
+
         close = get_close_matches(switch.lstrip("+-"), CHANGES, 1)
         meant = f": did you mean {close[0]}?" if close else ""
         return found._replace(what=f"{_short(switch)} is no change{meant}", effect="it is left out", readable=False)

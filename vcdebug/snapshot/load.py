@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 import marshal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vcdebug.collector import collector_paused
 from vcdebug.errors import SnapshotError
-from vcdebug.releases.naming import release_of_image
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.absent import hand_written, note_hand_written, note_missing_fields
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
@@ -168,6 +167,13 @@ def _told(problem: Problem) -> tuple[str, str, str]:
     return problem.object, problem.field, problem.what
 
 
+def _release_of(container: Mapping[str, Any]) -> str:
+    """What the name of a scheduler's image says."""
+    from vcdebug.releases.naming import release_of_image
+
+    return release_of_image(str(container.get("image") or ""))
+
+
 def _flags(found: Gathered, meta: Meta, release: str | None) -> Flags:
     """Upstream's defaults, then the scheduler Deployment's command line, then meta.json."""
     flags = Flags()
@@ -175,7 +181,7 @@ def _flags(found: Gathered, meta: Meta, release: str | None) -> Flags:
     for file, deployment in found.settings.get("Deployment", ()):
         container = scheduler_container(deployment)
         flags = with_flags(flags, flag_values(container), file, found.report, "scheduler flag ")
-        image = release_of_image(str(container.get("image") or "")) or image
+        image = _release_of(container) or image
     flags = with_flags(flags, meta.flags, found.meta[0], found.report)
     said = ("", release), (found.meta[0], meta.scheduler.get("release")), ("", image)
     for field, (file, stated) in zip(RELEASE_FIELDS, said, strict=True):

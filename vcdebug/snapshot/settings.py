@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from vcdebug.releases.naming import named_release
 from vcdebug.snapshot.chance import SEARCHES, Chance
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import PERSISTENCE, CpuReservation, Persistence, Process
@@ -123,6 +122,8 @@ def with_release(flags: Flags, stated: Any, report: Report, *, file: str = "", f
     """The flags of a scheduler of this release; of the nearest one that is replayed, with a Problem, for another."""
     if stated is None or stated == "":
         return flags
+    from vcdebug.releases.naming import named_release
+
     named = named_release(stated if isinstance(stated, str) else shown_value(stated))
     if named.what:
         report.add(named.what, named.effect, file=file, field=field)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Hashable, Iterator
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -43,16 +43,34 @@ class _Loader(_Base):  # type: ignore[misc]
         raise DocumentError(f"{_place(node)}a key is not text")
 
 
+class Words:
+    """Stands where a resolver has a pattern of whole words, which would be compiled at every start."""
+
+    def __init__(self, *words: str) -> None:
+        self._words = frozenset(words)
+
+    def match(self, text: str) -> bool:
+        """Whether the text is one of them."""
+        return text in self._words
+
+
+BOOLEANS: Final = tuple(
+    form for word in ("yes", "no", "true", "false", "on", "off") for form in (word, word.capitalize(), word.upper())
+)
+NULLS: Final = Words("~", "null", "Null", "NULL", "")
+MERGE: Final = Words("<<")
+
+
 def _resolve(tag: str, pattern: str, first: str) -> None:
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
 
 
-_resolve("bool", "yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", Words(*BOOLEANS), list("yYnNtTfFoO"))
 _resolve("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)", "-+0123456789")
 _NUMBER = r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _resolve("float", rf"{_NUMBER}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+0123456789.")
-_resolve("merge", "<<", "<")
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:merge", MERGE, ["<"])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", NULLS, ["~", "n", "N", ""])
 
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_yaml_str)
 _Loader.add_constructor("tag:yaml.org,2002:binary", _Loader.construct_yaml_str)

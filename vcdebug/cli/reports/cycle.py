@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
+from vcdebug.cli.reports.problems import problem_count
 from vcdebug.cli.reports.releases import release_document, release_line
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.effects import Effect, Effects, effects
@@ -67,12 +68,6 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
         yield paragraph("")
         yield paragraph("quirks of the scheduler that acted", "title")
         yield from (paragraph(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in quirks)
-
-
-def problem_count(recording: Recording) -> Iterator[Block]:
-    """One line where something is wrong with the input."""
-    if problems := input_problems(recording):
-        yield paragraph(f"{_count(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")
 
 
 def _cost(done: Effects) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
@@ -22,10 +22,12 @@ from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.edit_path import EditError
-from vcdebug.trace.effects import Effects, effects
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
+
+if TYPE_CHECKING:
+    from vcdebug.trace.effects import Effects
 
 AFTER = ("allocate", "preempt")
 
@@ -58,6 +60,8 @@ def _inserted(actions: tuple[str, ...], action: str) -> list[str]:
 @per_recording()
 def _effects_with(recording: Recording, action: str) -> Effects | None:
     """What came of the cycle with one more action, however many jobs ask."""
+    from vcdebug.trace.effects import effects
+
     try:
         return effects(with_action(recording, action))
     except EditError:

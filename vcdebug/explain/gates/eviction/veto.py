@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from vcdebug.explain.advice import Advice, cluster, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.equations import equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept
 from vcdebug.explain.plugins import words
@@ -105,6 +104,8 @@ def _kept(view: JobView, attempt: TaskTry, plugin: str, seats: Seats) -> Kept:
 
 def _by_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: Seats) -> Kept:
     """For plugins without words of their own: what their arithmetic says of each pod that they keep."""
+    from vcdebug.explain.equations import equation
+
     notes: dict[str, list[TaskKey]] = {}
     for _, seat in seats:
         shown = equation(view.recording, seat.seq) if seat.seq is not None else None

@@ -1,6 +1,7 @@
 """The comparisons that a replay really made, against what is told about them afterwards."""
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import pytest
@@ -9,9 +10,12 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.recorded import GOLDEN, ROOT, bundled
 from vcdebug.explain.equations import equation
 from vcdebug.explain.orders import Kind, Order, heaps_around, kind_of, order_at, order_of, rival, siblings
+from vcdebug.explain.plugins import words
 from vcdebug.framework import order
+from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import OpEvent, PopEvent
 from vcdebug.framework.session import Session
+from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
@@ -234,3 +238,43 @@ def test_a_queue_keeps_its_jobs_from_one_turn_to_the_next() -> None:
     assert ["default/two", "default/one"] == [popped(recording, other) for other in siblings(recording, seq)]
     around = {kind: len(pops) for _, kind, pops in heaps_around(recording, recording.index.of_type(OpEvent)[-1])}
     assert {"queue": 3, "job": 2, "task": 1} == around
+
+
+def topology() -> Snapshot:
+    """Two pairs that belong together and two pods alone, whose buckets shrink from placement to placement."""
+    group = pod_group("j", min_member=1)
+    group["metadata"]["annotations"] = {
+        "volcano.sh/task-topology-affinity": "ps,worker",
+        "volcano.sh/task-topology-anti-affinity": "worker",
+        "volcano.sh/task-topology-task-order": "worker,ps",
+    }
+    return cluster(
+        [node("n1", cpu="4"), node("n2", cpu="4")],
+        group,
+        pods("j", 2, prefix="ps", role="ps"),
+        pods("j", 3, prefix="worker", role="worker"),
+        pods("j", 1, prefix="plain", role="plain"),
+        conf=conf_of("task-topology gang predicates"),
+    )
+
+
+def test_task_topology_names_buckets_what_is_left_in_them_and_ranks(asked: list[Asked]) -> None:
+    recording = replay(topology())
+    assert [] == list(mistaken(recording, asked))
+    orders = [order_of(recording, one.seq, one.kind, one.left, one.right) for one in asked if one.kind == "task"]
+    assert orders
+    assert all(found.certain for found in orders)
+    decided = {found.deciding.difference.what for found in orders if found.deciding and found.deciding.plugin}
+    expected = {"in a bucket", "tasks left in its bucket", "bucket", "place of its role in the order"}
+    assert expected == decided
+
+
+ORDERS = ("job_order", "queue_order", "task_order", "sub_job_order")
+
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_each_plugin_that_orders_says_what_it_compares(name: str) -> None:
+    module, _, kind = PLUGINS[name].partition(":")
+    plugin = getattr(import_module(module), kind)
+    own = [hook for hook in ORDERS if getattr(plugin, hook, None) is not getattr(Plugin, hook, None)]
+    assert sorted(own) == sorted(words(name).comparators)

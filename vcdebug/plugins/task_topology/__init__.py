@@ -58,6 +58,10 @@ class TaskTopology(Plugin):
             if topology is not None:
                 self._jobs[job.uid] = JobBuckets(topology, job.tasks.values())
 
+    def buckets_of(self, job: JobId) -> JobBuckets | None:
+        """A job's buckets; None for one that states no topology, or in which nothing waited at the opening."""
+        return self._jobs.get(job)
+
     def task_order(self, left: TaskInfo, right: TaskInfo) -> int:
         """Tasks in buckets first; inside a job the bucket with more tasks left, then the older bucket.
         Upstream: plugins/task-topology/topology.TaskOrderFn.

@@ -17,6 +17,7 @@ from tests.scenarios.claims import (
     FITS,
     GANG,
     PIPELINES,
+    PODS,
     QUOTA,
     RECLAIM,
     TOPOLOGY,
@@ -48,13 +49,33 @@ KEYS = {panel.name: panel.key for panel in PANELS}
 
 
 SESSION = (
-    claim("A session opens with the snapshot's jobs and nodes", WORKS, "panel flow", "session opens"),
-    claim("Actions run one after the other as configured", WORKS, "find action start", "preempt starts"),
-    claim("Jobs that are not valid are left out: JobValid is asked of each", WORKS, "find vote JobValid", "JobValid"),
-    claim("Plugins open tier by tier and register their functions", WORKS, "panel tiers", "hooks registered"),
-    claim("A switch decides whether a plugin's function takes part", GANG, "panel tiers", "✗ off"),
+    claim("A session opens with the snapshot's jobs and nodes", WORKS, "panel flow", "session opens 4 jobs, 5 nodes"),
+    claim("Actions run one after the other as configured", WORKS, "find action start", "1 × preempt starts"),
+    claim(
+        "Jobs that are not valid are left out: JobValid is asked of each",
+        WORKS,
+        "find vote JobValid",
+        "16 × JobValid gang ✓ valid",
+    ),
+    claim(
+        "Plugins open tier by tier and register their functions",
+        WORKS,
+        "panel tiers",
+        "44 hooks registered, 43 take part",
+    ),
+    claim(
+        "A switch decides whether a plugin's function takes part",
+        GANG,
+        "panel tiers",
+        "drf Preemptable ✗ off enablePreemptable",
+    ),
     claim("A switch that is not stated has its default", WORKS, "panel tiers", "on by default"),
-    claim("Plugins may handle allocations and evictions", WORKS, "panel tiers", "event handler"),
+    claim(
+        "Plugins may handle allocations and evictions",
+        WORKS,
+        "panel tiers",
+        "event handler ✓ always told of placements and evictions and undone placements",
+    ),
     claim("Order functions: the first difference decides", WORKS, "panel tiers", "the first difference decides"),
     claim("Ready: every plugin must agree", WORKS, "panel tiers", "all must agree; the first no ends it"),
     claim("Votes: a reject ends, a permit of a tier ends", WORKS, "panel tiers", "a reject ends it"),
@@ -64,26 +85,51 @@ SESSION = (
         "panel tiers",
         "first tier with any",
     ),
-    claim("Simulation hooks exist for dry runs", WORKS, "panel tiers", "SimulateRemoveTask"),
+    claim(
+        "Simulation hooks exist for dry runs",
+        WORKS,
+        "panel tiers",
+        "SimulateRemoveTask ✓ on by default enablePreemptable or enabledAllocatable the first objection ends it",
+    ),
     claim(
         "NodeOrder and BatchNodeOrder add up",
         WORKS,
         "break score; continue; panel equation",
         "the total is the sum of them",
     ),
-    claim("A statement collects operations", WORKS, "break statement pipeline; continue; panel statement", "evict"),
-    claim("It is committed where the job gets what it needs", WORKS, "find statement commit", "○ commit"),
-    claim("Otherwise it is discarded", BLOCKED, "find statement discard", "◆ discard"),
-    claim("Evict marks a task Releasing", WORKS, "break statement evict; continue; panel moment", "Releasing"),
+    claim(
+        "A statement collects operations",
+        WORKS,
+        "break statement pipeline; continue; panel statement",
+        "▲ evict embedding-backfill-worker-5 gpu-l40s-02 to come",
+    ),
+    claim("It is committed where the job gets what it needs", WORKS, "find statement commit", "○ commit 4 operations"),
+    claim("Otherwise it is discarded", BLOCKED, "find statement discard", "◆ discard 2 operations"),
+    claim(
+        "Evict marks a task Releasing",
+        WORKS,
+        "break statement evict; continue; panel moment",
+        "Running → Releasing: its room counts as future idle",
+    ),
     claim(
         "Pipeline promises room that is being released",
         WORKS,
         "break statement pipeline; continue; panel moment",
-        "pipelined",
+        "node pipelined gpu 0 +2 2",
     ),
-    claim("At the close PodGroups get phase and conditions", WORKS, "panel effects", "condition Unschedulable"),
-    claim("At the close queues get what is allocated in them", WORKS, "panel effects", "Queue inference"),
-    claim("HyperNodes form a tree", WORKS, "panel hypernodes", "HyperNodes"),
+    claim(
+        "At the close PodGroups get phase and conditions",
+        WORKS,
+        "panel effects",
+        "phase Pending → Inqueue; condition Unschedulable NotEnoughResources: 2/2 tasks in gang unschedulable",
+    ),
+    claim(
+        "At the close queues get what is allocated in them",
+        WORKS,
+        "panel effects",
+        "Queue inference allocated: cpu 104, memory 624Gi, nvidia.com/gpu 13, pods 7",
+    ),
+    claim("HyperNodes form a tree", "gangpreempt-bundles", "panel hypernodes", "<cluster-top-hypernode> 3 6 –"),
     claim(
         "The session's snapshot is a copy: the cluster's changes wait", WORKS, "panel session", "later changes of the"
     ),
@@ -98,11 +144,19 @@ SESSION = (
         "Waiting pods of valid jobs get a CycleState", WORKS, "panel session", "2 pending pods with a state of its own"
     ),
     claim(
-        "A CycleState is written by PreFilter and read by later checks", WORKS, "panel session", "keys: VolumeBinding"
+        "A CycleState is written by PreFilter and read by later checks",
+        WORKS,
+        "panel session",
+        "keys: VolumeBinding, DynamicResources, proportionState",
     ),
     claim("It is given up with the session", WORKS, "panel session", "given up with the session"),
-    claim("Opening and closing are branches of the cycle", WORKS, "panel flow", "session closes"),
-    claim("Plugins close, gang with a condition of each PodGroup", WORKS, "panel session", "plugins close"),
+    claim("Opening and closing are branches of the cycle", WORKS, "panel flow", "session closes 4 jobs"),
+    claim(
+        "Plugins close, gang with a condition of each PodGroup",
+        WORKS,
+        "panel session",
+        "plugins close 9 plugins, by name",
+    ),
     claim(
         "JobUpdater gives each PodGroup its phase", WORKS, "panel session", "0 scheduled < minMember 2; Inqueue stays"
     ),
@@ -111,7 +165,12 @@ SESSION = (
         "Event handlers are told of an allocation", WORKS, f"{PIPELINES}; panel moment", "event handlers told: drf, pre"
     ),
     claim("predicates' handler keeps NodeMap in step", WORKS, f"{PIPELINES}; panel moment", "predicates keeps NodeMap"),
-    claim("Nothing that is wrong in the input is passed over", FITS, "panel problems", "Problems"),
+    claim(
+        "Nothing that is wrong in the input is passed over",
+        PODS,
+        "panel problems",
+        "problem Node node-001: status.allocatable pods hold more example.com/fpga than the node has",
+    ),
 )
 RESOURCES = (
     claim(
@@ -126,7 +185,12 @@ RESOURCES = (
         "break enqueue reject; continue; panel equation",
         "◀ gpu decides",
     ),
-    claim("A request is made of the pod's containers", WORKS, "break score; continue; panel request", "container"),
+    claim(
+        "A request is made of the pod's containers",
+        WORKS,
+        "break score; continue; panel request",
+        "container server 16 96Gi 2",
+    ),
     claim("Resreq is what a task takes", WORKS, "break score; continue; panel request", "= Resreq"),
     claim("InitResreq must fit when the task starts", WORKS, "break score; continue; panel request", "= InitResreq"),
     claim(
@@ -141,14 +205,14 @@ RESOURCES = (
         "A missing dimension of a capability is Infinity",
         QUOTA,
         "break enqueue reject; continue; panel equation",
-        "Infinity",
+        "MinDimensionResource, Infinity: a dimension that the capability does not state is not limited by it",
     ),
     claim("LessEqual", FITS, "break predicate; continue; panel equation", "compared by LessEqual, Zero"),
     claim(
         "LessEqualWithDimension: only what is asked for",
         QUOTA,
         "break enqueue reject; continue; panel equation",
-        "LessEqualWithDimensionAndResourcesName",
+        "LessEqualWithDimensionAndResourcesName: dimensions that are asked for",
     ),
     claim(
         "LessEqualPartly: one dimension is enough, and capacity lets a queue reclaim",
@@ -162,13 +226,30 @@ RESOURCES = (
         f"{ON}; break vote Preemptive; continue; panel equation",
         "what is deserved and the limit: LessEqualWithDimension",
     ),
-    claim("Idle and allocatable of each node", WORKS, "panel nodes", "idle/allocatable"),
-    claim("Capacity of a node", WORKS, "watch node gpu-l40s-01 capacity gpu", "capacity"),
-    claim("Future idle can be watched", WORKS, "watch node gpu-l40s-01 future-idle gpu", "future-idle"),
-    claim("A job's total request", WORKS, "watch job assistants/chat-api total-request", "total-request"),
-    claim("A job's tasks by status: ready, waiting, pending", WORKS, "panel jobs", "ready"),
-    claim("Deserved follows weights", RECLAIM, "panel queues", "deserved"),
-    claim("Share is the largest part of allocated in deserved", RECLAIM, "panel queues", "1.25 gpu"),
+    claim("Idle and allocatable of each node", WORKS, "panel nodes", "gpu-l40s-01 72/96 624Gi/768Gi 1/4"),
+    claim(
+        "Capacity of a node",
+        WORKS,
+        "watch node gpu-l40s-01 capacity gpu",
+        "node gpu-l40s-01 capacity nvidia.com/gpu: 4",
+    ),
+    claim(
+        "Future idle can be watched",
+        WORKS,
+        "watch node gpu-l40s-01 future-idle gpu",
+        "node gpu-l40s-01 future-idle nvidia.com/gpu: 1",
+    ),
+    claim(
+        "A job's total request",
+        WORKS,
+        "watch job assistants/chat-api total-request",
+        "total-request: 32 cpu, 192Gi memory, 4 nvidia.com/gpu",
+    ),
+    claim("A job's tasks by status: ready, waiting, pending", WORKS, "panel jobs", "chat-api ✗ 0/2 0 2 Pending"),
+    claim("Deserved follows weights", RECLAIM, "panel queues", "gpu ▲ 20 16 20"),
+    claim(
+        "Share is the largest part of allocated in deserved", RECLAIM, "panel queues", "team-nlp cpu 120 120 1.25 gpu"
+    ),
     claim(
         "A queue may hold more than it deserves",
         RECLAIM,
@@ -179,7 +260,7 @@ RESOURCES = (
         "Every amount of an operation: before, change, after",
         WORKS,
         "break statement pipeline; continue; panel equation",
-        "after",
+        "pipelined gpu 0 2 2",
     ),
 )
 PREEMPTION = (
@@ -196,7 +277,12 @@ PREEMPTION = (
         ", phase 1",
     ),
     claim("A breakpoint at the entry of preempt()", WORKS, "break search; continue", "stops 2 times"),
-    claim("The entry of preempt() for one task", WORKS, "find search", "PrePredicate"),
+    claim(
+        "The entry of preempt() for one task",
+        WORKS,
+        "find search",
+        "chat-api-server-0 PrePredicate predicates ✓ no objection",
+    ),
     claim(
         "Starving: ready and waiting are below minAvailable",
         WORKS,
@@ -240,9 +326,19 @@ PREEMPTION = (
         "break victim; continue; panel funnel",
         "reclaimable queues other than team-ads",
     ),
-    claim("Only starving jobs preempt", WORKS, "find starving", "✓ starving"),
-    claim("A job that is not starving is skipped", WORKS, "find starving", "not starving"),
-    claim("The filter: running, preemptable, in reach", WORKS, "break victim; continue; panel funnel", "preemptable"),
+    claim("Only starving jobs preempt", WORKS, "find starving", "preempt ▸ chat-api JobStarving priority ✓ starving"),
+    claim(
+        "A job that is not starving is skipped",
+        WORKS,
+        "find starving",
+        "preempt ▸ embedding-backfill JobStarving priority ✗ not starving",
+    ),
+    claim(
+        "The filter: running, preemptable, in reach",
+        WORKS,
+        "break victim; continue; panel funnel",
+        "gpu-l40s-01 ✓ placed 3 3 3 3 3 · 3",
+    ),
     claim("The candidates' votes, tier by tier", RECLAIM, "break victim; continue; panel moment", "tier 1 decides"),
     claim(
         "Gang: ready stays above minAvailable",
@@ -256,9 +352,19 @@ PREEMPTION = (
         'find victim if plugin == "conformance"',
         "conformance ✗ nobody",
     ),
-    claim("Nodes are scored before they are tried", WORKS, "find score", "scores"),
-    claim("Evictions stop when there is room", WORKS, "panel evictions", "embedding-backfill-worker-2"),
-    claim("A task whose preemptionPolicy is Never evicts nobody", "preempt-never", "explain", "Never"),
+    claim("Nodes are scored before they are tried", WORKS, "find score", "chat-api-server-0 scores 5 nodes"),
+    claim(
+        "Evictions stop when there is room",
+        WORKS,
+        "panel evictions",
+        "embedding-backfill-worker-2 chat-api-server-0 ○ committed at 88",
+    ),
+    claim(
+        "A task whose preemptionPolicy is Never evicts nobody",
+        "preempt-never",
+        "explain",
+        "music-tagging-worker-0 may not evict anybody: its preemptionPolicy is Never",
+    ),
     claim("The log lines of the article", WORKS, "log 4", "No preemptors in Queue <inference>, break."),
     claim(
         "Bundles of the gang actions, what each frees and what its gang loses",
@@ -291,14 +397,39 @@ PREEMPTION = (
     claim("Log: reclaim begins", RECLAIM, "log 5", "Enter Reclaim ..."),
     claim("Log: an action ends", RECLAIM, "log 5", "Leaving Reclaim ..."),
     claim("Log: victims by plugin", RECLAIM, "log 4", "Victims from proportion plugins are"),
-    claim("Dry run: victims are taken away one by one", TOPOLOGY, "break search; continue; panel dryrun", "take away"),
-    claim("Dry run: each victim may be spared", TOPOLOGY, "break search; continue; panel dryrun", "put back"),
     claim(
-        "Dry run: how many candidates are wanted", TOPOLOGY, "break search; continue; panel dryrun", "candidate wanted"
+        "Dry run: victims are taken away one by one",
+        TOPOLOGY,
+        "break search; continue; panel dryrun",
+        "take away job-06-worker-1 ✓ it fits now",
     ),
-    claim("Dry run: the rule that chose the node", TOPOLOGY, "break search; continue; panel dryrun", "wins:"),
-    claim("Commit and Discard can be stopped at", BLOCKED, "break statement discard if ops > 0; continue", "discard"),
-    claim("Topology-aware preemption simulates nodes", WORKS, "panel dryrun", "enableTopologyAwarePreemption"),
+    claim(
+        "Dry run: each victim may be spared",
+        TOPOLOGY,
+        "break search; continue; panel dryrun",
+        "put back job-06-worker-1 ✗ a victim: it would not fit: cpu is short",
+    ),
+    claim(
+        "Dry run: how many candidates are wanted",
+        TOPOLOGY,
+        "break search; continue; panel dryrun",
+        "5 nodes, 1 candidate wanted → 1 simulated → 1 candidate",
+    ),
+    claim(
+        "Dry run: the rule that chose the node",
+        TOPOLOGY,
+        "break search; continue; panel dryrun",
+        "node-000 wins: the only candidate",
+    ),
+    claim(
+        "Commit and Discard can be stopped at", BLOCKED, "break statement discard if ops > 0; continue", "stops 1 time"
+    ),
+    claim(
+        "Topology-aware preemption simulates nodes",
+        WORKS,
+        "panel dryrun",
+        "it belongs to preempt with enableTopologyAwarePreemption, and starts at its random number",
+    ),
 )
 ARTICLES = {
     "The session framework": (*SESSION, *FIELDS, *HOOKS),

@@ -16,43 +16,120 @@ from tests.scenarios.claims import (
 
 SHUFFLE = "shuffle-clears-nodes"
 ASKED = (
-    ("JobOrder: which job goes first", WORKS, "panel tiers", "JobOrder"),
-    ("QueueOrder: which queue goes first", RECLAIM, "panel tiers", "QueueOrder"),
-    ("TaskOrder: which task of a job goes first", WORKS, "panel tiers", "TaskOrder"),
-    ("PrePredicate: once per task, before its nodes", WORKS, "find vote PrePredicate", "PrePredicate predicates"),
-    ("Predicate: a node for a task", WORKS, "find vote Predicate", "Predicate predicates"),
-    ("JobValid: with a reason", "mixed-0002", "find vote JobValid", "NotEnoughTasks"),
-    ("JobReady", WORKS, "find vote JobReady", "JobReady gang"),
+    (
+        "JobOrder: which job goes first",
+        WORKS,
+        "panel tiers",
+        "priority JobOrder ✓ on by default enableJobOrder the first difference decides",
+    ),
+    (
+        "QueueOrder: which queue goes first",
+        RECLAIM,
+        "panel tiers",
+        "proportion QueueOrder ✓ on by default enableQueueOrder the first difference decides",
+    ),
+    (
+        "TaskOrder: which task of a job goes first",
+        WORKS,
+        "panel tiers",
+        "priority TaskOrder ✓ on by default enableTaskOrder the first difference decides",
+    ),
+    (
+        "PrePredicate: once per task, before its nodes",
+        WORKS,
+        "find vote PrePredicate",
+        "3 × PrePredicate predicates ✓ no objection",
+    ),
+    ("Predicate: a node for a task", WORKS, "find vote Predicate", "2 × Predicate predicates ✓ no objection"),
+    ("JobValid: with a reason", "mixed-0002", "find vote JobValid", "JobValid gang ✗ NotEnoughTasks"),
+    ("JobReady", WORKS, "find vote JobReady", "2 × JobReady gang ✗ not ready"),
     ("JobPipelined: a vote that decides on commit or discard", BLOCKED, "find vote JobPipelined", "gang ✗ reject"),
-    ("JobStarving", WORKS, "find vote JobStarving", "JobStarving priority"),
+    ("JobStarving", WORKS, "find vote JobStarving", "3 × JobStarving priority ✓ starving"),
     ("JobEnqueueable", QUOTA, "find vote JobEnqueueable", "proportion ✗ reject"),
-    ("JobEnqueued: told of an admission", QUOTA, "find vote JobEnqueued", "JobEnqueued overcommit"),
-    ("Overused: is the queue beyond what it deserves?", RECLAIM, "find vote Overused", "Overused proportion"),
+    ("JobEnqueued: told of an admission", QUOTA, "find vote JobEnqueued", "JobEnqueued overcommit told"),
+    (
+        "Overused: is the queue beyond what it deserves?",
+        RECLAIM,
+        "find vote Overused",
+        "4 × Overused proportion ✓ not overused",
+    ),
     ("Allocatable: may the queue take the task?", RECLAIM, "find vote Allocatable", "proportion ✓ yes"),
-    ("Preemptive: may the queue reclaim?", RECLAIM, "find vote Preemptive", "Preemptive proportion"),
-    ("Preemptable: who may go inside a queue", WORKS, "find vote Preemptable", "Preemptable priority"),
-    ("Reclaimable: who may go across queues", RECLAIM, "find vote Reclaimable", "Reclaimable proportion"),
-    ("VictimTasks: whom shuffle evicts", SHUFFLE, "find vote VictimTasks", "VictimTasks rescheduling"),
-    ("NodeOrder: a score per node", WORKS, "panel tiers", "NodeOrder"),
-    ("BatchNodeOrder: all nodes at once", WORKS, "panel tiers", "BatchNodeOrder"),
-    ("BestNode, TargetJob, ReservedNodes, ClusterOrder: nobody registers them", WORKS, "panel tiers", "BestNode"),
+    ("Preemptive: may the queue reclaim?", RECLAIM, "find vote Preemptive", "Preemptive proportion ✓ yes"),
+    (
+        "Preemptable: who may go inside a queue",
+        WORKS,
+        "find vote Preemptable",
+        "Preemptable priority ✓ offers 3 victims",
+    ),
+    (
+        "Reclaimable: who may go across queues",
+        RECLAIM,
+        "find vote Reclaimable",
+        "Reclaimable proportion ✓ offers 2 victims",
+    ),
+    ("VictimTasks: whom shuffle evicts", SHUFFLE, "find vote VictimTasks", "VictimTasks rescheduling crunch-{1,2}"),
+    ("NodeOrder: a score per node", WORKS, "panel tiers", "nodeorder NodeOrder ✓ on by default enableNodeOrder"),
+    (
+        "BatchNodeOrder: all nodes at once",
+        WORKS,
+        "panel tiers",
+        "nodeorder BatchNodeOrder ✓ on by default enableNodeOrder",
+    ),
+    (
+        "BestNode, TargetJob, ReservedNodes, ClusterOrder: nobody registers them",
+        WORKS,
+        "panel tiers",
+        "registered by no plugin here: VictimQueueOrder, ClusterOrder, VictimTasks, BestNode",
+    ),
     ("NodeMap and NodeReduce: no plugin of Volcano does", WORKS, "panel tiers", "NodeMap and NodeReduce"),
-    ("HyperNodeOrder scores HyperNodes", "placed-by-score", "panel tiers", "HyperNodeOrder"),
-    ("SubJob hooks: order, ready, pipelined", WORKS, "panel tiers", "SubJobPipelined"),
-    ("SimulateAddTask and SimulateRemoveTask", "preempt-topology-0003", "find vote SimulateRemoveTask", "predicates ✓"),
+    (
+        "HyperNodeOrder scores HyperNodes",
+        "placed-by-score",
+        "panel tiers",
+        "network-topology-aware HyperNodeOrder ✓ on by default enabledHyperNodeOrder",
+    ),
+    (
+        "SubJob hooks: order, ready, pipelined",
+        WORKS,
+        "panel tiers",
+        "gang SubJobPipelined ✓ on by default enabledSubJobPipelined a reject ends it",
+    ),
+    (
+        "SimulateAddTask and SimulateRemoveTask",
+        "preempt-topology-0003",
+        "find vote SimulateRemoveTask",
+        "6 × SimulateRemoveTask predicates ✓ no objection",
+    ),
     ("SimulatePredicate", "preempt-topology-0003", "find vote SimulatePredicate", "predicates ✓ no objection"),
-    ("SimulateAllocatable", "preempt-topology-0003", "find vote SimulateAllocatable", "SimulateAllocatable"),
+    (
+        "SimulateAllocatable",
+        "preempt-topology-0003",
+        "find vote SimulateAllocatable",
+        "3 × SimulateAllocatable proportion ✗ no",
+    ),
 )
 HOOKS: tuple[Claim, ...] = tuple(claim(f"Hook {what}", *rest) for what, *rest in ASKED)
 FIELDS = (
     claim("A session has a UID", WORKS, "panel session", "session with UID replay"),
     claim("RevocableNodes: nodes of revocable zones", SHUFFLE, "panel session", "night: node-night"),
-    claim("CSINodesStatus: limits of volumes", WORKS, "panel session", "CSINodesStatus"),
+    claim(
+        "CSINodesStatus: limits of volumes", WORKS, "panel session", "0 CSINodes, by which volumes per node are limited"
+    ),
     claim("NamespaceInfo: quotas of a namespace", SPENT, "panel session", "team: 1 ResourceQuota"),
-    claim("Configurations: arguments of actions, and their defaults", WORKS, "panel conf", "predicateErrorCacheEnable"),
+    claim(
+        "Configurations: arguments of actions, and their defaults",
+        WORKS,
+        "panel conf",
+        "preempt enableTopologyAwarePreemption: false, predicateErrorCacheEnable: true",
+    ),
     claim("A plugin is made with its arguments", "placed-by-score", "panel conf", "usage.weight: 2"),
     claim("An argument that is not stated has a default", WORKS, "panel conf", "overcommit-factor: 1.2"),
-    claim("A tier that decides leaves the next one unasked", RECLAIM, "explain nlp/tokenizer-study", "tokenizer-study"),
+    claim(
+        "A tier that decides leaves the next one unasked",
+        RECLAIM,
+        "explain nlp/tokenizer-study",
+        "evicted in this cycle by reclaim for ads/bid-forecast-worker-0",
+    ),
     claim(
         "A higher tier decides alone",
         TURNS,
@@ -65,21 +142,28 @@ FIELDS = (
         "break victim; continue; panel order",
         "no plugin decides",
     ),
-    claim("Evictions tell the handlers, too", WORKS, "break statement evict; continue; panel moment", "handlers told"),
+    claim(
+        "Evictions tell the handlers, too",
+        WORKS,
+        "break statement evict; continue; panel moment",
+        "event handlers told: drf, predicates, proportion",
+    ),
     claim(
         "A task's turns: Pending, Pipelined, Releasing and others",
         WORKS,
         "watch task assistants/chat-api-server-0 status",
-        "Pending",
+        "assistants/chat-api-server-0 status: Pending",
     ),
 )
 RESOURCE_RULES = (
-    claim("A pod is a dimension: MaxTaskNum", FITS, "break predicate; continue; panel equation", "pods"),
+    claim(
+        "A pod is a dimension: MaxTaskNum", FITS, "break predicate; continue; panel equation", "✓ pods 1 110 cpu-01 7"
+    ),
     claim(
         "LessEqualWithResourcesName: Overused",
         RECLAIM,
         "break overused all; continue; panel equation",
-        "LessEqualWithResourcesName",
+        "LessEqualWithResourcesName, Zero: all dimensions of the left side; one that is not stated counts as 0",
     ),
     claim(
         "Overused: deserved ≤ allocated",
@@ -97,13 +181,13 @@ RESOURCE_RULES = (
         "GreaterPartly: capacity's victims",
         "capacity-0002",
         'break vote Reclaimable if plugin == "capacity"; continue; panel equation',
-        "GreaterPartly",
+        "team1 memory 24Gi 20Gi 4Gi",
     ),
     claim(
         "MinDimensionResource: the smaller of two limits",
         QUOTA,
         "break enqueue reject; continue; panel equation",
-        "MinDimensionResource, Infinity",
+        "✗ gpu ◀ 4 14 0 0 18 16",
     ),
     claim(
         "Multi: overcommit's factor",
@@ -111,7 +195,7 @@ RESOURCE_RULES = (
         'break enqueue if plugin == "overcommit"; continue; panel equation',
         "enlarged 1.2 times",
     ),
-    claim("Idle + used = allocatable holds at every event", WORKS, "find invariant", "0 events"),
+    claim("Idle + used = allocatable holds at every event", WORKS, "find invariant", "find invariant: 0 events"),
     claim(
         "AddTask, Pipelined: room is promised, idle stays", WORKS, f"{PIPELINES}; panel equation", "pipelined + request"
     ),
@@ -139,7 +223,12 @@ RESOURCE_RULES = (
         "panel problems",
         "pods hold more example.com/fpga than the node has",
     ),
-    claim("Init containers: the largest one counts", PODS, "break score; continue; panel request", "init"),
+    claim(
+        "Init containers: the largest one counts",
+        PODS,
+        "break score; continue; panel request",
+        "initialisation 2.25 1.93Gi",
+    ),
     claim(
         "TaskStatusIndex: tasks by status at the close",
         WORKS,
@@ -152,7 +241,7 @@ RESOURCE_RULES = (
         "log 4",
         "queue <team-vision> is meet cause of the capability",
     ),
-    claim("A queue's real capability", QUOTA, "panel queues", "limit"),
+    claim("A queue's real capability", QUOTA, "panel queues", "team-vision cpu 84 116 0.875 gpu 116 0 256 1"),
     claim(
         "The dimension that is short is named", FITS, "break predicate; continue; panel moment", "the most on a node is"
     ),

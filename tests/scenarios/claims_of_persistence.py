@@ -28,7 +28,12 @@ PERSISTENCE = (
     claim(
         "The first difference of on and off is named", AGAIN, f"{OFF}; diff", "JobReady  gang ✗ not ready (event 18)"
     ),
-    claim("Annotations of others are never touched", "persist-bound-meanwhile", "panel effects", "without volcano.sh/"),
+    claim(
+        "Annotations of others are never touched",
+        "persist-bound-meanwhile",
+        "panel effects",
+        "Pod team/search-worker-0 without volcano.sh/pipelined-status",
+    ),
     claim("Off by default: every session forgets who was pipelined", TURNS, "panel conf", "off (no pods carry"),
     claim("It can be switched on", TURNS, f"{ON}; panel conf", "on (set in meta.json)"),
     claim("Pipelining writes the status annotation", TURNS, f"{ON}; panel effects", "volcano.sh/pipelined-status=true"),
@@ -52,7 +57,7 @@ PERSISTENCE = (
         "names gpu-09, which is no",
     ),
     claim("2: it counts as waiting", "persist-eviction-under-way", "panel jobs", "✗ 0/1     1     0"),
-    claim("2: nobody else is evicted for it", "persist-eviction-under-way", "find victim", "0 events"),
+    claim("2: nobody else is evicted for it", "persist-eviction-under-way", "find victim", "find victim: 0 events"),
     claim(
         "3: the fast path takes the promised room",
         "persist-restarted",
@@ -69,7 +74,7 @@ PERSISTENCE = (
         "3: without it a job of higher rank takes the room",
         "persist-restarted",
         f"{OFF}; explain team/batch",
-        "batch-worker-0 bound",
+        "batch-worker-0 bound to gpu-01",
     ),
     claim(
         "3: what does not fit yet stays Pipelined",
@@ -78,7 +83,10 @@ PERSISTENCE = (
         "keeps the place that",
     ),
     claim(
-        "3: a cordoned node's promise is released", "persist-node-gone", "find statement unpipeline", "search-worker-0"
+        "3: a cordoned node's promise is released",
+        "persist-node-gone",
+        "find statement unpipeline",
+        "unpipeline search-worker-0 @gpu-01",
     ),
     claim(
         "4: undone, it is Pipelined again",
@@ -130,7 +138,7 @@ PERSISTENCE = (
         "8: GPUs that a queue does not configure are left out",
         "persist-queue-without-gpus",
         "explain team/chat",
-        "chat-worker-0 bound",
+        "chat-worker-0 bound to gpu-01",
     ),
     claim(
         "8: in master they count, and so do root's own limits",

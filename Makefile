@@ -68,14 +68,14 @@ clean:  ## remove the private environment and every cache
 
 # The interpreter is an order-only prerequisite: its file time is that of the system's Python.
 .venv/run.stamp: $(PINS) | .venv/bin/python
-	@echo "installing vcdebug into .venv: one to three minutes the first time, Ctrl-C stops"
-	@$(PIP) hatchling editables
-	@$(PIP) --no-build-isolation --editable .
+	@echo "installing vcdebug into .venv: one to three minutes the first time, Ctrl-C stops" >&2
+	@$(PIP) hatchling editables >&2
+	@$(PIP) --no-build-isolation --editable . >&2
 	$(COMPILE)
 	@touch $@
 
 .venv/dev.stamp: $(PINS) .venv/run.stamp
-	@echo "installing the developer tools into .venv: a minute or two, Ctrl-C stops"
-	@$(PIP) --no-build-isolation --editable '.[dev]'
+	@echo "installing the developer tools into .venv: a minute or two, Ctrl-C stops" >&2
+	@$(PIP) --no-build-isolation --editable '.[dev]' >&2
 	$(COMPILE)
 	@touch $@

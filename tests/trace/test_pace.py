@@ -3,6 +3,7 @@
 import pytest
 
 from tests.recorded import ROOT, bundled
+from vcdebug.framework.record import ActionEvent, PopEvent
 from vcdebug.snapshot.load import load
 from vcdebug.trace import pace
 from vcdebug.trace.pace import Paced
@@ -24,3 +25,17 @@ def test_the_action_its_jobs_and_the_events_are_said(monkeypatch: pytest.MonkeyP
     assert all(done <= total for done, total in jobs)
     assert said[-1].endswith(" events")
     assert said == list(dict.fromkeys(said))
+
+
+def test_jobs_that_wait_in_other_queues_count_too() -> None:
+    said: list[tuple[str, int, int]] = []
+    pops = [("queue", "a", 1), ("job", "x", 5), ("queue", "b", 1), ("job", "y", 9), ("queue", "a", 1), ("job", "z", 4)]
+    events = [ActionEvent("start", "allocate"), *(PopEvent(*pop) for pop in pops)]
+    paced = Paced(lambda words, done, total: said.append((words, done, total)))
+    paced.look(events)
+    events += [ActionEvent("start", "preempt"), PopEvent("queue", "a", 0), PopEvent("job", "x", 1)]
+    paced.look(events)
+    assert [
+        ("allocate, job 3 of about 16, 7 events", 3, 16),
+        ("preempt, job 1 of about 2, 10 events", 1, 2),
+    ] == said

@@ -19,30 +19,37 @@ Tell = Callable[[str, int, int], object]
 class Paced(Bound):
     """A bound that also says how far the cycle is, wherever it looks at the record."""
 
-    __slots__ = ("_action", "_jobs", "_left", "_seen", "_tell")
+    __slots__ = ("_action", "_jobs", "_left", "_queue", "_seen", "_tell")
 
     def __init__(self, tell: Tell, *limits: int) -> None:
         super().__init__(*limits)
         self._tell = tell
-        self._action = ""
-        self._jobs = self._left = self._seen = 0
+        self._action = self._queue = ""
+        self._jobs = self._seen = 0
+        self._left: dict[str, int] = {}
+        """Jobs of each queue that still wait for their turn, as of the last one that had it."""
         self.next_look = min(self.next_look, EVERY)
 
     def look(self, events: Sequence[object]) -> None:
         """Say it, then weigh the record as usual."""
         for event in events[self._seen :]:
             if isinstance(event, ActionEvent) and event.what == "start":
-                self._action, self._jobs, self._left = event.action, 0, 0
+                self._action, self._queue, self._jobs, self._left = event.action, "", 0, {}
+            elif isinstance(event, PopEvent) and event.kind == "queue":
+                self._queue = event.name
             elif isinstance(event, PopEvent) and event.kind == "job":
-                self._jobs, self._left = self._jobs + 1, event.left
+                self._jobs += 1
+                self._left[self._queue] = event.left
         self._seen = len(events)
-        self._tell(self._words(), self._jobs, self._jobs + self._left)
+        self._tell(self._words(), self._jobs, self._known())
         super().look(events)
         self.next_look = min(self.next_look, self._seen + EVERY)
 
+    def _known(self) -> int:
+        """Jobs that had their turn, and those that wait for it in queues that had one."""
+        return self._jobs + sum(self._left.values())
+
     def _words(self) -> str:
-        """`allocate, job 45 of about 120, 12 345 events`; what is left of other queues is not known yet."""
+        """`allocate, job 45 of about 120, 12 345 events`; what is left of queues without a turn is not known yet."""
         events = f"{self._seen:,} events".replace(",", " ")
-        return (
-            f"{self._action}, job {self._jobs} of about {self._jobs + self._left}, {events}" if self._jobs else events
-        )
+        return f"{self._action}, job {self._jobs} of about {self._known()}, {events}" if self._jobs else events

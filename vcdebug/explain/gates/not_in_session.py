@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
@@ -82,6 +80,8 @@ def _belongs(pod: Pod, subject: Subject) -> bool:
 
 def _queue_missing(recording: Recording, subject: Subject, queue: str) -> Finding:
     queues = list(recording.session.queues)
+    from difflib import get_close_matches
+
     close = get_close_matches(queue, queues, 1, 0.6)
     meant = f"; did you mean {close[0]}?" if close else ""
     sentence = (
@@ -144,6 +144,8 @@ def _namesake(recording: Recording, subject: Subject) -> str:
     if elsewhere:
         there = f"namespace {listed(elsewhere)} has a PodGroup {name}"
         return f"; {there}, but a pod's PodGroup must be in its own namespace, {namespace}"
+    from difflib import get_close_matches
+
     close = get_close_matches(name, [group.name for group in groups if group.namespace == namespace], 1, 0.8)
     return f"; did you mean {namespace}/{close[0]}" if close else ""
 

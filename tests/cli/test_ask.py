@@ -54,3 +54,12 @@ def test_a_run_time_of_nobody_is_refused() -> None:
     code, _, err = call(["ask", "when", WAITS, "team/next", "--run-time", "team/firs=1m"])
     assert 1 == code
     assert "team/firs is no job or pod of the session" in err
+
+
+def test_the_snapshot_may_stand_before_the_question() -> None:
+    right = call(["ask", "when", BLOCKED, "research/llm-finetune"])
+    assert right == call(["ask", BLOCKED, "when", "research/llm-finetune"])
+    code, out, err = call(["ask", BLOCKED, "wen", "research/llm-finetune"])
+    assert (1, "") == (code, out)
+    assert "no question 'preempt-blocked-by-gang'" in err
+    assert "vcdebug ask QUESTION SNAPSHOT SUBJECT" in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -137,10 +138,33 @@ def test_proven_remedies_come_as_edits_that_set_takes() -> None:
 
 def test_proving_without_a_job_is_refused() -> None:
     code, _, err = call(["explain", BLOCKED, "--prove"])
-    assert (1, "vcdebug: --prove is about one job; name it: vcdebug explain SNAPSHOT JOB --prove\n") == (code, err)
+    assert (1, f"vcdebug: --prove is about one job; name it: vcdebug explain {BLOCKED} JOB --prove\n") == (code, err)
 
 
 def test_a_scheduled_job_needs_no_remedy() -> None:
     name = json.loads(call(["run", WORKS, "--json"])[1])["jobs"][0]["job"]
     _, out, _ = call(["explain", WORKS, name, "--prove", "--json"])
     assert [] == json.loads(out)["remedies"]
+
+
+def further(text: str) -> list[list[str]]:
+    """The commands that an answer names."""
+    return [shlex.split(line.partition(": vcdebug ")[2]) for line in text.splitlines() if ": vcdebug " in line]
+
+
+def test_what_an_answer_names_to_go_on_can_be_pasted_and_keeps_the_changes() -> None:
+    change = "Queue/research:spec.weight=2"
+    _, survey, _ = call(["explain", BLOCKED, "--set", change])
+    first = further(survey)[-1]
+    assert ["explain", BLOCKED, JOB, "--set", change] == first
+    code, out, _ = call(first)
+    commands = further(out)
+    assert (2, 4) == (code, len(commands))
+    assert [[2, ""], *[[0, ""]] * 3] == [[code, err] for code, _, err in map(call, commands)]
+
+
+def test_a_survey_of_many_snapshots_names_the_one_that_its_example_is_from() -> None:
+    _, out, _ = call(["explain", "fixtures", JOB, "-j", "1"])
+    command, path, job = further(out)[-1]
+    assert ("explain", JOB) == (command, job)
+    assert 2 == call([command, path, job])[0]

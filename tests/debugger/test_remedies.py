@@ -95,6 +95,15 @@ def test_remedies_are_ordered_by_harm_and_what_works_comes_first(name: str) -> N
         assert sorted(order) == order
 
 
+def test_a_broken_node_is_repaired_before_anybody_asks_for_less() -> None:
+    taints = [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    broken = node("big", cpu="8", taints=taints)
+    broken["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    first, *others = proven(cluster(broken, node("small", cpu="2"), pod_group("a"), pods("a", 1, cpu="4")), "default/a")
+    assert "repair node big, which is NotReady" == first
+    assert any(words.startswith("ask for 2 instead of 4 cpu") for words in others)
+
+
 def test_each_bundled_job_that_waits_has_a_remedy_that_works() -> None:
     """Those that wait are known, or a survey that found nobody would pass too."""
     found = {(one.name, job): found_for(one.name, job).remedies for one in bundled_names() for job in waiting(one.name)}

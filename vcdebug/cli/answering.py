@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from vcdebug.cli.again import to_go_on
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import show
 from vcdebug.cli.reports import pending
@@ -17,7 +18,9 @@ def answered(recording: Recording, explanation: Explanation, args: Namespace, ou
     if not args.json:
         show([*pending.blocks(explanation, advice=not args.prove), *problem_count(recording)], output)
     answer = pending.document(explanation)
+    going_on = [] if args.json or explanation.scheduled else list(to_go_on(explanation, args))
     if not args.prove:
+        show(going_on, output)
         return answer
     if explanation.scheduled:
         return {**answer, "remedies": []}
@@ -29,4 +32,5 @@ def answered(recording: Recording, explanation: Explanation, args: Namespace, ou
         show(remedies.blocks(search, args.snapshot, args.budget), output)
         if not any(remedy.proven for remedy in search.remedies):
             show(pending.advice_blocks(explanation, "what would help (not proven)"), output)
+        show(going_on, output)
     return {**answer, "remedies": remedies.documents(search)}

@@ -95,7 +95,7 @@ def _passed_over(view: JobView, task: TaskInfo) -> Finding | None:
         Evidence(own[0].first, f"{task.name} is taken up and let go without a look at any node"),
     )
     advice = (
-        owner(f"find out what {name} lacks: vcdebug explain SNAPSHOT {name}"),
+        owner(f"find out what {name} lacks: explain {name}"),
         owner("give the pods roles of their own"),
     )
     return Finding(NOT_TRIED, sentence, {}, evidence, advice)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from vcdebug.errors import VcdebugError
@@ -75,6 +74,8 @@ def _only(keys: Sequence[str], word: str) -> str:
 
 
 def _unknown(word: str, known: Sequence[str]) -> NotFoundError:
+    from difflib import get_close_matches
+
     tails = {key.rpartition("/")[2]: key for key in known}
     wanted = word.rpartition("/")[2]
     close = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from vcdebug.explain.advice import Advice, owner
@@ -87,6 +86,8 @@ def _unknown_key(room: NodeFits, requirement: Requirement, wish: str) -> Iterato
 
 def _close(wanted: Iterable[str], known: Iterable[str]) -> str:
     """The known word that one of the wanted ones was probably meant to be; empty if none is near."""
+    from difflib import get_close_matches
+
     names = list(known)
     for word in wanted:
         same = [name for name in names if name.casefold() == word.casefold()]

@@ -26,7 +26,7 @@ class Ask(Command):
     def configure(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "question",
-            choices=NAMES,
+            metavar="QUESTION",
             help="evicted: why was this pod evicted; holders: who holds what it needs; node: why this node; "
             "refused: why no other node; victim: why this victim; next: which job would be tried next; "
             "when: in which cycle will it be placed",
@@ -54,6 +54,7 @@ class Ask(Command):
         from vcdebug.cli.snapshots import replay_snapshot
         from vcdebug.debugger.questions import QUESTIONS
 
+        _in_order(args)
         question = next(one for one in QUESTIONS if one.name == args.question)
         if not args.subject and question.name != "next":
             raise VcdebugError(f"{question.words}?", f"name a {' or '.join(question.about)}")
@@ -77,3 +78,13 @@ class Ask(Command):
         else:
             show(answered.blocks(reply), output)
         return Outcome.DONE
+
+
+def _in_order(args: Namespace) -> None:
+    """The snapshot may stand before the question, as it does after other commands."""
+    if args.question in NAMES:
+        return
+    if args.snapshot not in NAMES:
+        hint = f"one of {', '.join(NAMES)}: vcdebug ask QUESTION SNAPSHOT SUBJECT"
+        raise VcdebugError(f"no question {args.question!r}", hint)
+    args.question, args.snapshot = args.snapshot, args.question

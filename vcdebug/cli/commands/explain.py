@@ -24,7 +24,7 @@ from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
     from vcdebug.cli.failure import Failure
-    from vcdebug.cli.reports.surveys import Surveys
+    from vcdebug.cli.reports.surveys import Again, Surveys
     from vcdebug.cli.surveying import Surveyor
     from vcdebug.explain.survey import Survey
     from vcdebug.trace.recording import Recording
@@ -63,7 +63,11 @@ class Explain(Command):
         from vcdebug.snapshot.collection import snapshots_in
 
         if args.prove and args.job is None:
-            raise VcdebugError("--prove is about one job", "name it: vcdebug explain SNAPSHOT JOB --prove")
+            from vcdebug.cli.again import again
+
+            raise VcdebugError(
+                "--prove is about one job", f"name it: {again(args, 'explain', args.snapshot, 'JOB', '--prove')}"
+            )
         where = source(args.snapshot)
         surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url, args.release)
         snapshots = snapshots_in(where) if isinstance(where, Path) and where.is_dir() else []
@@ -78,7 +82,7 @@ class Explain(Command):
         name = recording.snapshot.name or args.snapshot
         with told(output, "explaining every job that waits (Ctrl-C stops)") as tell:
             found = surveyor.survey(recording, counted(tell))
-        return _report(Surveys((name,), {name: found}), args, output)
+        return _report(Surveys((name,), {name: found}, _again(args)), args, output)
 
 
 def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
@@ -109,7 +113,8 @@ def _many(folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespa
     with count_progress(output, "snapshots", len(snapshots)) as done:
         gathered = gather(where, surveyor, items, done)
     answers: dict[int, Survey | Failure] = {**gathered.results, **gathered.failures}
-    outcome = _report(Surveys(names, {names[number]: answers[number] for number in sorted(answers)}), args, output)
+    done = {names[number]: answers[number] for number in sorted(answers)}
+    outcome = _report(Surveys(names, done, _again(args, folder)), args, output)
     if gathered.interrupted:
         output.narrate(f"interrupted: {len(answers)} of {len(names)} snapshots were looked at")
         return Outcome.INTERRUPTED
@@ -117,6 +122,16 @@ def _many(folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespa
         output.narrate(gathered.broken.line)
         return Outcome.FAILED
     return outcome
+
+
+def _again(args: Namespace, folder: Path | None = None) -> Again:
+    """About one job of a snapshot, or of one in a folder of them."""
+    from vcdebug.cli.again import again
+
+    def line(command: str, name: str, job: str) -> str:
+        return again(args, command, args.snapshot if folder is None else str(folder / name), job)
+
+    return line
 
 
 def _report(found: Surveys, args: Namespace, output: Output) -> Outcome:

@@ -80,7 +80,7 @@ def _rest(explanation: Explanation, *, advice: bool) -> Iterator[Block]:
         for finding in explanation.contributing:
             yield paragraph(f"{finding.cause}: {finding.sentence}", indent=2)
     if advice:
-        yield from advice_blocks(explanation, "what would help (not tried yet: --prove tries it)")
+        yield from advice_blocks(explanation, "what would help (not tried yet)")
 
 
 def advice_blocks(explanation: Explanation, title: str) -> Iterator[Block]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vcdebug.cli.failure import Failure
@@ -10,6 +10,8 @@ from vcdebug.cli.reports import pending
 from vcdebug.explain.survey import Survey, Surveyed
 from vcdebug.views.document import Block, listing, paragraph
 
+Again = Callable[..., str]
+"""A command, the name of a snapshot, and the job."""
 HEADS = ("job", "queue", "pending#", "cause", "why")
 
 
@@ -19,6 +21,8 @@ class Surveys:
 
     names: tuple[str, ...]
     done: Mapping[str, Survey | Failure]
+    again: Again
+    """The command line that asks about one of the jobs."""
 
     @property
     def surveys(self) -> dict[str, Survey]:
@@ -60,7 +64,10 @@ def blocks(found: Surveys) -> Iterator[Block]:
         yield paragraph("")
     yield from _totals(found)
     if found.unscheduled:
-        yield paragraph("the proof, and what would help: vcdebug explain SNAPSHOT JOB", "muted")
+        name, job = next((name, job) for name, one in found.surveys.items() for job in one.unscheduled)
+        command = found.again("explain", name, job.explanation.job)
+        of = ", of the first one" if found.unscheduled > 1 else ""
+        yield paragraph(f"the proof, and what would help{of}: {command}", "muted")
 
 
 def _section(name: str, one: Survey) -> Iterator[Block]:

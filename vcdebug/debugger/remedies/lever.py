@@ -73,6 +73,8 @@ class Lever:
     """Whether the job gets less than it asks for: smaller pods, or fewer at a time."""
     risky: bool = False
     """Whether it goes against what somebody has said about a node; such a remedy comes behind all others that work."""
+    mends: bool = False
+    """Whether it puts right what is broken: such a remedy comes before any that works around it."""
     aspect: str = ""
     """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
 

@@ -42,7 +42,7 @@ def _repaired(situation: Situation) -> Iterator[Lever]:
                 f'Node/{name}:status.conditions[Ready].status="True"',
                 *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
             )
-            yield Lever(f"repair node {name}, which is NotReady", edits, Harm.CLUSTER, _NODES)
+            yield Lever(f"repair node {name}, which is NotReady", edits, Harm.CLUSTER, _NODES, mends=True)
 
 
 def _uncordoned(situation: Situation) -> Iterator[Lever]:

@@ -77,12 +77,15 @@ class Remedy:
         return ", and ".join(lever.words for lever in self.plan.fixed)
 
     @property
-    def order(self) -> tuple[bool, bool, Harm, int, bool, bool, int]:
-        """Works at all, no risk, least harm, fewest changes, all that the job asks for, nobody's end, fewest costs."""
+    def order(self) -> tuple[bool, bool, bool, Harm, int, bool, bool, int]:
+        """Works at all, no risk, mends what is broken, least harm, fewest changes, all that the job asks for, nobody's
+        end, fewest costs.
+        """
         costs, levers = self.outcome.costs, self.plan.levers
         ends = any(cost.startswith(("ends", "evicts")) for cost in costs)
         less = any(lever.less for lever in levers)
-        return not self.proven, self.plan.risky, self.plan.harm, len(levers), less, ends, len(costs)
+        mends = all(lever.mends for lever in levers)
+        return not self.proven, self.plan.risky, not mends, self.plan.harm, len(levers), less, ends, len(costs)
 
 
 def everything(levers: Iterable[Lever], most: Harm, first: tuple[Lever, ...] = ()) -> Plan:

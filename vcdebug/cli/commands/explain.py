@@ -113,8 +113,8 @@ def _many(folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespa
     with count_progress(output, "snapshots", len(snapshots)) as done:
         gathered = gather(where, surveyor, items, done)
     answers: dict[int, Survey | Failure] = {**gathered.results, **gathered.failures}
-    done = {names[number]: answers[number] for number in sorted(answers)}
-    outcome = _report(Surveys(names, done, _again(args, folder)), args, output)
+    found = {names[number]: answers[number] for number in sorted(answers)}
+    outcome = _report(Surveys(names, found, _again(args, folder)), args, output)
     if gathered.interrupted:
         output.narrate(f"interrupted: {len(answers)} of {len(names)} snapshots were looked at")
         return Outcome.INTERRUPTED

@@ -79,8 +79,6 @@ def _belongs(pod: Pod, subject: Subject) -> bool:
 
 
 def _queue_missing(recording: Recording, subject: Subject, queue: str) -> Finding:
-    from difflib import get_close_matches
-
     queues = list(recording.session.queues)
     from difflib import get_close_matches
 
@@ -141,8 +139,6 @@ def _no_pod_group(recording: Recording, subject: Subject, pods: list[Pod]) -> Fi
 
 def _namesake(recording: Recording, subject: Subject) -> str:
     """A PodGroup of that name in another namespace, or one of a similar name in the same."""
-    from difflib import get_close_matches
-
     namespace, _, name = subject.job.partition("/")
     groups, elsewhere = _groups(recording), _namespaces_with(recording, subject)
     if elsewhere:

@@ -75,7 +75,7 @@ def test_a_queue_reclaims_where_it_deserves_more() -> None:
     assert (True, "deserved a cpu") == (asked.verdict, asked.deciding)
     found = the(recording, "Reclaimable", "capacity")
     lines = [(term.name[-1], term.figures[2], term.holds) for term in found.terms]
-    assert [("3", "4", True), ("2", "3", True), ("1", "2", False), ("0", "2", False)] == lines
+    assert [("3", 4000.0, True), ("2", 3000.0, True), ("1", 2000.0, False), ("0", 2000.0, False)] == lines
     assert "queue b holds no more than it deserves" == found.terms[2].note
 
 
@@ -112,7 +112,7 @@ def test_the_guarantee_that_would_break_is_named() -> None:
     found = the(recording, "Reclaimable", "capacity")
     lines = {term.name: term for term in found.terms}
     assert "queue b would fall below its guarantee of cpu" == lines["default/held-0"].note
-    assert ("b", "cpu", "4", "4", "4") == lines["default/held-0"].figures
+    assert ("b", "cpu", 4000.0, 4000.0, 4000.0) == lines["default/held-0"].figures
     assert lines["default/more-0"].holds
 
 

@@ -35,7 +35,7 @@ def test_a_command_answers_about_a_recording_as_about_its_snapshot(saved: str, w
     fresh, opened = call([command, SNAPSHOT, *rest]), call([command, saved, *rest])
 
     assert fresh[0] == opened[0]
-    assert TIMES.sub("", fresh[1]) == TIMES.sub("", opened[1])
+    assert TIMES.sub("", fresh[1]) == TIMES.sub("", opened[1]).replace(saved, SNAPSHOT)
 
 
 def test_the_trace_of_a_recording_is_that_of_its_snapshot(saved: str, tmp_path: Path) -> None:
@@ -51,7 +51,8 @@ def test_a_recording_can_be_saved_again(saved: str, tmp_path: Path) -> None:
     again = str(tmp_path / "again.vcrec")
 
     assert 0 == call(["run", saved, "--save", again])[0]
-    assert call(["explain", saved]) == call(["explain", again])
+    first, second = call(["explain", saved]), call(["explain", again])
+    assert (first[0], first[1].replace(saved, again)) == second[:2]
 
 
 def test_a_release_is_the_snapshots_not_the_recordings(saved: str) -> None:

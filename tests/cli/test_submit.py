@@ -36,8 +36,10 @@ def test_a_job_that_fits_is_placed(tmp_path: Path) -> None:
 
 
 def test_a_job_that_does_not_fit_is_explained(tmp_path: Path) -> None:
-    code, out, _ = call(["submit", "preempt-blocked-by-gang", written(tmp_path, 9)])
+    manifest = written(tmp_path, 9)
+    code, out, _ = call(["submit", "preempt-blocked-by-gang", manifest])
     assert (2, True) == (code, "larger-than-any-node: probe-worker-0 asks 9 nvidia.com/gpu" in out)
+    assert f"vcdebug submit preempt-blocked-by-gang {manifest} --prove" in out
 
 
 def test_a_manifest_that_is_no_workload_is_one_line(tmp_path: Path) -> None:

@@ -87,13 +87,14 @@ class Explain(Command):
 
 def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
     """Everything about one job."""
+    from vcdebug.cli.again import to_go_on
     from vcdebug.cli.answering import answered
     from vcdebug.cli.progress import told
     from vcdebug.explain.pending import explain
 
     with told(output, "explaining (Ctrl-C stops)"):
         explanation = explain(recording, args.job)
-    answer = answered(recording, explanation, args, output)
+    answer = answered(recording, explanation, args, output, to_go_on)
     if args.json:
         output.json(answer)
     return Outcome.DONE if explanation.scheduled else Outcome.UNSCHEDULED

@@ -37,6 +37,7 @@ class Submit(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.cli.again import to_go_on_with
         from vcdebug.cli.answering import answered
         from vcdebug.cli.snapshots import edited_snapshot, load_snapshot
         from vcdebug.errors import SnapshotError
@@ -55,7 +56,7 @@ class Submit(Command):
         added = submitted(snapshot, manifests)
         recording = whole(replay(added.snapshot))
         explanations = [explain(recording, job) for job in added.jobs]
-        documents = [answered(recording, one, args, output) for one in explanations]
+        documents = [answered(recording, one, args, output, to_go_on_with) for one in explanations]
         if args.json:
             output.json({"submitted": documents})
         return Outcome.DONE if all(one.scheduled for one in explanations) else Outcome.UNSCHEDULED

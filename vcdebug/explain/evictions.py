@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.explain.job_view import JobView
-from vcdebug.framework.columns import Span
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.trace.marks import marks
@@ -115,12 +114,9 @@ def first_of_plan(recording: Recording, one: Eviction) -> Seq:
     return next(seq for seq, _ in wished if _preemptor(recording, seq) == one.preemptor)
 
 
-def _asker(recording: Recording, seq: Seq) -> Span | None:
-    return recording.tree.around(seq, Level.TASK) or recording.tree.around(seq, Level.JOB)
-
-
 def _preemptor(recording: Recording, seq: Seq) -> str:
-    asker = _asker(recording, seq)
+    """The task that asked, or else the job; empty where nobody did."""
+    asker = recording.tree.around(seq, Level.TASK) or recording.tree.around(seq, Level.JOB)
     return asker.name if asker is not None else ""
 
 
@@ -129,7 +125,8 @@ def _eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
 
     owners, action = recording.owners, recording.tree.around(seq, Level.ACTION)
     job = owners.jobs.get(event.task, "")
-    asked = next_question(recording, seq) if _asker(recording, seq) is not None else None
+    preemptor = _preemptor(recording, seq)
+    asked = next_question(recording, seq) if preemptor else None
     named = asked is not None and event.task in (asked.outcome or ())
     fate, end = fate_of(recording, seq, event)
     return Eviction(
@@ -139,7 +136,7 @@ def _eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
         owners.queues.get(job, ""),
         event.node,
         action.name if action is not None else "",
-        _preemptor(recording, seq),
+        preemptor,
         asked.deciding_tier if asked is not None and named else None,
         fate,
         end,

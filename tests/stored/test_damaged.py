@@ -1,6 +1,5 @@
 """What a stored recording may not do: be damaged, come from another program, or name what is no part of a recording."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from functools import cache
@@ -10,6 +9,7 @@ import pytest
 
 from tests.recorded import bundled
 from vcdebug.stored import form
+from vcdebug.stored.checksum import checksum
 from vcdebug.stored.form import DamagedError, ForeignError, UnstorableError
 from vcdebug.stored.names import name_of, named
 from vcdebug.stored.read import opened_recording
@@ -32,7 +32,7 @@ def with_directory(change: Callable[[Directory], object]) -> bytes:
     text = json.dumps(directory).encode()
     text += b" " * (-len(text) % 8)
     rest = len(text).to_bytes(8, "little") + text + data()[START + 8 + size :]
-    return form.MAGIC + hashlib.sha256(rest).digest() + rest
+    return form.MAGIC + checksum([rest]) + rest
 
 
 @pytest.mark.parametrize("place", [0, 30, 60, 5000, -1])

@@ -1,5 +1,6 @@
 """What a cycle would write: nothing that is already there, and nothing at close after a panic."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.actions.outcome import ran
@@ -9,7 +10,7 @@ from vcdebug.trace.writes import Write, writes
 TIERS = ("priority gang", "predicates nodeorder")
 
 
-def of_kind(found: tuple[Write, ...], verb: str, kind: str = "Pod") -> dict[str, str]:
+def of_kind(found: Sequence[Write], verb: str, kind: str = "Pod") -> dict[str, str]:
     return {write.object: write.text for write in found if (write.verb, write.kind) == (verb, kind)}
 
 

@@ -13,6 +13,7 @@ from vcdebug.trace.offered import offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.standing import standing
 from vcdebug.trace.told_of_nodes import told_of_nodes
+from vcdebug.trace.waiting_first import waiting_first
 from vcdebug.trace.writes import writes
 
 Question = Callable[[Recording], Any]  # Any: each question has its own form
@@ -26,5 +27,8 @@ ANSWERED: Final[tuple[Question, ...]] = (
     offered,
     told_of_nodes,
     standing,
+    waiting_first,
 )
 """Questions whose answers lie behind the recording, in this order."""
+READ_LATER: Final = (writes, waiting_first)
+"""Answers of so many parts that these are read one by one."""

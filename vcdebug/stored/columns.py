@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import struct
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
+from vcdebug.model.names import IntArray
 from vcdebug.stored import form
 from vcdebug.stored.form import ColumnForm, DamagedError
 from vcdebug.stored.names import named
@@ -21,29 +25,59 @@ _SIZES: Final = {"B": 1, "H": 2, "I": 4, "q": 8}
 
 
 class Texts:
-    """Texts by number, each one object."""
+    """Texts by number, each one object; numbers follow their order."""
 
     def __init__(self, where: Sequence[int], data: memoryview) -> None:
         count, ends_at, start = where
         self._ends = data[ends_at : ends_at + 4 * count].cast("I")
         self._data = data
         self._start = start
+        self._count = count
         self._made: dict[int, str] = {}
+
+    def find(self, text: str) -> int | None:
+        """The number of a text, if it is there."""
+        wanted = text.encode("utf-8", "surrogatepass")
+        number = bisect_left(range(self._count), wanted, key=self._bytes)
+        return number if number < self._count and self._bytes(number) == wanted else None
+
+    def _bytes(self, number: int) -> bytes:
+        start, end = (self._ends[number - 1] if number else 0), self._ends[number]
+        return bytes(self._data[self._start + start : self._start + end])
 
     def get(self, number: int) -> str:
         """The text with this number."""
         try:
             return self._made[number]
         except KeyError:
-            start, end = (self._ends[number - 1] if number else 0), self._ends[number]
-            data = self._data[self._start + start : self._start + end]
-            return self._made.setdefault(number, sys.intern(str(data, "utf-8", "surrogatepass")))
+            text = str(self._bytes(number), "utf-8", "surrogatepass")
+            return self._made.setdefault(number, sys.intern(text))
+
+
+class Places:
+    """Where texts stand in a column."""
+
+    def __init__(self, numbers: IntArray, start: int, texts: Texts) -> None:
+        """`start` is the row of the first number."""
+        self._order = np.argsort(numbers, kind="stable")
+        self._ascending = numbers[self._order]
+        self._start = start
+        self._texts = texts
+
+    def of(self, text: str) -> int | None:
+        """The row of a text, if it is there."""
+        number, ascending = self._texts.find(text), self._ascending
+        if number is None:
+            return None
+        at = int(np.searchsorted(ascending, ascending.dtype.type(number)))
+        there = at < len(ascending) and ascending[at] == number
+        return self._start + int(self._order[at]) if there else None
 
 
 class Column:
     """The values of one attribute, or what lists hold one after the other."""
 
-    __slots__ = ("_codes", "_get_all", "_numbers", "_one", "_read", "_reads", "at")
+    __slots__ = ("_codes", "_get_all", "_numbers", "_one", "_read", "_reads", "_texts", "at")
 
     def __init__(
         self,
@@ -55,6 +89,7 @@ class Column:
     ) -> None:
         """`get` gives an object by its number, `get_all` many at once."""
         self._get_all = get_all
+        self._texts = texts
         self._one = stated.number
         self._codes = data[stated.codes_at :] if stated.code < 0 else None
         self._numbers = None if not stated.type else _cast(data, stated)
@@ -115,6 +150,12 @@ class Column:
         if self._numbers is None:
             return [read(self._one)] * len(numbers)
         return self._get_all(numbers) if read is self._reads[form.OBJECT] else list(map(read, numbers))
+
+    def places(self, start: int, end: int) -> Callable[[str], int | None] | None:
+        """Where texts stand between two rows, without reading all of them; None where others stand there too."""
+        if self._codes is not None or self._numbers is None or self._read is not self._reads[form.TEXT]:
+            return None
+        return Places(np.asarray(self._numbers[start:end]), start, self._texts).of
 
     def may_miss(self) -> bool:
         """Whether some objects may have no such attribute."""

@@ -21,6 +21,9 @@ LABELS, ANNOTATIONS, SPEC, STATUS = range(10, 14)
 something that the program names (a class, a function, a member of an enumeration), a long number, a moment in time,
 a part of the manifest with that number."""
 
+TEXTS: Final = (TEXT, NAME, BIG, MOMENT)
+"""Those that are kept as texts."""
+
 LIST: Final = "list"
 TUPLE: Final = "tuple"
 SET: Final = "set"
@@ -82,7 +85,7 @@ class StoredForm(NamedTuple):
     size: int
     """Bytes behind this directory."""
     texts: tuple[int, int, int]
-    """How many there are, where their ends lie, where they begin."""
+    """How many there are, where their ends lie, where they begin: they are in order."""
     tables: list[TableForm]
 
 

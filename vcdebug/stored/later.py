@@ -18,6 +18,8 @@ Read = Callable[[int, str], Value]
 NOTHING: Final = object()
 AT_A_TIME: Final = 64
 """Values of a list that are read together."""
+SEARCHED: Final = 16
+"""Looking a key up without reading the others costs as much as reading so many."""
 LOOKS: Final = 8
 """After so many looks at attributes an instance is filled."""
 MANIFEST: Final = "manifest"
@@ -38,12 +40,18 @@ LATER: Final[Mapping[str, tuple[str, ...]]] = {
         "opening_books",
         "opening_counts",
         "opening_phases",
+        "figures",
+        "moving",
         "best_effort",
         "touched",
         "touched_on_node",
     ),
     "vcdebug.trace.index:Index": ("_spans",),
-    "vcdebug.trace.mentions:Owners": ("jobs",),
+    "vcdebug.trace.mentions:Owners": ("jobs", "sub_jobs", "queues"),
+    "vcdebug.framework.columns:ChangeLog": ("kinds", "_keys", "_values"),
+    "vcdebug.framework.columns:SpanLog": ("levels", "names"),
+    "vcdebug.trace.change_index:ChangeIndex": ("_numbers",),
+    "vcdebug.trace.postings:Postings": ("_numbers",),
 }
 """Attributes with so many values that these are made one by one: a sequence, or a mapping, that is only read."""
 LAST: Final[Mapping[str, tuple[str, ...]]] = {
@@ -89,6 +97,10 @@ class LaterList(Sequence[Value]):
             return self._column.at(rows)
         return self._column.run(rows.start, rows.stop) if rows.step == 1 else list(map(self._column.at, rows))
 
+    def number(self, index: int) -> int:
+        """The number of the object at an index."""
+        return self._column.number(self._start + index)
+
     def __iter__(self) -> Iterator[Value]:
         """Some at a time: they are read faster together, and not everybody goes on to the end."""
         for start in range(self._start, self._end, AT_A_TIME):
@@ -109,16 +121,31 @@ class LaterMap(Mapping[Value, Value]):
         self._values = values
         self._start = start
         self._end = end
+        self._looks = 0
 
     @cached_property
     def _rows(self) -> dict[Value, int]:
         return dict(zip(self._keys.run(self._start, self._end), range(self._start, self._end), strict=True))
 
+    @cached_property
+    def _places(self) -> Callable[[str], int | None] | None:
+        return self._keys.places(self._start, self._end) if len(self) >= SEARCHED else None
+
+    def _row(self, key: object) -> int | None:
+        """A few keys are searched for; after that it is cheaper to read all of them."""
+        if "_rows" in self.__dict__ or type(key) is not str or self._looks > len(self) // SEARCHED:
+            return self._rows.get(key)
+        self._looks += 1
+        return self._rows.get(key) if self._places is None else self._places(key)
+
     def __getitem__(self, key: Value) -> Value:
-        return self._values.at(self._rows[key])
+        row = self._row(key)
+        if row is None:
+            raise KeyError(key)
+        return self._values.at(row)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._rows
+        return self._row(key) is not None
 
     def __iter__(self) -> Iterator[Value]:
         return iter(self._rows)

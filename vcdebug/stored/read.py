@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from array import array
@@ -18,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vcdebug.stored import form
-from vcdebug.stored.answers import ANSWERED
+from vcdebug.stored.answers import ANSWERED, READ_LATER
+from vcdebug.stored.checksum import checksum
 from vcdebug.stored.columns import Column, Texts
 from vcdebug.stored.form import ColumnForm, DamagedError, ForeignError, StoredForm, TableForm
 from vcdebug.stored.later import LAST, LATER, MANIFEST, NOTHING, LaterClass, LaterList, LaterMap, filled_at_once
@@ -38,7 +38,7 @@ def opened_recording(data: bytes | memoryview | mmap, program: str) -> Recording
     view = memoryview(data).cast("B")
     if bytes(view[: len(form.MAGIC)]) != form.MAGIC:
         raise DamagedError("it is no recording")
-    if hashlib.sha256(view[_START:]).digest() != bytes(view[len(form.MAGIC) : _START]):
+    if checksum([view[_START:]]) != bytes(view[len(form.MAGIC) : _START]):
         raise DamagedError("it is damaged")
     size = int.from_bytes(view[_START : _START + 8], "little")
     begin = _START + 8
@@ -46,14 +46,20 @@ def opened_recording(data: bytes | memoryview | mmap, program: str) -> Recording
         directory = StoredForm(*json.loads(bytes(view[begin : begin + size])))
         if directory.program != program:
             raise ForeignError(str(directory.program))
-        found = Store(directory, view[begin + size :]).later(directory.root)
+        store = Store(directory, view[begin + size :])
+        found = store.later(directory.root)
         recording, size = found[0], len(found)
     except (ValueError, TypeError, IndexError, KeyError, RecursionError) as error:
         raise DamagedError(f"it cannot be read: {error}") from error
     if not isinstance(recording, Recording) or size != 1 + len(ANSWERED):
         raise DamagedError("it holds something else")
     for number, question in enumerate(ANSWERED, 1):
-        answer(recording, question, partial(found.__getitem__, number))
+        later = question in READ_LATER
+        answer(
+            recording,
+            question,
+            partial(store.later, found.number(number)) if later else partial(found.__getitem__, number),
+        )
     return recording
 
 

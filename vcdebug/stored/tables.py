@@ -59,14 +59,16 @@ class Values:
         """The code of each value."""
         return np.full(len(self.numbers), self.code, dtype=np.uint8) if self.codes is None else self.codes
 
-    def renumber(self, final: IntArray) -> None:
-        """Objects were numbered as they were found; now by table."""
-        if self.code == form.OBJECT:
-            self.numbers = final[self.numbers]
+    def renumber(self, final: IntArray, texts: IntArray) -> None:
+        """Objects were numbered as they were found, now by table; texts in order."""
+        if self.codes is None:
+            if self.code in (form.OBJECT, *form.TEXTS):
+                self.numbers = (final if self.code == form.OBJECT else texts)[self.numbers]
             return
-        codes = self.all_codes()
-        chosen = (codes == form.OBJECT) | (codes >= form.LABELS)
+        chosen = (self.codes == form.OBJECT) | (self.codes >= form.LABELS)
         self.numbers[chosen] = final[self.numbers[chosen]]
+        stated = np.isin(self.codes, form.TEXTS)
+        self.numbers[stated] = texts[self.numbers[stated]]
 
     def form(self, pieces: Pieces) -> ColumnForm:
         """Where it lies, once it lies there."""
@@ -100,10 +102,10 @@ class Table:
         self.names.append(name)
         self.columns.append(column)
 
-    def form(self, pieces: Pieces, final: IntArray) -> TableForm:
+    def form(self, pieces: Pieces, final: IntArray, texts: IntArray) -> TableForm:
         """Where it lies, once it lies there."""
         for column in self.columns:
-            column.renumber(final)
+            column.renumber(final, texts)
         ends = None if self.ends is None else self.ends.form(pieces)
         columns = [column.form(pieces) for column in self.columns]
         return TableForm(self.kind, self.type_name, len(self.found), ends, self.names, columns)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 import numpy as np
 
+from vcdebug.model.names import IntArray
 from vcdebug.stored import form
+from vcdebug.stored.checksum import checksum
 from vcdebug.stored.form import StoredForm
 from vcdebug.stored.gather import Gathered, Step
 from vcdebug.stored.tables import Buffer
@@ -22,12 +23,18 @@ def stored(recording: Recording, program: str, step: Step = lambda: None) -> Ite
     `step` is called again and again, and may raise if nobody waits for it any more.
     """
     pieces = _pieces(Gathered(recording, step), program)
-    digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
     yield form.MAGIC
-    yield digest.digest()
+    yield checksum(pieces)
     yield from pieces
+
+
+def _sorted_texts(found: Iterable[str]) -> tuple[list[bytes], IntArray]:
+    """Texts in order, so that one can be looked up; and where each of them went."""
+    texts = [one.encode("utf-8", "surrogatepass") for one in found]
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    places = np.zeros(len(texts), dtype=np.int64)
+    places[order] = np.arange(len(texts))
+    return [texts[number] for number in order], places
 
 
 def _pieces(found: Gathered, program: str) -> list[Buffer]:
@@ -36,8 +43,8 @@ def _pieces(found: Gathered, program: str) -> list[Buffer]:
     order = np.concatenate([np.array(table.found, dtype=np.int64) for table in found.tables])
     final[order] = np.arange(len(order))
     pieces = found.pieces
-    tables = [table.form(pieces, final) for table in found.tables]
-    texts = [one.encode("utf-8", "surrogatepass") for one in found.texts]
+    texts, places = _sorted_texts(found.texts)
+    tables = [table.form(pieces, final, places) for table in found.tables]
     ends = np.fromiter(accumulate(map(len, texts)), dtype=np.uint32, count=len(texts))
     where = (len(texts), pieces.place(ends.tobytes()), pieces.place(b"".join(texts)))
     directory = StoredForm(program, int(final[found.root]), pieces.size, where, tables)

@@ -5,7 +5,7 @@ Upstream: cache (AddBindTask, Evict, UpdateJobStatus), framework/session (closeS
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ class PodStatus(NamedTuple):
 
 
 @per_recording()
-def writes(recording: Recording) -> tuple[Write, ...]:
+def writes(recording: Recording) -> Sequence[Write]:
     """All writes of the cycle; a panic keeps everything from being written at session close."""
     found = [*_binds(recording), *_evictions(recording), *_admission_events(recording)]
     last = recording.event(len(recording)) if len(recording) else None

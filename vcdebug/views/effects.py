@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from operator import attrgetter
+
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -18,6 +22,7 @@ COLUMNS = (
 )
 _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
 _STYLES: dict[str, Style] = {"bind": "good", "evict": "bad"}
+_seq = attrgetter("seq")
 
 
 def panel(here: DebuggerState) -> Table:
@@ -30,15 +35,15 @@ def effects(recording: Recording, seq: Seq) -> Table:
     found = writes(recording)
     keys = tuple(map(str, range(len(found))))
     rows = OnDemand(keys, lambda i: _row(keys[i], found[i], seq))
-    done = sum(1 for write in found if write.seq <= seq)
-    here = next((keys[i] for i, write in enumerate(found) if write.seq == seq), "")
+    before, done = bisect_left(found, seq, key=_seq), bisect_right(found, seq, key=_seq)
+    here = keys[before] if before < done else ""
     sought = keys[max(done - 1, 0)] if found else ""
     return Table(
         "Effects", COLUMNS, rows, (_summary(found, done),), current=here, sought=sought, figures=subject_figure
     )
 
 
-def _summary(found: tuple[Write, ...], done: int) -> Line:
+def _summary(found: Sequence[Write], done: int) -> Line:
     if not found:
         return line(muted("this cycle writes nothing to the API server"))
     return line(f"{count(done, 'write')} up to here", muted(f", {len(found) - done} later"))

@@ -6,11 +6,12 @@ from functools import partial
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, Seq
+from vcdebug.model.names import Seq
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
+from vcdebug.trace.waiting_first import waiting_first
 from vcdebug.views.base import KEPT_TABLES, NO, YES, Column, OnDemand, Piece, Row, Table, muted
 from vcdebug.views.cell_figures import job_figure
 
@@ -41,15 +42,8 @@ def jobs(recording: Recording, seq: Seq, current: str = "") -> Table:
 def _rows(recording: Recording, changed: Seq) -> OnDemand:
     """The jobs as an event left them: the same rows until something changes."""
     state = recording.timeline.state_at(changed)
-    names, all_jobs = _order(recording), recording.session.jobs
+    names, all_jobs = waiting_first(recording), recording.session.jobs
     return OnDemand(names, lambda i: _row(all_jobs[names[i]], state))
-
-
-@per_recording()
-def _order(recording: Recording) -> tuple[JobId, ...]:
-    """Jobs that begin with something pending first: their places stay the same throughout."""
-    counts = recording.timeline.opening_counts
-    return tuple(sorted(recording.session.jobs, key=lambda job: TaskStatus.PENDING not in counts[job]))
 
 
 def _row(job: JobInfo, state: ClusterState) -> Row:

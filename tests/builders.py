@@ -209,6 +209,14 @@ def task(ssn: Session, name: str, namespace: str = "default") -> TaskInfo:
     return found[0]
 
 
+def ledger(ssn: Session, about: TaskInfo, plugin: str) -> dict[str, Any]:
+    """What an operation on the task would record of a plugin's account, by name."""
+    heads, values = ssn.accounts.changed_by_operation(about)
+    rest = iter(values)
+    found = [(head, {name: next(rest) for name in head.names}) for head in heads]
+    return next(figures for head, figures in found if head.plugin == plugin and not head.ripple)
+
+
 def tasks(ssn: Session, *names: str) -> list[TaskInfo]:
     """Copies of tasks by pod name, as victim hooks are handed them."""
     return [task(ssn, name).clone() for name in names]

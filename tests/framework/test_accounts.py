@@ -5,6 +5,7 @@ from typing import ClassVar
 from tests.architecture.source_tree import sources
 from tests.builders import cluster, node, open_session, pod_group, pods, queue, task
 from vcdebug.framework.accounts import JOB, QUEUE, WHOLE, Accounts, OpenAccounts, figures
+from vcdebug.framework.figures import LEDGER, RIPPLE, Head
 from vcdebug.framework.session import Session
 from vcdebug.model.resource import Resource
 
@@ -47,16 +48,20 @@ def session() -> Session:
 def test_an_operation_changes_the_account_of_the_tasks_owner_and_those_above_it() -> None:
     ssn, bank, clerk = session(), Bank(), Clerk()
     found = OpenAccounts({"bank": bank, "clerk": clerk}, ssn.jobs)
-    bank_figures, clerk_figures = found.changed_by_operation(task(ssn, "j-0"))
-    assert ("bank", {"queue": "a", "held": bank.queues["a"].held}) == bank_figures
-    assert ("clerk", {"job": "default/j", "amount": clerk.jobs["default/j"].held}) == clerk_figures
-    assert [("bank", "root", {"held": bank.queues["root"].held})] == list(found.changed_above(task(ssn, "j-0")))
+    heads, values = found.changed_by_operation(task(ssn, "j-0"))
+    assert (
+        Head("bank", LEDGER, ("queue", "held")),
+        Head("clerk", LEDGER, ("job", "amount")),
+        Head("bank", RIPPLE, ("", "held")),
+    ) == heads
+    assert ["a", bank.queues["a"].held, "default/j", clerk.jobs["default/j"].held] == values[:4]
+    assert ["root", bank.queues["root"].held] == values[4:]
 
 
 def test_a_queue_without_an_account_changes_nothing() -> None:
     ssn = session()
     found = OpenAccounts({"bank": Bank()}, ssn.jobs)
-    assert ((), []) == (found.changed_by_operation(task(ssn, "k-0")), found.changed_above(task(ssn, "k-0")))
+    assert ((), []) == found.changed_by_operation(task(ssn, "k-0"))
     assert [] == found.changed_by_admission(ssn.jobs["default/k"])
 
 

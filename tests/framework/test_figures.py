@@ -1,9 +1,9 @@
 """What a recording keeps in columns is read back exactly as it was when it was written."""
 
-from tests.builders import task
+from tests.builders import ledger, task
 from tests.framework.test_statement import session
 from vcdebug.framework.columns import Level, Note, NoteLog, SpanLog
-from vcdebug.framework.figures import FigureLog
+from vcdebug.framework.figures import LEDGER, RIPPLE, FigureLog, Head
 from vcdebug.framework.record import OpEvent
 from vcdebug.framework.statement import Statement
 from vcdebug.model.nodeamounts import NodeAmounts
@@ -21,7 +21,8 @@ AMOUNTS = (
 
 def test_an_amount_is_read_back_to_the_last_bit_with_the_order_of_its_scalars() -> None:
     ssn, log = session(), FigureLog()
-    place = log.write(task(ssn, "r-0"), None, (("p", {str(at): amount for at, amount in enumerate(AMOUNTS)}),))
+    head = Head("p", LEDGER, tuple(str(at) for at in range(len(AMOUNTS))))
+    place = log.write(task(ssn, "r-0"), None, (head,), AMOUNTS)
     found = [log.figure(place, "p", "", str(at)) for at in range(len(AMOUNTS))]
     assert all(deep_equal(amount, one) for amount, one in zip(AMOUNTS, found, strict=True))
     assert [amount.scalars and [*amount.scalars] for amount in AMOUNTS] == [
@@ -34,7 +35,7 @@ def test_amounts_that_change_later_stay_what_they_were() -> None:
     ssn, log = session(), FigureLog()
     node, amount = ssn.nodes["n1"], Resource(1.0, 2.0, {"pods": 1.0})
     before = str(NodeAmounts.of(node))
-    place = log.write(task(ssn, "r-0"), node, (("p", {"amount": amount}),))
+    place = log.write(task(ssn, "r-0"), node, (Head("p", LEDGER, ("amount",)),), [amount])
     amount.add(Resource(1.0, 1.0, {"pods": 1.0}))
     node.remove_task(task(ssn, "r-0"))
     assert before == str(log.node(place))
@@ -43,15 +44,16 @@ def test_amounts_that_change_later_stay_what_they_were() -> None:
 
 def test_an_operation_without_node_and_books_keeps_its_task() -> None:
     ssn, log = session(), FigureLog()
-    place = log.write(task(ssn, "r-0"), None, ())
+    place = log.write(task(ssn, "r-0"), None)
     assert ((TaskStatus.RUNNING, "n1"), None, ()) == (log.task(place), log.node(place), log.books(place))
 
 
 def test_every_figure_of_a_ledger_and_of_a_ripple_is_found_by_its_owner() -> None:
     ssn, log = session(), FigureLog()
-    books = (("drf", {"job": "a/b", "share": 0.25, "allocated": Resource(1.0), "rank": 3, "held": None}),)
-    ripples = (("capacity", "root", {"allocated": Resource(7.0)}),)
-    place = log.write(task(ssn, "r-0"), ssn.nodes["n1"], books, ripples)
+    own = Head("drf", LEDGER, ("job", "share", "allocated", "rank", "held"))
+    above = Head("capacity", RIPPLE, ("", "allocated"))
+    values = ["a/b", 0.25, Resource(1.0), 3, None, "root", Resource(7.0)]
+    place = log.write(task(ssn, "r-0"), ssn.nodes["n1"], (own, above), values)
     assert [
         ("drf", "a/b", "job"),
         ("drf", "a/b", "share"),
@@ -67,7 +69,7 @@ def test_every_figure_of_a_ledger_and_of_a_ripple_is_found_by_its_owner() -> Non
         log.figure(place, "capacity", "root", "allocated").milli_cpu,
     )
     assert ["drf"] == [plugin for plugin, _ in log.books(place)]
-    assert [*books[0][1]] == [*log.books(place)[0][1]]
+    assert [*own.names] == [*log.books(place)[0][1]]
 
 
 def test_a_note_fills_its_blanks_when_it_is_read() -> None:
@@ -93,5 +95,4 @@ def test_the_ledger_of_drf_is_read_back_as_the_plugin_had_it() -> None:
     Statement(ssn).evict(task(ssn, "r-0"), "preempt")
     event = ssn.record.events[-1]
     assert isinstance(event, OpEvent)
-    now = dict(ssn.accounts.changed_by_operation(task(ssn, "r-0")))["drf"]
-    assert str(now) == str(dict(event.books)["drf"])
+    assert str(ledger(ssn, task(ssn, "r-0"), "drf")) == str(dict(event.books)["drf"])

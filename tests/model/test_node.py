@@ -104,3 +104,25 @@ def test_a_copy_is_independent() -> None:
     copy = info.clone()
     copy.remove_task(copy.tasks["default/p"])
     assert (7000.0, 10000.0) == (info.idle.milli_cpu, copy.idle.milli_cpu)
+
+
+@pytest.mark.parametrize("status", [TaskStatus.RUNNING, TaskStatus.RELEASING, TaskStatus.PIPELINED])
+@pytest.mark.parametrize("later", [TaskStatus.RUNNING, TaskStatus.RELEASING, TaskStatus.PIPELINED])
+def test_an_update_leaves_the_amounts_that_removing_and_adding_leave(status: TaskStatus, later: TaskStatus) -> None:
+    task, other = task_of("t", "1300m", status), task_of("u", "1", TaskStatus.RUNNING)
+    infos = [NodeInfo(node("n1", cpu="10")) for _ in range(2)]
+    for info in infos:
+        info.idle.milli_cpu += 0.1
+        info.used.milli_cpu += 0.1
+        task.node_name = other.node_name = ""
+        task.status = status
+        assert (info.add_task(task), info.add_task(other)) == (None, None)
+    task.status = later
+    infos[0].update_task(task)
+    infos[1].remove_task(task)
+    infos[1].add_task(task)
+    assert [*map(str, (cpus(infos[0]), infos[0].idle, infos[0].used))] == [
+        *map(str, (cpus(infos[1]), infos[1].idle, infos[1].used))
+    ]
+    assert [[*info.tasks] for info in infos] == [["default/u", "default/t"]] * 2
+    assert later is infos[0].tasks["default/t"].status is infos[1].tasks["default/t"].status

@@ -111,3 +111,23 @@ def test_text_sorts_scalars_and_names_the_largest_numbers() -> None:
 @pytest.mark.parametrize(("part", "whole", "expected"), [(0, 0, 0.0), (1, 0, 1.0), (1, 4, 0.25)])
 def test_share_of_nothing(part: float, whole: float, expected: float) -> None:
     assert expected == share(part, whole)
+
+
+@pytest.mark.parametrize("scalars", [None, {}, {"pods": 3.0}, {"nvidia.com/gpu": 0.3, "pods": 1.0}])
+@pytest.mark.parametrize("given", [None, {}, {"pods": 1.0}, {"nvidia.com/gpu": 0.05}])
+def test_renewing_is_subtracting_and_adding_to_the_last_bit(
+    scalars: dict[str, float] | None, given: dict[str, float] | None
+) -> None:
+    amount = Resource(0.1 + 0.2, 1e16, given)
+    renewed, one_by_one = (Resource(0.7, 1e16 + 2, None if scalars is None else dict(scalars)) for _ in range(2))
+    if not amount.less_equal(renewed):
+        with pytest.raises(AssertPanic):
+            renewed.renew(amount)
+        return
+    renewed.renew(amount)
+    one_by_one.sub(amount).add(amount)
+    assert (renewed.milli_cpu, renewed.memory, renewed.scalars) == (
+        one_by_one.milli_cpu,
+        one_by_one.memory,
+        one_by_one.scalars,
+    )

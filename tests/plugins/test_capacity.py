@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import amounts, node, pod, pod_group, pods, queue, task, tasks
+from tests.builders import amounts, ledger, node, pod, pod_group, pods, queue, task, tasks
 from tests.plugins.capacity_cluster import attr, big_node, flat, new_job, pending, plugin, running
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
@@ -76,8 +76,8 @@ def test_priority_decides_before_the_share_with_its_raw_difference() -> None:
 def test_events_move_what_is_allocated_and_the_share() -> None:
     ssn = flat(node("n1"), queue("a", deserved=amounts("4")), pending("a", 2))
     ssn.allocated(task(ssn, "a-0"))
-    ledger = dict(ssn.accounts.changed_by_operation(task(ssn, "a-0")))["capacity"]
-    assert ("a", 0.25, 1000.0) == (ledger["queue"], ledger["share"], attr(ssn, "a").allocated.milli_cpu)
+    kept = ledger(ssn, task(ssn, "a-0"), "capacity")
+    assert ("a", 0.25, 1000.0) == (kept["queue"], kept["share"], attr(ssn, "a").allocated.milli_cpu)
     ssn.deallocated(task(ssn, "a-0"))
     assert (0.0, 0.0) == (attr(ssn, "a").allocated.milli_cpu, attr(ssn, "a").share)
     with pytest.raises(AssertPanic):

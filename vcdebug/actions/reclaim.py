@@ -16,6 +16,7 @@ from vcdebug.framework.evictions import (
     NOT_RUNNING,
     SAME_QUEUE,
     candidates_on,
+    copies,
     make_room,
 )
 from vcdebug.framework.hooks import (
@@ -126,7 +127,7 @@ class Reclaim(Action):
             return False
         trial = statement if self._shares_statement else Statement(ssn)
         available = node.future_idle()
-        heap = victims_queue(ssn, victims, task)
+        heap = victims_queue(ssn, copies(victims), task)
         before, freed = len(trial), Resource()
         while heap and ((self._evicts_first and len(trial) == before) or not task.init_resreq.less_equal(available)):
             victim = heap.pop()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import ClassVar, Final, Literal, Protocol
 
-from vcdebug.framework.figures import Books, Figures, Ripples, Value
+from vcdebug.framework.figures import LEDGER, RIPPLE, Books, Figures, Head, Ripples, Value
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.resource import Resource
@@ -62,29 +62,26 @@ class Ledger:
         self._jobs = jobs
         self._all: Figures = getattr(plugin, accounts.kept_in) if accounts.kept_in else {"": plugin}
         self._read = _reader(accounts, tuple(accounts.figures))
-        self._operation_names = (accounts.owner, *accounts.operation)
         self._operation = _values(accounts, accounts.operation)
         self._admission = _reader(accounts, accounts.admission)
-        self._summed = _reader(accounts, accounts.summed)
+        self._summed = _values(accounts, accounts.summed)
         self._above = attrgetter(accounts.above) if accounts.above else None
         self._owner_is_job = accounts.owner == JOB
         self.last: dict[str, Figures] = {}
         """What a job's figures were when all of them were read last: jobs are many, and few of them change."""
 
-    def changed_by_operation(self, job: JobId, queue: QueueName) -> Figures | None:
-        """The account of a task's job or queue, whose it is first; None where the plugin keeps none."""
+    def changed_by_operation(self, job: JobId, queue: QueueName) -> tuple[Value, ...]:
+        """The account of a task's job or queue, whose it is first; nothing where the plugin keeps none."""
         name = job if self._owner_is_job else queue
         account = self._all.get(name)
-        if account is None:
-            return None
-        return dict(zip(self._operation_names, (name, *self._operation(account)), strict=True))
+        return () if account is None else (name, *self._operation(account))
 
-    def changed_above(self, job: JobId, queue: QueueName) -> Iterator[tuple[str, Figures]]:
-        """The accounts in which the task's own counts too, by name."""
+    def changed_above(self, job: JobId, queue: QueueName) -> Iterator[tuple[Value, ...]]:
+        """The accounts in which the task's own counts too, whose each is first."""
         account = self._all.get(job if self._owner_is_job else queue)
         if account is not None and self._above is not None:
             for other in self._above(account):
-                yield other, self._summed(self._all[other])
+                yield other, *self._summed(self._all[other])
 
     def changed_by_admission(self, job: JobInfo) -> Iterator[tuple[str, Figures]]:
         """The accounts in which an admitted job counts, with copies of what it changes."""
@@ -117,9 +114,9 @@ class OpenAccounts:
         self._all = [(name, Ledger(one, accounts, jobs)) for name, one in named for accounts in one.accounts]
         self._jobs = jobs
         owned = [(name, ledger) for name, ledger in self._all if ledger.accounts.owner != WHOLE]
-        self._operating = [(name, ledger) for name, ledger in owned if ledger.accounts.operation]
+        self._operating = [(_own(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.operation]
         self._last_of_jobs = [ledger.last for _, ledger in self._operating if ledger.accounts.owner == JOB]
-        self.summed = [(name, ledger) for name, ledger in owned if ledger.accounts.summed]
+        self._summed = [(_above(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.summed]
         """Where an operation counts in other accounts too."""
 
     def touch(self, task: TaskInfo) -> None:
@@ -127,16 +124,21 @@ class OpenAccounts:
         for last in self._last_of_jobs:
             last.pop(task.job, None)
 
-    def changed_by_operation(self, task: TaskInfo) -> Books:
-        """Each plugin's account of the task's job or queue."""
+    def changed_by_operation(self, task: TaskInfo) -> tuple[tuple[Head, ...], list[Value]]:
+        """Each plugin's account of the task's job or queue, then the accounts in which these count too."""
         job, queue = task.job, self._queue_of(task)
-        found = [(name, ledger.changed_by_operation(job, queue)) for name, ledger in self._operating]
-        return tuple([(name, changed) for name, changed in found if changed is not None])
-
-    def changed_above(self, task: TaskInfo) -> Ripples:
-        """What else an operation on the task changes, by plugin."""
-        job, queue = task.job, self._queue_of(task)
-        return [(name, *changed) for name, ledger in self.summed for changed in ledger.changed_above(job, queue)]
+        heads: list[Head] = []
+        values: list[Value] = []
+        for head, ledger in self._operating:
+            changed = ledger.changed_by_operation(job, queue)
+            if changed:
+                heads.append(head)
+                values += changed
+        for head, ledger in self._summed:
+            for changed in ledger.changed_above(job, queue):
+                heads.append(head)
+                values += changed
+        return (*heads,), values
 
     def _queue_of(self, task: TaskInfo) -> QueueName:
         """Empty, as no queue is called, for a task without a job."""
@@ -153,6 +155,16 @@ class OpenAccounts:
         for name, ledger in self._all:
             found.setdefault(name, {}).update(ledger.books())
         return tuple(found.items())
+
+
+def _own(plugin: str, accounts: Accounts) -> Head:
+    """What an operation changes of the owner's account."""
+    return Head(plugin, LEDGER, (accounts.owner, *accounts.operation))
+
+
+def _above(plugin: str, accounts: Accounts) -> Head:
+    """What it changes of the accounts above."""
+    return Head(plugin, RIPPLE, ("", *accounts.summed))
 
 
 def _values(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], tuple[Value, ...]]:

@@ -1,4 +1,4 @@
-"""What the evicting actions share: candidates as copies, and whether victims make enough room.
+"""What the evicting actions share: candidates and their copies, and whether victims make enough room.
 
 Upstream: util (ValidateVictims), api (EvictionContext).
 """
@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from vcdebug.framework.session import Session
+from vcdebug.framework.subject import Candidates
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
@@ -41,9 +42,18 @@ NOT_RECLAIMABLE, GROUP_NOT_PREEMPTABLE, NOT_LOWER = "not-reclaimable", "group-pr
 """These rules; of a best-effort preemptor that pods which ask for something do not make room for it."""
 
 
-def candidates_on(node: NodeInfo, spares: Filter) -> list[TaskInfo]:
-    """Copies of the node's tasks that the action's own filter does not leave alone, by `namespace/name`."""
-    return [task.clone() for task in node.tasks_in_order() if not spares(task)]
+def candidates_on(node: NodeInfo, spares: Filter) -> Candidates:
+    """The node's tasks that the action's own filter does not leave alone, by `namespace/name`.
+
+    Upstream copies each of them; here only those are copied that somebody is about to evict.
+    """
+    return Candidates([task for task in node.tasks_in_order() if not spares(task)])
+
+
+def copies(tasks: Sequence[TaskInfo]) -> list[TaskInfo]:
+    """What is evicted in their place: a task that is named twice has one copy."""
+    of = {id(task): task.clone() for task in tasks}
+    return [of[id(task)] for task in tasks]
 
 
 def make_room(ssn: Session, task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -39,6 +38,14 @@ NODE: Final = 3
 LEDGER, RIPPLE = False, True
 OWNERS: Final = ("job", "queue")
 """Figures that say whom a ledger is about."""
+
+
+class Head(NamedTuple):
+    """Whose figures follow, and their names; a ripple's first is whom it is about, under the empty name."""
+
+    plugin: str
+    ripple: bool
+    names: tuple[str, ...]
 
 
 class Cell(NamedTuple):
@@ -85,51 +92,50 @@ class FigureLog:
 
     # Writing
 
-    def write(self, task: TaskInfo, node: NodeInfo | None, books: Books, ripples: Ripples = ()) -> Place:
-        """Keep what an operation on the task left behind, as it is now."""
-        cells: list[float] = [0.0, task.status, self._other(task.node_name)]
-        shape: list[object] = []
+    def write(
+        self, task: TaskInfo, node: NodeInfo | None, heads: tuple[Head, ...] = (), values: Sequence[Value] = ()
+    ) -> Place:
+        """Keep what an operation on the task left behind: the node's amounts, then what the heads name."""
+        cells: list[float] = [0.0, task.status, self._text(task.node_name)]
+        shape: list[object] = [heads]
         if node is not None:
-            shape += [_add(cells, node.idle), _add(cells, node.used)]
-            shape += [_add(cells, node.releasing), _add(cells, node.pipelined)]
-        for plugin, figures in books:
-            shape += (LEDGER, plugin)
-            self._figures(figures, cells, shape)
-        for plugin, owner, figures in ripples:
-            shape += (RIPPLE, plugin)
-            self._figures({"": owner, **figures}, cells, shape)
+            values = (node.idle, node.used, node.releasing, node.pipelined, *values)
+        for value in values:
+            kind = type(value)
+            if kind is Resource:
+                scalars = value.scalars
+                if scalars:
+                    cells += (value.milli_cpu, value.memory, *scalars.values())
+                    shape.append((value.max_task_num, (*scalars,)))
+                else:
+                    cells += (value.milli_cpu, value.memory)
+                    shape.append((value.max_task_num, None if scalars is None else ()))
+            elif kind is float:
+                cells.append(value)
+                shape.append(float)
+            else:
+                cells.append(self._text(value) if kind is str else self._other(value))
+                shape.append(object)
         key = (*shape,)
         number = self._layout_of.get(key)
-        cells[0] = self._new_layout(key) if number is None else number
+        cells[0] = self._new_layout(heads, shape[1:]) if number is None else number
         place = len(self._numbers)
         self._numbers.extend(cells)
         return place
 
-    def _figures(self, figures: Figures, cells: list[float], shape: list[object]) -> None:
-        for name, value in figures.items():
-            kind = type(value)
-            if kind is float:
-                shape += (name, float)
-                cells.append(value)
-            elif kind is Resource:
-                shape += (name, _add(cells, value))
-            else:
-                shape += (name, object)
-                cells.append(self._other(value))
-
-    def _other(self, value: object) -> int:
-        if type(value) is not str:
-            self._others.append(value)
-            return len(self._others) - 1
+    def _text(self, value: str) -> int:
         number = self._other_of.get(value)
         if number is None:
-            number = self._other_of[value] = len(self._others)
-            self._others.append(value)
+            number = self._other_of[value] = self._other(value)
         return number
 
-    def _new_layout(self, shape: tuple[Value, ...]) -> int:
-        number = self._layout_of[shape] = len(self._layouts)
-        self._layouts.append(_layout(shape))
+    def _other(self, value: object) -> int:
+        self._others.append(value)
+        return len(self._others) - 1
+
+    def _new_layout(self, heads: tuple[Head, ...], kinds: list[Value]) -> int:
+        number = self._layout_of[heads, *kinds] = len(self._layouts)
+        self._layouts.append(_layout(heads, kinds))
         return number
 
     # Reading
@@ -203,35 +209,22 @@ class FigureLog:
         return Resource(numbers[at], numbers[at + 1], scalars, most)
 
 
-def _add(cells: list[float], amount: Resource) -> Shape:
-    scalars = amount.scalars
-    if scalars:
-        cells += (amount.milli_cpu, amount.memory, *scalars.values())
-        return amount.max_task_num, (*scalars,)
-    cells += (amount.milli_cpu, amount.memory)
-    return amount.max_task_num, None if scalars is None else ()
+def _layout(heads: tuple[Head, ...], kinds: Sequence[Kind]) -> Layout:
+    """Where everything lies: first what no head names, the node's amounts."""
+    cells = _cells(kinds, NODE)
+    at = len(kinds) - sum(len(head.names) for head in heads)  # exact: ints
+    node, entries = tuple(cells[:at]), []
+    for head in heads:
+        known = dict(zip(head.names, cells[at : at + len(head.names)], strict=True))
+        entries.append(Entry(head.plugin, head.ripple, known, tuple(name for name in head.names if name)))
+        at += len(head.names)
+    return Layout(node, tuple(entries))
 
 
-def _layout(shape: tuple[Value, ...]) -> Layout:
-    """From its flat form: the node's shapes, then whether it is a ripple, plugin, and each figure's name and kind."""
-    node = 0
-    while node < len(shape) and isinstance(shape[node], tuple):
-        node += 1
-    at, entries = NODE, []
-    cells, at = _cells(shape[:node], at)
-    starts = [index for index in range(node, len(shape), 2) if isinstance(shape[index], bool)]
-    for start, end in pairwise([*starts, len(shape)]):
-        kinds, at = _cells(shape[start + 3 : end : 2], at)
-        names = shape[start + 2 : end : 2]
-        known = dict(zip(names, kinds, strict=True))
-        entries.append(Entry(shape[start + 1], shape[start], known, tuple(name for name in names if name)))
-    return Layout(tuple(cells), tuple(entries))
-
-
-def _cells(kinds: Sequence[Kind], at: int) -> tuple[list[Cell], int]:
-    """The cells of figures that lie one after the other, and where the next one begins."""
+def _cells(kinds: Sequence[Kind], at: int) -> list[Cell]:
+    """The cells of figures that lie one after the other."""
     cells = []
     for kind in kinds:
         cells.append(Cell(kind, at))
         at += 1 if isinstance(kind, type) else 2 + len(kind[1] or ())
-    return cells, at
+    return cells

@@ -27,6 +27,7 @@ from vcdebug.framework.evictions import (
     EvictionContext,
     EvictionKind,
     candidates_on,
+    copies,
 )
 from vcdebug.framework.gang_plan import FOR_EVICT, GangPlanner, pending_for_eviction
 from vcdebug.framework.hooks import (
@@ -174,7 +175,7 @@ class GangEviction:
         by_job: dict[JobId, list[TaskInfo]] = {}
         rows = ssn.hyper_node_rows(domain)
         for node in rows.nodes if rows is not None else ():
-            for task in candidates_on(node, lambda t: self.spares(ssn, job, t)):
+            for task in copies(candidates_on(node, lambda t: self.spares(ssn, job, t))):
                 by_job.setdefault(task.job, []).append(task)
         return by_job
 

@@ -5,9 +5,11 @@ Upstream: none; the fields are those of the trace schema.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from vcdebug.model.names import TaskKey
+from vcdebug.model.task import TaskInfo
 
 Subject = tuple[tuple[str, Any], ...]  # Any: the field decides which
 """Names, the tasks that are offered, or a vote."""
@@ -25,6 +27,29 @@ HYPER_NODE: Final = "hypernode"
 CANDIDATES: Final = "candidates"
 VOTE: Final = "vote"
 PURPOSE: Final = "purpose"
+
+
+class Candidates(list[TaskInfo]):
+    """Tasks from which several plugins are to choose: named once for all of them. Not to be changed."""
+
+    __slots__ = ("_field",)
+
+    def __init__(self, tasks: Sequence[TaskInfo]) -> None:
+        super().__init__(tasks)
+        self._field: tuple[str, tuple[TaskKey, ...]] | None = None
+
+    @property
+    def field(self) -> tuple[str, tuple[TaskKey, ...]]:
+        """How a record names them, the same object each time."""
+        field = self._field
+        if field is None:
+            field = self._field = (CANDIDATES, task_keys(self))
+        return field
+
+
+def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[TaskKey, ...]:
+    """The tasks' names."""
+    return tuple([task.key for task in tasks]) if tasks else ()
 
 
 def name_in(subject: Subject, field: str) -> str:

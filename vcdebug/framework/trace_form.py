@@ -20,22 +20,18 @@ from vcdebug.framework.subject import (
     SUB_JOB,
     TASK,
     VOTE,
+    Candidates,
     Result,
     TracedCall,
+    task_keys,
 )
 from vcdebug.model.fiterror import Status
-from vcdebug.model.task import TaskInfo
 
 Show = Callable[[Args, Answer], TracedCall]
 """(arguments, answer) → (subject, result)."""
 
 
 _VOTES = {vote: (VOTE, vote) for vote in (-1, 0, 1)}
-
-
-def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[str, ...]:
-    """The tasks' names."""
-    return tuple([task.key for task in tasks]) if tasks else ()
 
 
 def job(args: Args, answer: Answer) -> TracedCall:
@@ -81,10 +77,11 @@ def task(args: Args, answer: Answer) -> TracedCall:
 
 def victims(args: Args, answer: Answer) -> TracedCall:
     """Who may go for this task?"""
-    offered, vote = answer
-    return (args[0].pod.subject[0], (CANDIDATES, task_keys(args[1])), _VOTES.get(vote, (VOTE, vote))), task_keys(
-        offered
-    )
+    (asking, candidates), (offered, vote) = args, answer
+    field = candidates.field if type(candidates) is Candidates else (CANDIDATES, task_keys(candidates))
+    victims = task_keys(offered)
+    subject = (asking.pod.subject[0], field, _VOTES.get(vote) or (VOTE, vote))
+    return subject, field[1] if victims == field[1] else victims
 
 
 def unified_victims(args: Args, answer: Answer) -> TracedCall:

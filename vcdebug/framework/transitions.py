@@ -41,9 +41,7 @@ def record_op(
         return
     if ssn.past is not None:
         ssn.past.repeats("op", op, task.key, node)
-    accounts = ssn.accounts
-    own, above = accounts.changed_by_operation(task), accounts.changed_above(task) if accounts.summed else ()
-    place = record.figures.write(task, ssn.nodes.get(node), own, above)
+    place = record.figures.write(task, ssn.nodes.get(node), *ssn.accounts.changed_by_operation(task))
     record.operation(made(OpEvent, (op, task.key, node, record.figures, place, reason, eviction, via)))
 
 

@@ -117,7 +117,10 @@ class JobInfo(TaskSet):
     def _exchange(self, stored: TaskInfo, task: TaskInfo, status: TaskStatus) -> None:
         """delete_task_info and add_task_info in one, where the task stays in the sub job that it is in."""
         uid, request = task.uid, stored.resreq
-        self.total_request.sub(request)
+        if request is task.resreq:
+            self.total_request.renew(request)
+        else:
+            self.total_request.sub(request).add(task.resreq)
         if stored.status & ALLOCATED_MASK:
             self.allocated.sub(request)
         del self.tasks[uid]
@@ -127,7 +130,6 @@ class JobInfo(TaskSet):
         task.status = status
         self.tasks[uid] = task
         self.index_task(task)
-        self.total_request.add(task.resreq)
         if status & ALLOCATED_MASK:
             self.allocated.add(task.resreq)
         sub_job.add_task(task)

@@ -26,6 +26,7 @@ REVOCABLE_ZONE_LABEL = "volcano.sh/revocable-zone"
 _NOTHING: Mapping[str, float] = {}
 NO_DEVICES = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 """Statuses of tasks that hold no cards."""
+_RUNS = (TaskStatus.RUNNING, TaskStatus.RELEASING)
 
 
 class NodeInfo:
@@ -210,11 +211,35 @@ class NodeInfo:
         """Remove and add again, so that the amounts follow the task's present status.
         Upstream: api/node_info.UpdateTask.
         """
-        order = self._order if task.key in self.tasks else None
-        self.remove_task(task)
-        error = self.add_task(task)
-        self._order = order if error is None else None
-        return error
+        stored, order = self.tasks.get(task.key), self._order
+        if stored is not None and stored.resreq is task.resreq and self._runs(stored) and self._runs(task):
+            self._renew(stored, task)
+        else:
+            self.remove_task(task)
+            error = self.add_task(task)
+            if error is not None:
+                return error
+        self._order = None if stored is None else order
+        return None
+
+    def _runs(self, task: TaskInfo) -> bool:
+        """Whether it counts as used here, perhaps as releasing, and as nothing else."""
+        return task.status in _RUNS and task.node_name == self.name and not self.devices
+
+    def _renew(self, stored: TaskInfo, task: TaskInfo) -> None:
+        """Remove and add in one, where only the status may change; every amount is rounded as in these."""
+        del self.tasks[task.key]
+        self._order = self._in_order = None
+        request = stored.resreq
+        if stored.status is TaskStatus.RELEASING:
+            self.releasing.sub(request)
+        self.idle.add(request)
+        self.used.renew(request)
+        self.idle.sub_without_assert(request)
+        if task.status is TaskStatus.RELEASING:
+            self.releasing.add(request)
+        self.tasks[task.key] = task.clone()
+        self._changed()
 
     def _changed(self) -> None:
         if self.table is not None:

@@ -206,6 +206,19 @@ class Resource:
                     scalars[name] = 0.0 + amount
         return self
 
+    def renew(self, rr: Resource) -> None:
+        """`sub` and then `add` of the same, in one pass."""
+        if not rr.less_equal(self):
+            self.sub(rr)
+        milli_cpu, memory, scalars = rr.milli_cpu, rr.memory, self.scalars
+        self.milli_cpu = self.milli_cpu - milli_cpu + milli_cpu
+        self.memory = self.memory - memory + memory
+        if scalars is None:
+            self.scalars = dict(rr.scalars) if rr.scalars else None
+        elif rr.scalars:
+            for name, amount in rr.scalars.items():
+                scalars[name] = scalars.get(name, 0.0) - amount + amount
+
     def sub(self, rr: Resource) -> Resource:
         """Component difference; raises AssertPanic where the real scheduler's assertion fails.
         Upstream: api/resource_info.Sub.

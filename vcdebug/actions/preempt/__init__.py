@@ -22,6 +22,7 @@ from vcdebug.framework.evictions import (
     SAME_JOB,
     Filter,
     candidates_on,
+    copies,
     make_room,
 )
 from vcdebug.framework.hooks import (
@@ -219,7 +220,7 @@ class Preempt(Action):
         victims = ssn.ask(PREEMPTABLE, task, candidates_on(node, spares)) or []
         if not make_room(ssn, task, node, victims):
             return False
-        return self._make_room(ssn, statement, task, node, victims)
+        return self._make_room(ssn, statement, task, node, copies(victims))
 
 
 def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.draws import leading
-from vcdebug.framework.evictions import Filter, candidates_on, make_room
+from vcdebug.framework.evictions import Filter, candidates_on, copies, make_room
 from vcdebug.framework.hooks import (
     PREEMPTABLE,
     SIMULATE_ADD_TASK,
@@ -23,6 +23,7 @@ from vcdebug.framework.record import Level, RandomEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.simulated import Simulated
 from vcdebug.framework.statement import Statement
+from vcdebug.framework.subject import Candidates
 from vcdebug.gomath import div
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.names import NodeName, TaskKey
@@ -154,7 +155,7 @@ class TopologyAwarePreemption:
         Upstream: actions/preempt.SelectVictimsOnNode.
         """
         simulation = Simulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
-        candidates = candidates_on(simulation.node, spares)
+        candidates = Candidates(copies(candidates_on(simulation.node, spares)))
         ssn.log("candidates", keys(candidates))
         victims = ssn.ask(PREEMPTABLE, task, candidates) or []
         if not make_room(ssn, task, simulation.node, victims):

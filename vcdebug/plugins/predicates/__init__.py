@@ -117,6 +117,7 @@ class Predicates(Plugin):
         self._volumes = VolumeBindingFilter(self._view, listers) if self._on("VolumeBinding") else None
         self._claims = DynamicResourcesFilter(self._view, listers) if self._claims_on(ssn) else None
         self._filters = self._in_order(listers)
+        self._by_filter = [(one.name, one) for one in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._in_their_order(self._volumes, self._claims)
         self._affinity_prepares = self._affinity_on and not has(PREFILTER_REGISTRATIONS)
@@ -229,25 +230,26 @@ class Predicates(Plugin):
         statuses = [status for _, status in self._judged(pod, state, rows, index) if status is not None]
         return self._ssn.reasons.code(tuple(statuses)) if statuses else 0
 
-    def _judged(self, pod: Pod, state: CycleState, rows: IntArray, stable: int) -> Iterator[tuple[str, Status | None]]:
+    def _judged(self, pod: Pod, state: CycleState, rows: IntArray, stable: int) -> list[tuple[str, Status | None]]:
         """Each filter that is asked about one node and what it objects to, up to an objection that ends it."""
         row = rows.item(0)
-        yield POD_NUMBER, TOO_MANY_PODS if self._max_pods[row] <= self._view.pod_count[row] else None
+        full = self._max_pods.item(row) <= self._view.pod_count.item(row)
         status = self._stable.statuses[stable - 1] if stable else None
-        yield STABLE, status
+        found = [(POD_NUMBER, TOO_MANY_PODS if full else None), (STABLE, status)]
         if status is not None and aborts(status):
-            return
+            return found
         skip = state.skip
-        for candidate in self._filters:
-            if candidate.name not in skip:
+        for name, candidate in self._by_filter:
+            if name not in skip:
                 verdict = candidate.filter(pod, state, rows)
                 failing = verdict.failing.item(0)
                 status = verdict.statuses[failing - 1] if failing else None
-                yield candidate.name, status
+                found.append((name, status))
                 if status is not None and aborts(status):
-                    return
+                    return found
+        return found
 
-    def judged(self, task: TaskInfo, node: NodeName) -> Iterator[tuple[str, Status | None]]:
+    def judged(self, task: TaskInfo, node: NodeName) -> list[tuple[str, Status | None]]:
         """Each filter and what it objects to on one node; the equivalence cache is neither asked nor told."""
         row = self._view.row_of[node]
         index = int(self._stable.index(self._view.shapes.placement(task.pod))[row])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from operator import lt
 from typing import Literal
 
 from vcdebug.errors import VcdebugError
@@ -56,10 +57,6 @@ def _is_qualified_name(name: str) -> bool:
 def at_most(left: float, right: float) -> bool:
     """`≤` with the tolerance."""
     return right - left > -MIN_RESOURCE
-
-
-def _lt(left: float, right: float) -> bool:
-    return left < right
 
 
 Compare = Callable[[float, float], bool]
@@ -298,7 +295,7 @@ class Resource:
 
     def less(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
         """Strictly less on every dimension, without tolerance. Upstream: api/resource_info.Less."""
-        return self._all(rr, default, _lt)
+        return self._all(rr, default, lt)
 
     def less_equal(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
         """At most `rr` (plus the tolerance) on every dimension. Upstream: api/resource_info.LessEqual."""
@@ -360,7 +357,7 @@ class Resource:
 
     def less_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
         """Strictly less on some dimension. Upstream: api/resource_info.LessPartly."""
-        return self._some(rr, default, _lt)
+        return self._some(rr, default, lt)
 
     def less_equal_partly_with_dimension(self, rr: Resource, req: Resource | None) -> tuple[bool, list[str]]:
         """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names.

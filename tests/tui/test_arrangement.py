@@ -39,3 +39,38 @@ class Empty:
 @pytest.mark.parametrize(("width", "height"), [(80, 20), (120, 36), (200, 56)])
 def test_the_flow_has_a_place_while_there_is_nothing_in_it_yet(width: int, height: int) -> None:
     assert arranged(Asked(width, height), Empty())["flow"].width >= SLIGHT
+
+
+class Wide(Empty):
+    """A list that needs more cells than the middle has, and lists of the cluster."""
+
+    def __init__(self, list_cells: int, list_lines: int = 12) -> None:
+        self.list_cells = list_cells
+        self.list_lines = list_lines
+
+    def cells(self, name: str) -> int:
+        return 70 if name in ("jobs", "queues") else self.list_cells
+
+    def lines(self, name: str, width: int) -> int:
+        return self.list_lines
+
+
+def test_a_wide_list_stands_below_both_columns_of_a_wide_screen() -> None:
+    places = arranged(Asked(200, 56, "effects"), Wide(120))
+    assert places["effects"].x == places["moment"].x
+    assert places["effects"].width == places["moment"].width + places["jobs"].width
+    assert places["effects"].y + places["effects"].height == 56
+    assert places["effects"].y == places["nodes"].y + places["nodes"].height
+
+
+def test_a_narrow_list_leaves_the_clusters_column_its_height() -> None:
+    places = arranged(Asked(200, 56, "effects"), Wide(50))
+    assert places["effects"].width == places["moment"].width
+    assert places["nodes"].y + places["nodes"].height == 56
+
+
+def test_a_list_of_the_cluster_that_is_too_wide_for_its_column_goes_below_when_asked_for() -> None:
+    places = arranged(Asked(200, 56, "nodes", "nodes"), Wide(120, 400))
+    assert places["nodes"].width > places["jobs"].width + 40
+    assert places["nodes"].height == 60 * 56 // 100
+    assert "effects" not in places

@@ -59,6 +59,8 @@ class Column:
     """Names stay whole: a namespace that all of them share gives way first, and the rest of a row goes below."""
     explains: bool = True
     """Whether long text speaks for itself, and may stand below its row without its head; figures do not."""
+    spare: int = 0
+    """Where there is no room: 0 stays, the largest goes first. Only what is seen elsewhere too may go."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ COLUMNS = (
     Column("victim", name=True),
     Column("evicted for", name=True),
     Column("outcome"),
-    Column("by"),
-    Column("tier", right=True),
-    Column("node"),
-    Column("victim's queue"),
-    Column("event", right=True),
+    Column("at", right=True, spare=2),
+    Column("by", spare=3),
+    Column("tier", right=True, spare=4),
+    Column("node", spare=1),
+    Column("victim's queue", spare=5),
+    Column("event", right=True, spare=2),
 )
 _FATES: dict[str, tuple[str, Style]] = {
     "commit": ("○ committed", "good"),
@@ -59,12 +60,13 @@ def _row(each: Eviction, seq: Seq) -> Row:
     words, style = _FATES[each.fate]
     later = each.seq > seq
     mark = Piece(HERE, "here") if each.seq == seq else muted(SKIPPED if later else "")
-    at = f" at {each.end}" if each.fate and each.fate != "at once" else ""
+    at = str(each.end) if each.fate and each.fate != "at once" else "–"
     cells = (
         mark,
         Piece(each.victim, "muted" if later else "strong"),
         Piece(bare(each.preemptor) or "nobody: it should go anyway", "muted" if later or not each.preemptor else ""),
-        Piece(f"{words}{at}", "muted" if later else style),
+        Piece(words, "muted" if later else style),
+        muted(at),
         Piece(each.action, "muted" if later else ""),
         muted(str(each.tier) if each.tier is not None else "–"),
         Piece(each.node, "muted" if later else ""),

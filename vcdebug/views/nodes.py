@@ -9,12 +9,12 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.trace.change_index import NODE
 from vcdebug.trace.input_problems import overfull
 from vcdebug.trace.left_out import not_ready
 from vcdebug.trace.memo import per_recording
-from vcdebug.trace.offered import offered
+from vcdebug.trace.offered import asked_for, offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.trace.told_of_nodes import RELEASING, REMARKS, told_of_nodes
@@ -25,6 +25,8 @@ from vcdebug.views.cell_figures import node_figure, task_figure
 
 BAR_WIDTH = 8
 KEPT_ROWS = 8_192
+TAINT = 24
+"""Cells that remarks have in any case: `dedicated=a:NoSchedule`."""
 
 
 def panel(here: DebuggerState) -> Table:
@@ -37,14 +39,26 @@ def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:
     dims = node_dimensions(recording)
     columns = (
         Column("node", name=True),
-        *(Column(short_name(dim), right=True) for dim in dims),
+        *(Column(short_name(dim), right=True, spare=_spare(recording, dim)) for dim in dims),
         Column("fullest"),
-        *(Column(title, flexible=True, explains=title == REMARKS) for title in told_of_nodes(recording)),
+        *(_told(title) for title in told_of_nodes(recording)),
     )
     rows = _rows(recording, recording.timeline.same_as(seq))
     figures = partial(node_figure, dims, columns)
     head = (line(muted(LEGEND)),)
     return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
+
+
+def _spare(recording: Recording, dim: str) -> int:
+    """Where there is no room, what nobody asks for goes first, then the places for pods: the node's page has them."""
+    if dim == PODS:
+        return 1
+    return 0 if dim in (CPU, MEMORY) or dim in asked_for(recording) else 2
+
+
+def _told(title: str) -> Column:
+    """A taint is read as a whole; amounts wrap."""
+    return Column(title, flexible=True, explains=title == REMARKS, least=TAINT if title == REMARKS else 0)
 
 
 @per_recording(most=KEPT_TABLES)

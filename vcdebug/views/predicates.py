@@ -20,6 +20,8 @@ from vcdebug.views.names import bare
 BAR = "█"
 BAR_WIDTH = 10
 UNTRIED = "not tried"
+OTHERS = "#"
+"""The sign of reasons beyond the last letter."""
 REASON, SHORT = "reason", "short of"
 """Kinds of subjects of the histogram's rows: Enter lists their nodes."""
 LIST_COLUMNS = (
@@ -42,10 +44,10 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     columns = (
         Column("node", name=True),
         Column(""),
-        *(Column(letters[status]) for status, _ in reasons),
-        Column("reason", flexible=True, least=20),
+        Column("".join(dict.fromkeys(letter[0] for letter in letters.values()))),
+        Column("reason", flexible=True, least=24),
     )
-    bars = [*_reason_rows(event, reasons, letters), *_short_rows(recording, seq, letters)]
+    bars = [*_reason_rows(event, reasons, letters), *_short_rows(recording, seq)]
     verdicts = _verdicts(recording, event, [status for status, _ in reasons])
     keys = [*(row.key for row in bars), *(recording.node_names[row] for row, _ in verdicts)]
     rows = OnDemand(keys, lambda i: _row(recording, bars, verdicts, letters, i))
@@ -69,7 +71,19 @@ def _reasons(recording: Recording, event: PredicateEvent) -> Counted:
 
 
 def _letters(reasons: Counted) -> Letters:
-    return {status: ascii_uppercase[i] if i < 26 else f"#{i}" for i, (status, _) in enumerate(reasons)}
+    return {
+        status: ascii_uppercase[i] if i < len(ascii_uppercase) else f"{OTHERS}{i}"
+        for i, (status, _) in enumerate(reasons)
+    }
+
+
+def _crossed(letters: Letters, wanted: Sequence[Status]) -> str:
+    """A sign under each letter, and one under all that have none."""
+    signs = [(letter[0], NO if status in wanted else SKIPPED) for status, letter in letters.items()]
+    crossed: dict[str, str] = {}
+    for letter, sign in signs:
+        crossed[letter] = NO if crossed.get(letter) == NO else sign
+    return "".join(crossed.values())
 
 
 # The histogram
@@ -80,21 +94,18 @@ def _reason_rows(event: PredicateEvent, reasons: Counted, letters: Letters) -> I
     untried = event.considered - event.processed
     most = max([size for _, size in reasons] + [untried, 1])
     for status, size in reasons:
-        crosses = (Piece(NO, "bad") if other == status else muted("") for other in letters)
         by = f"  {status.plugin}" if status.plugin else ""
         kind = f"  ({_CODES[status.code]})" if status.code in _CODES and status.code != 2 else ""
         words = Piece(f"{status.reason}{by}{kind}")
-        cells = (Piece(f"{letters[status]:<3} {size:>4} {_bar(size, most)}", "accent"), muted(""), *crosses, words)
+        cells = (Piece(f"{letters[status]:<3} {size:>4} {_bar(size, most)}", "accent"), muted(""), muted(""), words)
         yield Row(f"reason {letters[status]}", cells, subject=(REASON, letters[status]))
     if untried:
-        blank = (muted("") for _ in letters)
         words = muted(f"{_bar(untried, most)} {UNTRIED}: enough nodes were found")
-        yield Row(
-            UNTRIED, (muted(f"{SKIPPED} {count(untried, 'node')}"), muted(""), *blank, words), subject=(REASON, UNTRIED)
-        )
+        cells = (muted(f"{SKIPPED} {count(untried, 'node')}"), muted(""), muted(""), words)
+        yield Row(UNTRIED, cells, subject=(REASON, UNTRIED))
 
 
-def _short_rows(recording: Recording, seq: Seq, letters: Letters) -> Iterator[Row]:
+def _short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
     """One row per dimension that some node lacks, whether or not it was the reason."""
     found = exhausted(recording, seq)
     for each in found:
@@ -102,8 +113,7 @@ def _short_rows(recording: Recording, seq: Seq, letters: Letters) -> Iterator[Ro
         name = short_name(each.dimension)
         asked, most = amount(each.dimension, each.request), amount(each.dimension, each.most)
         words = f"short of {name}: {asked} asked, the most on a node is {most}"
-        blank = (muted("") for _ in letters)
-        cells = (Piece(f"{name[:3]:<3} {len(each.nodes):>4} {bar}", "accent"), muted(""), *blank, Piece(words))
+        cells = (Piece(f"{name[:3]:<3} {len(each.nodes):>4} {bar}", "accent"), muted(""), muted(""), Piece(words))
         yield Row(f"{SHORT} {each.dimension}", cells, subject=(SHORT, each.dimension))
 
 
@@ -142,13 +152,13 @@ def _row(
 def _node_row(recording: Recording, row: NodeRow, code: int, letters: Letters) -> Row:
     name = recording.node_names[row]
     if code < 0:
-        cells = (Piece(name), muted(SKIPPED), *(muted("") for _ in letters), muted(UNTRIED))
+        cells = (Piece(name), muted(SKIPPED), muted(""), muted(UNTRIED))
         return Row(name, cells, subject=("node", name))
     statuses = recording.reasons.statuses(code)
     mark = Piece(NO, "bad") if code else Piece(YES, "good")
-    crosses = (Piece(NO, "bad") if status in statuses else muted(SKIPPED) for status in letters)
+    crosses = Piece(_crossed(letters, statuses), "bad" if statuses else "muted")
     words = Piece(", ".join(status.reason for status in statuses), "") if code else Piece("fits", "good")
-    return Row(name, (Piece(name), mark, *crosses, words), subject=("node", name))
+    return Row(name, (Piece(name), mark, crosses, words), subject=("node", name))
 
 
 # The list behind a row of the histogram

@@ -16,7 +16,7 @@ CLUSTER: Final = ("jobs", "queues", "nodes")
 """What a wide screen shows all the time."""
 USUAL_LIST: Final = "jobs"
 USUAL_TAIL: Final = "effects"
-"""Below the middle of a wide screen, until another list is asked for."""
+"""Below the columns of a wide screen, until another list is asked for."""
 NARROW: Final = 100
 WIDE: Final = 160
 """Below the first width a list takes the place of the columns, from the second one on there are three."""
@@ -101,23 +101,36 @@ def _usual(asked: Asked, wishes: Wishes) -> Places:
 
 
 def _wide(asked: Asked, wishes: Wishes) -> Places:
-    """Three columns: the flow, the present event with one list below, the cluster."""
-    width, height = asked.width, asked.height
+    """Three columns: the flow, the present event, the cluster; and a list below the event, if wide below both."""
+    width, height, focus = asked.width, asked.height, asked.focus
     left = min(max(wishes.cells(FLOW), 40), 26 * width // 100)
-    right = min(max(*(wishes.cells(name) for name in CLUSTER), 56), 41 * width // 100)
-    middle = Place(left, 0, width - left - right, height)
-    tail = asked.chosen if asked.chosen not in CLUSTER else USUAL_TAIL
+    wanted = {name: wishes.cells(name) for name in CLUSTER}
+    right = min(max(*wanted.values(), 56), 41 * width // 100)
+    middle = width - left - right
+    tail = asked.chosen if wanted.get(asked.chosen, width) > right else USUAL_TAIL
+    beside = [name for name in CLUSTER if name != tail]
+    wide = wishes.cells(tail) > middle
+    below = _below(asked, tail, width - left, _heights_of(beside, right, wishes), wishes) if wide else 0
+    events = MIDDLE if wide else (*MIDDLE, tail)
     return {
         FLOW: Place(0, 0, left, height),
-        **_column((*MIDDLE, tail), middle, asked.focus, wishes, filler=-1),
-        **_column(CLUSTER, Place(width - right, 0, right, height), asked.focus, wishes, filler=-1),
+        tail: Place(left, height - below, width - left, below),
+        **_column(events, Place(left, 0, middle, height - below), focus, wishes, filler=0 if wide else -1),
+        **_column(beside, Place(width - right, 0, right, height - below), focus, wishes, filler=-1),
     }
+
+
+def _below(asked: Asked, tail: str, width: int, beside: Sequence[int], wishes: Wishes) -> int:
+    """The lines of a list below the columns: what the cluster above leaves over, at least a share."""
+    share = (60 if asked.focus == tail else 30) * asked.height // 100
+    return min(max(wishes.lines(tail, width), LEAST), max(share, asked.height - sum(beside)))
 
 
 def _column(names: Sequence[str], place: Place, focus: str, wishes: Wishes, *, filler: int = 0) -> dict[str, Place]:
     """One below the other, each as high as its content; one of them takes what is left over."""
-    wanted = [max(wishes.lines(name, place.width), LEAST - 1) for name in names]
-    heights = _heights(wanted, place.height, names.index(focus) if focus in names else 0)
+    heights = _heights(
+        _heights_of(names, place.width, wishes), place.height, names.index(focus) if focus in names else 0
+    )
     heights[filler] += max(place.height - sum(heights), 0)  # exact: ints
     places: dict[str, Place] = {}
     y = place.y
@@ -125,6 +138,11 @@ def _column(names: Sequence[str], place: Place, focus: str, wishes: Wishes, *, f
         places[name] = Place(place.x, y, place.width, height)
         y += height
     return places
+
+
+def _heights_of(names: Sequence[str], width: int, wishes: Wishes) -> list[int]:
+    """What each panel wants."""
+    return [max(wishes.lines(name, width), LEAST - 1) for name in names]
 
 
 def _heights(wanted: Sequence[int], room: int, favoured: int) -> list[int]:

@@ -177,9 +177,7 @@ class Panel(Grid):
         if self.filter_text:
             more = "…" if self.writing else f"  {self.filter_note}" if self.filter_note else ""
             parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}{more}")
-        if self.hidden_columns:
-            parts.append(f"{self.hidden_columns} more →")
-        self.note("  ".join(parts))
+        self.note("  ".join([*parts, *self.unseen_columns()]))
 
     def note(self, said: str) -> None:
         """Write a word into the lower side of the frame; likewise."""

@@ -17,10 +17,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vcdebug.debugger.figures import Figure
+from vcdebug.tui.widgets.column_widths import GUTTER
 from vcdebug.tui.widgets.ordering import Order, marked, next_order
 from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke
-from vcdebug.tui.widgets.table_layout import GUTTER, STANDS_IN, Layout, Placed, lay_out, unfolded
+from vcdebug.tui.widgets.table_layout import STANDS_IN, Layout, Placed, lay_out, unfolded
 from vcdebug.tui.widgets.tree_rows import above, path
 from vcdebug.tui.widgets.wrapping import pad, wrap
 from vcdebug.views.base import HERE, Row, Table
@@ -462,7 +463,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def action_column(self, by: int) -> None:
         """Move the cursor sideways."""
         if self.table.columns:
-            self.cursor_column = min(max(self.cursor_column + by, 0), len(self.table.columns) - 1)
+            self.cursor_column = self._layout.next_column(self.cursor_column, by)
             self.show_cursor()
 
     def action_sort(self) -> None:
@@ -490,8 +491,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if again:
             self.action_open_cell()
 
-    @property
-    def hidden_columns(self) -> int:
-        """Columns beyond the right edge."""
+    def unseen_columns(self) -> list[str]:
+        """Words about the columns beyond the right edge, and about those that had no room at all."""
         edge = self.scroll_offset.x + self.scrollable_content_region.width
-        return len([end for end in self._layout.ends if end > edge])
+        beyond = len([end for end in self._layout.ends if end > edge])
+        without = ", ".join(filter(None, self._layout.left_out(self.table.columns)))
+        return [*([f"{beyond} more →"] if beyond else []), *([f"without {without}"] if without else [])]

@@ -1,7 +1,8 @@
 """Where a table's text goes: column widths, wrapped lines, rows over several lines, and which row each line shows.
 
 A table that is wider than its place loses nothing: a namespace that all names share goes into the head, long text
-wraps, and what still has no room stands below the beginning of its row, under a second line of heads.
+wraps, columns go that say what is seen elsewhere too, and what still has no room stands below the beginning of its
+row, under a second line of heads.
 """
 
 from __future__ import annotations
@@ -11,21 +12,25 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from vcdebug.tui.widgets.column_widths import (
+    GAP,
+    GUTTER,
+    NARROWEST,
+    fitted,
+    head_least,
+    least_widths,
+    natural_widths,
+    sampled,
+    total,
+)
 from vcdebug.tui.widgets.tree_rows import TreeRoom, spread
 from vcdebug.tui.widgets.wrapping import wrap, wrap_text
-from vcdebug.views.base import Column, OnDemand, Piece, Row, Table
+from vcdebug.views.base import Column, Piece, Row, Table
 
-GAP = 2
-GUTTER = 2
-NARROWEST = 8
-LONG_WORD = 40
 STANDS_IN = 4
 """Cells by which the further lines of a row stand in."""
 WRAPPED_ROWS = 400
 """Tables up to this size wrap long text; larger ones have the same number of lines for each row and shorten it."""
-SAMPLED_ROWS = 100
-UNEVEN = 7
-"""Distances between sampled rows differ by so many, since rows of several kinds may take turns."""
 TALL = 2
 """Lines beyond which a long answer rather stands below its row, over the whole width."""
 SHARE = 16
@@ -99,6 +104,16 @@ class Layout(NamedTuple):
         """Where the columns end that have something in them."""
         return [end for number, band in enumerate(self.bands) for end in _ends(band, number)]
 
+    def next_column(self, column: int, by: int) -> int:
+        """The next one that has a place, to the right or to the left; the same where there is none."""
+        onward = [i for band in self.bands for i in band.columns if (i - column) * by > 0]
+        return min(onward, key=lambda i: abs(i - column), default=column)
+
+    def left_out(self, columns: Sequence[Column]) -> list[str]:
+        """The heads of columns that have no place."""
+        placed = [i for band in self.bands for i in band.columns]
+        return [column.title for i, column in enumerate(columns) if self.rows and i not in placed]
+
     @property
     def head_lines(self) -> int:
         """Lines of the heads, which stay in sight."""
@@ -155,12 +170,13 @@ def lay_out(table: Table, rows: Sequence[Row], width: int) -> Layout:
     measured = _Measured(table, rows, [column.title for column in table.columns])
     if table.one_line:
         return _one_line(measured, width)
-    if _total(measured.natural) > width:
+    if total(measured.natural) > width:
         shared = _shared(table, rows)
         measured = _Measured(table, rows, [_folded(column, common) for column, common in _pairs(table, shared)], shared)
     found = _side_by_side(measured, width)
     if found is None:
         below = _answers_below(measured, width) if measured.wraps else None
+        below = below or _without_spare(measured, width)
         return below or measured.laid_out(_packed(measured, width), width)
     if found.wrapped == len(rows) and _tallest(found.body) > TALL:
         below = _answers_below(measured, width)
@@ -171,7 +187,7 @@ def lay_out(table: Table, rows: Sequence[Row], width: int) -> Layout:
 def natural_width(table: Table, rows: Sequence[Row]) -> int:
     """Cells in which every column has its place in one line."""
     heads = [_folded(column, "") for column in table.columns]
-    return _total(_natural(table.columns, heads, rows, [""] * len(heads)))
+    return total(natural_widths(table.columns, heads, rows, [""] * len(heads)))
 
 
 class _Measured:
@@ -183,9 +199,9 @@ class _Measured:
         self.heads = heads
         self.shared = tuple(shared) or ("",) * len(table.columns)
         self.wraps = table.wraps and len(rows) <= WRAPPED_ROWS
-        self.natural = _natural(table.columns, heads, rows, self.shared)
+        self.natural = natural_widths(table.columns, heads, rows, self.shared)
         self._wrapped_rows = rows if self.wraps else ()
-        self.least = _least(table.columns, heads, self._wrapped_rows, self.natural)
+        self.least = least_widths(table.columns, heads, self._wrapped_rows, self.natural)
         self.unbroken = [
             max([least, *(size for row in self._wrapped_rows if (size := cell_len(row.cells[i].text)) <= A_FEW_WORDS)])
             for i, least in enumerate(self.least)
@@ -257,13 +273,26 @@ def _one_line(measured: _Measured, width: int) -> Layout:
     return found._replace(tree=TreeRoom(width - GUTTER, start, number, close, words))
 
 
-def _side_by_side(measured: _Measured, width: int) -> Layout | None:
-    """All columns in one line, closer to each other or with a few words broken; None where they do not fit."""
+def _side_by_side(measured: _Measured, width: int, kept: Sequence[int] = ()) -> Layout | None:
+    """All columns in one line, or some, closer to each other or with a few words broken; None where they do not fit."""
+    shown = kept or range(len(measured.table.columns))
+    columns, natural = [measured.table.columns[i] for i in shown], [measured.natural[i] for i in shown]
     for least in (measured.unbroken, measured.least):
         for gap in (GAP, GAP - 1):
-            widths = _fit(measured.table.columns, measured.natural, least, width - GUTTER, gap)
-            if _total(widths, gap) <= width:
-                return measured.laid_out((Band(tuple(range(len(widths))), tuple(widths), gap),), width)
+            widths = fitted(columns, natural, [least[i] for i in shown], width - GUTTER, gap)
+            if total(widths, gap) <= width:
+                return measured.laid_out((Band(tuple(shown), tuple(widths), gap),), width)
+    return None
+
+
+def _without_spare(measured: _Measured, width: int) -> Layout | None:
+    """All columns in one line but those of which their row tells elsewhere, the largest number first."""
+    columns = measured.table.columns
+    for least in sorted({column.spare for column in columns if column.spare}, reverse=True):
+        kept = [i for i, column in enumerate(columns) if column.spare < least]
+        found = _side_by_side(measured, width, kept)
+        if found is not None:
+            return found
     return None
 
 
@@ -286,11 +315,11 @@ def _answers_below(measured: _Measured, width: int) -> Layout | None:
 def _answer_below(measured: _Measured, width: int, last: int) -> Layout | None:
     columns = measured.table.columns
     for whole in (measured.unbroken, measured.least):
-        least = [*whole[:last], max(NARROWEST, _head_least(measured.heads[last])), *whole[last + 1 :]]
+        least = [*whole[:last], max(NARROWEST, head_least(measured.heads[last])), *whole[last + 1 :]]
         natural = [*measured.natural[:last], max(width // 3, NARROWEST), *measured.natural[last + 1 :]]
         for gap in (GAP, GAP - 1):
-            widths = _fit(columns, natural, least, width - GUTTER, gap)
-            rest = width - _total(widths, gap)
+            widths = fitted(columns, natural, least, width - GUTTER, gap)
+            rest = width - total(widths, gap)
             if rest >= 0:
                 widths[last] = min(widths[last] + rest, measured.natural[last])
                 below = Band((last,), (width - GUTTER - STANDS_IN,), headed=False)
@@ -319,9 +348,9 @@ def _band(measured: _Measured, group: Sequence[int], room: int) -> Band:
     """One line of each row, as wide as there is room for."""
     columns = [measured.table.columns[i] for i in group]
     natural, least = [measured.natural[i] for i in group], [measured.least[i] for i in group]
-    widths = _fit(columns, natural, least, room, GAP)
+    widths = fitted(columns, natural, least, room, GAP)
     gap = GAP if sum(widths) + GAP * (len(widths) - 1) <= room else GAP - 1
-    widths = _fit(columns, natural, least, room, gap)
+    widths = fitted(columns, natural, least, room, gap)
     if len(widths) == 1 and (columns[0].flexible or columns[0].name):
         widths = [min(widths[0], max(room, 1))]
     return Band(tuple(group), tuple(widths), gap)
@@ -338,7 +367,7 @@ def _tallest(body: Sequence[Placed]) -> int:
 def _shared(table: Table, rows: Sequence[Row]) -> tuple[str, ...]:
     """The namespace that all names of a column have in common; a row that was not looked at keeps its own."""
     return tuple(
-        _namespace([row.cells[i].text for row in _sampled(rows)]) if column.name else ""
+        _namespace([row.cells[i].text for row in sampled(rows)]) if column.name else ""
         for i, column in enumerate(table.columns)
     )
 
@@ -391,80 +420,6 @@ def _band_heads(parts: Sequence[list[str]], band: int) -> list[Placed]:
     height = max((len(part) for part in parts), default=0)
     lines = zip(*([""] * (height - len(part)) + part for part in parts), strict=True)
     return [Placed(-1, tuple(Piece(text, "muted") for text in line), heads=True, band=band) for line in lines]
-
-
-def _total(widths: Sequence[int], gap: int = GAP) -> int:
-    return GUTTER + sum(widths) + gap * max(len(widths) - 1, 0)
-
-
-def _sampled(rows: Sequence[Row]) -> list[Row]:
-    step = max(1, len(rows) // SAMPLED_ROWS)
-    apart = min(step, UNEVEN)
-    return [rows[index + number % apart] for number, index in enumerate(range(0, len(rows) - apart + 1, step))]
-
-
-def _natural(columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], shared: Sequence[str]) -> list[int]:
-    widths = [max(cell_len(part) for part in head.split("\n")) for head in heads]
-    widths = [max(width, 0 if one.flexible else one.least) for width, one in zip(widths, columns, strict=True)]
-    sampled = _sampled(rows)
-    for row in sampled:
-        for i, cell in enumerate(row.cells):
-            size = cell_len(cell.text)
-            if shared[i] and cell.text.startswith(shared[i]):
-                size -= len(shared[i])
-            widths[i] = max(widths[i], size)
-    if isinstance(rows, OnDemand) and len(rows) > len(sampled):
-        _widen_names(widths, columns, rows, sampled, shared)
-    return widths
-
-
-def _widen_names(
-    widths: list[int], columns: Sequence[Column], rows: OnDemand, sampled: Sequence[Row], shared: Sequence[str]
-) -> None:
-    """Rows that nobody has made yet are known by their keys: where these are the names, the longest counts."""
-    for i, column in enumerate(columns):
-        if column.name and all(row.cells[i].text == row.key for row in sampled):
-            longest = max((len(key.removeprefix(shared[i])) for key in rows.keys), default=0)
-            widths[i] = max(widths[i], longest)
-
-
-def _least(columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], natural: Sequence[int]) -> list[int]:
-    """No column that wraps gets narrower than its longest word, head included; names do not wrap."""
-    return [
-        natural[i]
-        if column.name and not column.flexible
-        else max([NARROWEST, column.least, _head_least(heads[i]), *(_longest_word(row.cells[i].text) for row in rows)])
-        if column.flexible
-        else 0
-        for i, column in enumerate(columns)
-    ]
-
-
-def _head_least(head: str) -> int:
-    """The longest word of a head."""
-    return max((cell_len(word) for word in head.split()), default=0)
-
-
-def _longest_word(text: str) -> int:
-    """The longest word."""
-    return min(max((cell_len(word) for word in text.split()), default=0), LONG_WORD)
-
-
-def _fit(columns: Sequence[Column], natural: list[int], least: list[int], width: int, gap: int) -> list[int]:
-    """Take from the widest flexible column until the row fits; names give way last."""
-    widths = list(natural)
-    excess = sum(widths) + gap * max(len(widths) - 1, 0) - width
-    while excess > 0:
-        candidates = [i for i, column in enumerate(columns) if column.flexible and widths[i] > least[i]]
-        candidates = [i for i in candidates if not columns[i].name] or candidates
-        if not candidates:
-            break
-        widest = max(candidates, key=lambda i: widths[i])
-        rival = max((widths[i] for i in candidates if i != widest), default=0)
-        cut = max(1, min(excess, widths[widest] - max(rival, least[widest])))
-        widths[widest] -= cut
-        excess -= cut
-    return widths
 
 
 def _wrapped_cells(

@@ -6,8 +6,7 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, each_case, golden, recorded
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import equation
-from vcdebug.explain.equations_nodes import room_on
+from vcdebug.explain.equations import equation, room_on
 from vcdebug.explain.plugins import PLUGINS, words
 from vcdebug.explain.plugins.extender import QUESTIONS
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, StatementEvent

@@ -1,14 +1,13 @@
-"""Scores add up on screen: each node's parts to its total, binpack's resources to its part."""
+"""Scores add up on screen: each node's parts to its total."""
 
 from collections.abc import Iterator
-from math import isnan
 
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import equation
-from vcdebug.explain.equations_scores import binpack, node_score
+from vcdebug.explain.equations_scores import node_score
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.trace.recording import Recording
 
@@ -40,16 +39,6 @@ def test_the_lines_add_up_to_the_recorded_total(name: str) -> None:
         assert found is not None
         assert float(event.total[index]) == found.verdict
         assert weighted(found) == pytest.approx(found.verdict)
-
-
-@pytest.mark.parametrize("name", GOLDEN)
-def test_binpack_comes_to_its_recorded_part(name: str) -> None:
-    for seq, event, index, node in scored(golden(name)):
-        part = dict(event.parts).get("binpack")
-        found = binpack(golden(name), seq, event.task, node)
-        assert (part is None) == (found is None)
-        if part is not None and found is not None and not isnan(part[index]):
-            assert float(part[index]) == found.verdict
 
 
 def best(recording: Recording) -> tuple[int, BestEvent]:

@@ -5,9 +5,9 @@ from typing import Any
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.explain.equations import equation
+from vcdebug.explain.equations_scores import score_parts
 from vcdebug.explain.plugins.extender import ANSWER, NOT_ASKED, NOT_REPLAYED
 from vcdebug.explain.refusal_parts import checks
-from vcdebug.explain.score_parts import score_parts
 from vcdebug.framework.record import HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay

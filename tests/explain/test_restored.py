@@ -6,7 +6,7 @@ from tests.builders import node, pod_group, pods
 from tests.framework.test_persistence import cycle, pipelined
 from tests.recorded import bundled
 from vcdebug.debugger.cycles import Cycles
-from vcdebug.explain.equations_nodes import operation as node_equation
+from vcdebug.explain.equations import operation as node_equation
 from vcdebug.explain.pending import explain
 from vcdebug.framework.record import OpEvent
 from vcdebug.model.status import TaskStatus

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.recorded import each_case, recorded
 from vcdebug.explain.asked import asked_in
-from vcdebug.explain.score_parts import parts_in
+from vcdebug.explain.equations_scores import parts_in
 from vcdebug.framework.record import Event, ScoreEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq

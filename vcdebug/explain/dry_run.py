@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank
-from vcdebug.explain.equations_nodes import room_on
+from vcdebug.explain.equations import room_on
 from vcdebug.framework.record import HookEvent, Level, Line, OpEvent, PopEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.trace.effects import EVICT

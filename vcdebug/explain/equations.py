@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
-from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.equations_nodes import operation, room_on, search
+from vcdebug.explain.comparisons import LESS_EQUAL, NOT_STATED, within_tolerance
+from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.equations_scores import choice, node_score
+from vcdebug.explain.limits import NOT_ASKED, dimensions
 from vcdebug.explain.orders import Compared, Order, order_at, rival
 from vcdebug.explain.plugins import words
 from vcdebug.framework.record import (
     BestEvent,
     HookEvent,
     Level,
+    NodeAmounts,
     OpEvent,
     PopEvent,
     PredicateEvent,
     ScoreEvent,
     StatementEvent,
 )
-from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.resource import Resource, at_most
+from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import before, requested, task_of
 
 FORMULA = "the first difference decides"
 COLUMNS = ("goes first", "the next")
 LATER = "the next would go first: it entered the queue later, or the heap had not been put in order since it changed"
 GATES = ("JobPipelined", "JobReady", "SubJobPipelined", "SubJobReady", "Allocatable")
+Change = Mapping[str, int]
+"""Amount of a node → -1, 0 or 1 times the task's request."""
+CHANGES: Final[Mapping[str, Change]] = {
+    "evict": {"releasing": 1},
+    "unevict": {"releasing": -1},
+    "pipeline": {"pipelined": 1},
+    "unpipeline": {"pipelined": -1},
+    "allocate": {"idle": -1, "used": 1},
+    "unallocate": {"idle": 1, "used": -1},
+    "bind": {},
+}
+UNDONE: Final = {"unpipeline": TaskStatus.PIPELINED, "unallocate": TaskStatus.ALLOCATED}
 
 
 def equation(recording: Recording, seq: Seq, node: NodeName | None = None) -> Equation | None:
@@ -116,3 +135,114 @@ def _note(order: Order) -> str:
         return LATER
     unknown = [step.plugin for step in order.steps if not step.difference.known]
     return f"a recording does not keep what {', '.join(unknown)} compares" if unknown else ""
+
+
+# Room on a node
+
+
+def room_on(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, victims: Iterable[TaskKey] = ()) -> Equation:
+    """Does the node's future idle, with some victims gone, hold the task before an event?"""
+    request, freed = task_of(recording, task).init_resreq, requested(recording, victims)
+    now = before(recording, seq).nodes[node]
+    future = now.future_idle().add(freed)
+    parts = {"idle": now.idle, "releasing": now.releasing, "pipelined": now.pipelined}
+    formula, title = "future idle = idle + releasing − pipelined", f"room for {task} on {node}"
+    if freed.resource_names():
+        parts["victims"] = freed
+        formula, title = f"{formula} + victims", f"{title} without the victims"
+    names = dimensions(request, future)
+    terms = tuple(_room(name, parts.values(), future, request) for name in names)
+    columns, deciding = (*parts, "future idle", "request", "short"), first_failing(terms)
+    formula = f"{formula} ≥ request"
+    return Equation(title, formula, columns, "dimension", terms, all_hold(terms), deciding, "", LESS_EQUAL)
+
+
+def _room(name: str, parts: Iterable[Resource], future: Resource, request: Resource) -> Term:
+    want, have = request.get(name), future.get(name)
+    figures = (*(part.get(name) for part in parts), have, want)
+    if not request.has(name):
+        return Term(name, (*figures, 0.0), None, NOT_ASKED)
+    holds = at_most(want, have)
+    note = "" if future.has(name) else NOT_STATED
+    if holds and want > have:
+        note = within_tolerance(want - have)
+    return Term(name, (*figures, 0.0 if holds else want - have), holds, note)
+
+
+def room_terms(request: Resource, future: Resource, parts: Sequence[Resource]) -> tuple[Term, ...]:
+    """What is asked for against future idle, behind the amounts that it is made of, as an action tests a node."""
+    return tuple(
+        Term(
+            name,
+            (*(part.get(name) for part in parts), future.get(name), amount),
+            at_most(amount, future.get(name)),
+            "" if future.has(name) else NOT_STATED,
+        )
+        for name, amount in request.items()
+    )
+
+
+def search(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName | None = None) -> Equation:
+    """A pass of predicates over nodes: room on one node, or per dimension how many nodes have room."""
+    if node is not None:
+        return room_on(recording, seq, event.task, node)
+    state, request = before(recording, seq), task_of(recording, event.task).init_resreq
+    visited = sorted([*event.feasible.tolist(), *event.failed.tolist()])
+    names = [recording.node_names[row] for row in visited]
+    futures = [state.nodes[name].future_idle() for name in names]
+    with_room = tuple(name for name, future in zip(names, futures, strict=True) if request.less_equal(future))
+    terms = tuple(_spread(name, amount, names, futures) for name, amount in request.items())
+    scarce = min(terms, key=lambda term: int(str(term.figures[3])))
+    title = f"room for {event.task} on {len(names)} nodes"
+    formula = "request ≤ future idle = idle + releasing − pipelined, per node"
+    columns = ("request", "most on a node", "node", "nodes with room")
+    deciding = scarce.name if not scarce.holds else None
+    note = f"{len(with_room)} of {len(names)} nodes have room in every dimension, {len(event.feasible)} are feasible"
+    return Equation(title, formula, columns, "dimension", terms, with_room, deciding, note, LESS_EQUAL)
+
+
+def _spread(name: str, amount: float, names: list[NodeName], futures: list[Resource]) -> Term:
+    """One dimension over all nodes."""
+    holding = [node for node, future in zip(names, futures, strict=True) if at_most(amount, future.get(name))]
+    best = max(range(len(names)), key=lambda row: futures[row].get(name), default=None)
+    most, where = (None, None) if best is None else (futures[best].get(name), names[best])
+    return Term(name, (amount, most, where, len(holding)), bool(holding))
+
+
+def operation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None:
+    """What an operation changes on its node."""
+    if event.after is None:
+        return None
+    state, request = before(recording, seq), task_of(recording, event.task).resreq
+    change = {**CHANGES[event.op], **_promise(recording, seq, event)}
+    rolled_back = event.op in UNDONE and state.tasks[event.task].status is not UNDONE[event.op]
+    if rolled_back:
+        change = {}
+    terms = tuple(_changes(state.nodes[event.node], event.after, change, request))
+    signs = {1: "+ request", -1: "− request"}
+    formula = ", ".join(f"{field} {signs[sign]}" for field, sign in change.items()) or "nothing changes on the node"
+    note = "a plugin's handler refused the placement, which was never in force" if rolled_back else ""
+    title = f"{event.op} {event.task} on {event.node}"
+    columns = ("before", "change", "after")
+    return Equation(title, formula, columns, "dimension", terms, all_hold(terms), None, note)
+
+
+def _promise(recording: Recording, seq: Seq, event: OpEvent) -> Change:
+    """An allocation of a task that an earlier cycle pipelined there keeps the promise; its undoing makes it again."""
+    was, now = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
+    if event.op == "allocate" and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
+        return {"pipelined": -1}
+    if event.op == "unallocate" and now.status is TaskStatus.PIPELINED:
+        return {"pipelined": 1}
+    return {}
+
+
+def _changes(before_it: NodeAmounts, after: NodeAmounts, change: Change, request: Resource) -> Iterable[Term]:
+    """Lines of the amounts that the operation touches, and of any other that moved."""
+    for field in NodeAmounts._fields:
+        old, new = getattr(before_it, field), getattr(after, field)
+        for name in dimensions(old, new, request):
+            step = change.get(field, 0) * request.get(name)
+            was, now = old.get(name), new.get(name)
+            if step or was != now:
+                yield Term(f"{field} {name}", (was, step, now), was + step == now)

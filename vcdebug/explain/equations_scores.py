@@ -1,4 +1,4 @@
-"""The arithmetic of scores: what each plugin gives a node, raw, normalised and weighted, and why one node is best.
+"""The arithmetic of scores: what each plugin gives a node and made it of, and why one node is best.
 
 Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore).
 """
@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from math import isnan
 from typing import Final, NamedTuple
 
+from vcdebug.explain.asked import Asked, asked_at
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugins.binpack import packed
+from vcdebug.explain.plugins import words
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.plugins.binpack import Binpack
 from vcdebug.plugins.nodeorder import NodeOrder
 from vcdebug.plugins.nodeorder.two_kinds import TwoKinds
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, task_of
+from vcdebug.trace.state_before import task_of
 
 BATCH = "/batch"
 COLUMNS = ("raw", "normalised", "weight", "weighted")
@@ -175,13 +175,38 @@ def choice(recording: Recording, seq: Seq, event: BestEvent) -> Equation | None:
     return Equation(title, BEST_FORMULA, columns, "check", terms, event.score, deciding, words)
 
 
-# binpack
+# The inside of each part
 
 
-def binpack(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Equation | None:
-    """How full the task would make the node, resource by resource."""
-    plugin = recording.session.plugins.get("binpack")
-    if not isinstance(plugin, Binpack):
-        return None
-    used, info = before(recording, seq).nodes[node].used, recording.session.nodes[node]
-    return packed(plugin, task_of(recording, task), info, used)
+class ScorePart(NamedTuple):
+    """One part of a node's score."""
+
+    name: str
+    recorded: float
+    """NaN where the node has no entry."""
+    inside: Equation | None
+    """What it was made of; None where there is nothing more to say."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the equation comes to what was recorded."""
+        return self.inside is None or self.inside.verdict == self.recorded
+
+
+def score_parts(recording: Recording, seq: Seq, node: NodeName) -> tuple[ScorePart, ...]:
+    """Every part of a node's score, in the order in which they were asked."""
+    event = recording.event(seq)
+    place = row_of(recording, event, node) if isinstance(event, ScoreEvent) else None
+    asked = asked_at(recording, seq, node)
+    if not isinstance(event, ScoreEvent) or place is None or asked is None:
+        return ()
+    return tuple(parts_in(asked, event, place))
+
+
+def parts_in(asked: Asked, event: ScoreEvent, place: int) -> Iterator[ScorePart]:
+    """As score_parts, of a node in a session that one has."""
+    with asked.session.record.silence():
+        for name, values in event.parts:
+            recorded = float(values[place])
+            derive = words(name.partition("/")[0]).scores
+            yield ScorePart(name, recorded, None if derive is None or isnan(recorded) else derive(asked, name))

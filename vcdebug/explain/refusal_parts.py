@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vcdebug.explain.asked import Asked, asked_at, is_filter, is_simulation, simulated_at
-from vcdebug.explain.comparisons import LESS_EQUAL, NOT_STATED
+from vcdebug.explain.comparisons import LESS_EQUAL
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
+from vcdebug.explain.equations import room_terms
 from vcdebug.explain.node_room import node_room
+from vcdebug.explain.plugin import Refusals
 from vcdebug.explain.plugins import words
 from vcdebug.explain.plugins.predicates import remembered
 from vcdebug.framework.hooks import PREDICATE
@@ -16,13 +18,11 @@ from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.framework.record import Level, PredicateEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.model.resource import at_most
 from vcdebug.plugins.predicates.stable import STATUSES as STABLE_STATUSES
 from vcdebug.trace.recording import Recording
 
 SHORT: Final = "Insufficient "
 ROOM_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined"
-SHARD_FORMULA = "the node is in this scheduler's NodeShard"
 ROOM_COLUMNS = ("idle", "releasing", "pipelined", "future idle", "InitResreq")
 SIMULATED_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined + who is away"
 SIMULATED_COLUMNS = ("idle", "releasing", "pipelined", "away", "future idle", "InitResreq")
@@ -57,13 +57,7 @@ def filter_checks(recording: Recording, seq: Seq) -> tuple[Check, ...] | None:
     asked = asked_at(recording, seq, event.node) if is_filter(event) else None
     if not is_filter(event) or asked is None:
         return None
-    derive = words(event.plugin).refusals
-    if derive is None:
-        return ()
-    asked.session.record.silent += 1
-    found = tuple(Check(event.plugin, one) for one in derive(asked))
-    asked.session.record.silent -= 1
-    return found
+    return _derived(event.plugin, words(event.plugin).refusals, asked)
 
 
 def simulated_checks(recording: Recording, seq: Seq) -> tuple[Check, ...] | None:
@@ -71,34 +65,24 @@ def simulated_checks(recording: Recording, seq: Seq) -> tuple[Check, ...] | None
     event, asked = recording.event(seq), simulated_at(recording, seq)
     if not is_simulation(event) or asked is None:
         return None
-    derive = words(event.plugin).simulated
-    asked.session.record.silent += 1
-    found = tuple(Check(event.plugin, one) for one in derive(asked)) if derive is not None else ()
-    asked.session.record.silent -= 1
-    return (Check("", simulated_room(recording, seq, asked)), *found)
+    own = Check("", simulated_room(recording, seq, asked))
+    return (own, *_derived(event.plugin, words(event.plugin).simulated, asked))
+
+
+def _derived(plugin: str, derive: Refusals | None, asked: Asked) -> tuple[Check, ...]:
+    """The plugin's checks, asked without a trace."""
+    if derive is None:
+        return ()
+    with asked.session.record.silence():
+        return tuple(Check(plugin, one) for one in derive(asked))
 
 
 def simulated_room(recording: Recording, seq: Seq, asked: Asked) -> Equation:
     """The dry run's own test of resources: what is away counts as room."""
     found = node_room(recording, seq, asked.task.key, asked.node.name)
-    amounts, freed = found.amounts, found.freed
-    terms = tuple(
-        Term(
-            name,
-            (
-                *(getattr(amounts, column).get(name) for column in ("idle", "releasing", "pipelined")),
-                freed.get(name),
-                found.future.get(name),
-                amount,
-            ),
-            at_most(amount, found.future.get(name)),
-        )
-        for name, amount in found.request.items()
-    )
-    deciding, title = first_failing(terms), f"room on {asked.node.name}"
-    return Equation(
-        title, SIMULATED_FORMULA, SIMULATED_COLUMNS, "dimension", terms, all_hold(terms), deciding, "", LESS_EQUAL
-    )
+    now = found.amounts
+    terms = room_terms(found.request, found.future, (now.idle, now.releasing, now.pipelined, found.freed))
+    return _room(asked, SIMULATED_FORMULA, SIMULATED_COLUMNS, terms)
 
 
 def statuses_of(recording: Recording, event: PredicateEvent, node: NodeName) -> tuple[Status, ...]:
@@ -116,41 +100,30 @@ def checks_in(asked: Asked, recorded: tuple[Status, ...]) -> Iterator[Check]:
             "", Equation(f"shard of {asked.node.name}", NOT_IN_SHARD, (), "check", (), False, None, NOT_IN_SHARD)
         )
         return
-    short = reasons[:1] and reasons[0].startswith(SHORT)
-    if short:
+    if reasons and reasons[0].startswith(SHORT):
         yield Check("", room(asked))
         return
-    asked.session.record.silent += 1
-    for tier in asked.session.plugin_calls[PREDICATE.method]:
-        for plugin_call in tier:
-            derive = words(plugin_call.plugin).refusals
-            found = [Check(plugin_call.plugin, one) for one in derive(asked)] if derive is not None else []
-            yield from found
-            if CACHED in recorded and plugin_call.plugin == "predicates":
-                known = remembered(asked)
-                yield from () if known is None else (Check("predicates", known),)
-            if any(one.refuses for one in found):
-                asked.session.record.silent -= 1
-                return
-    asked.session.record.silent -= 1
+    for plugin in (plugin_call.plugin for tier in asked.session.plugin_calls[PREDICATE.method] for plugin_call in tier):
+        found = _derived(plugin, words(plugin).refusals, asked)
+        yield from found
+        if CACHED in recorded and plugin == "predicates":
+            known = remembered(asked)
+            yield from () if known is None else (Check(plugin, known),)
+        if any(one.refuses for one in found):
+            return
 
 
 def room(asked: Asked) -> Equation:
     """The action's own test: the first dimension that does not hold is the reason."""
-    node, request = asked.node, asked.task.init_resreq
-    future = node.future_idle()
-    terms = tuple(
-        Term(
-            name,
-            (node.idle.get(name), node.releasing.get(name), node.pipelined.get(name), future.get(name), amount),
-            at_most(amount, future.get(name)),
-            "" if future.has(name) else NOT_STATED,
-        )
-        for name, amount in request.items()
-    )
-    deciding, title = first_failing(terms), f"room on {node.name}"
-    note = f"{SHORT}{deciding}" if deciding else ""
-    return Equation(title, ROOM_FORMULA, ROOM_COLUMNS, "dimension", terms, all_hold(terms), deciding, note, LESS_EQUAL)
+    node, future = asked.node, asked.node.future_idle()
+    terms = room_terms(asked.task.init_resreq, future, (node.idle, node.releasing, node.pipelined))
+    short = first_failing(terms)
+    return _room(asked, ROOM_FORMULA, ROOM_COLUMNS, terms, f"{SHORT}{short}" if short else "")
+
+
+def _room(asked: Asked, formula: str, columns: tuple[str, ...], terms: tuple[Term, ...], note: str = "") -> Equation:
+    title, verdict, deciding = f"room on {asked.node.name}", all_hold(terms), first_failing(terms)
+    return Equation(title, formula, columns, "dimension", terms, verdict, deciding, note, LESS_EQUAL)
 
 
 class CacheHit(NamedTuple):

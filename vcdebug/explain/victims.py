@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import equation
-from vcdebug.explain.equations_nodes import room_on
+from vcdebug.explain.equations import equation, room_on
 from vcdebug.explain.votes import Question, Seat, question
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level

@@ -5,7 +5,8 @@ Upstream: none; the recorder wraps every call that the framework makes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from vcdebug.framework import subject
@@ -324,6 +325,15 @@ class Record:
         """Record an event, unless a recorded call is running."""
         if not self.silent:
             self.events.append(event)
+
+    @contextmanager
+    def silence(self) -> Iterator[None]:
+        """Nothing of what happens inside is recorded."""
+        self.silent += 1
+        try:
+            yield
+        finally:
+            self.silent -= 1
 
     def change(self, kind: str, key: object, value: object) -> None:
         """A figure that holds from the next event on."""

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from vcdebug.framework.record import Event, Level, Record, Span
+from vcdebug.framework.record import Level, Record, Span
 from vcdebug.framework.subject import JOB as JOB
 from vcdebug.framework.subject import NODE as NODE
 from vcdebug.framework.subject import QUEUE as QUEUE
@@ -27,7 +27,7 @@ class Index:
         self._owners = owners
         self._postings: dict[str, Postings] = {}
 
-    def of_type(self, kind: type[Event]) -> Seqs:
+    def of_type(self, kind: type[object]) -> Seqs:
         """Events of one type."""
         return self._types.get(kind, EMPTY)
 
@@ -71,7 +71,7 @@ class Index:
         return gather(self._columns, self._owners)
 
     @cached_property
-    def _types(self) -> Mapping[type[Event], Seqs]:
+    def _types(self) -> Mapping[type[object], Seqs]:
         return {kind: as_seqs(seqs) for kind, seqs in self._columns.seqs.items()}
 
     @cached_property

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.record import CutEvent, Event, Note, Record, Span
+from vcdebug.framework.record import CutEvent, Event, HookEvent, Note, Record, Span
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import NodeName, Seq
@@ -16,6 +16,8 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.index import Index, Owners
 from vcdebug.trace.spans import SpanTree
 from vcdebug.trace.timeline import Timeline
+
+Kind = TypeVar("Kind")
 
 
 class Recording:
@@ -47,6 +49,21 @@ class Recording:
     def event(self, seq: Seq) -> Event:
         """The event numbered `seq`, from 1."""
         return self.record.events[seq - 1]
+
+    def of_kind(self, kind: type[Kind], seqs: Iterable[Seq]) -> Iterator[tuple[Seq, Kind]]:
+        """Those of some events that are of one type, numbered."""
+        for seq in seqs:
+            event = self.event(seq)
+            if isinstance(event, kind):
+                yield seq, event
+
+    def every(self, kind: type[Kind]) -> Iterator[tuple[Seq, Kind]]:
+        """All events of one type, numbered, in order."""
+        return self.of_kind(kind, self.index.of_type(kind))
+
+    def calls(self, point: str) -> Iterator[tuple[Seq, HookEvent]]:
+        """All calls of one hook, by upstream's name, numbered, in order."""
+        return self.of_kind(HookEvent, self.index.at_point(point))
 
     @property
     def spans(self) -> Sequence[Span]:

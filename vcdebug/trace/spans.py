@@ -61,6 +61,11 @@ class SpanTree:
             span = self.parent(span)
         return span
 
+    def name_around(self, seq: Seq, level: Level) -> str:
+        """The name of that span; empty where there is none."""
+        span = self.around(seq, level)
+        return "" if span is None else span.name
+
     def head(self, seq: Seq) -> Span | None:
         """The largest span below the cycle that begins with this event."""
         return self._span(int(self._heads[seq]))

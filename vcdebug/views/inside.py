@@ -10,9 +10,8 @@ from typing import Final
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.asked import is_filter, is_simulation
 from vcdebug.explain.equation import Equation, Figure, Term
-from vcdebug.explain.equations_scores import best_row, runner_up, scores_before
+from vcdebug.explain.equations_scores import ScorePart, best_row, runner_up, score_parts, scores_before
 from vcdebug.explain.gang_bundles import bundles_at
-from vcdebug.explain.score_parts import ScorePart, score_parts
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording

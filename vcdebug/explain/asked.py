@@ -75,21 +75,6 @@ def asked_at(recording: Recording, seq: Seq, node: NodeName) -> Asked | None:
     return None if session is None else asked_in(session, event, row)
 
 
-def simulated_at(recording: Recording, seq: Seq) -> Asked | None:
-    """The node of the dry run that a plugin's answer belongs to, as the dry run has it by then."""
-    from vcdebug.explain.dry_run import dry_run_at
-
-    event, run = recording.event(seq), dry_run_at(recording, seq)
-    if not is_simulation(event) or run is None:
-        return None
-    session = session_at(recording, seq)
-    simulated = None if session is None else session.simulated
-    if session is None or simulated is None or simulated.task.key != event.task:
-        return None
-    row = session.node_table.row_of[run.node]
-    return Asked(session, simulated.task, session.node_table.single(row), row, simulated, run.away(seq))
-
-
 def is_simulation(event: Event) -> TypeGuard[HookEvent]:
     """Whether it is a plugin's answer about the copy of a node that a dry run changes."""
     return isinstance(event, HookEvent) and event.point in SIMULATIONS

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank
+from vcdebug.explain.asked import Asked, is_simulation
 from vcdebug.explain.equations import room_on
 from vcdebug.framework.record import HookEvent, Level, Line, OpEvent, PopEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.trace.effects import EVICT
 from vcdebug.trace.memo import per_recording
+from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import tasks_of
 
@@ -111,6 +113,19 @@ def dry_run_at(recording: Recording, seq: Seq) -> DryRun | None:
     return next((run for run in runs if run.first <= seq <= run.last), None)
 
 
+def simulated_at(recording: Recording, seq: Seq) -> Asked | None:
+    """The node of the dry run that a plugin's answer belongs to, as the dry run has it by then."""
+    event, run = recording.event(seq), dry_run_at(recording, seq)
+    if not is_simulation(event) or run is None:
+        return None
+    session = session_at(recording, seq)
+    simulated = None if session is None else session.simulated
+    if session is None or simulated is None or simulated.task.key != event.task:
+        return None
+    row = session.node_table.row_of[run.node]
+    return Asked(session, simulated.task, session.node_table.single(row), row, simulated, run.away(seq))
+
+
 @per_recording(most=256)
 def _dry_runs(recording: Recording, index: int) -> DryRuns | None:
     span = recording.spans[index]
@@ -146,20 +161,19 @@ def _run(recording: Recording, task: TaskKey, span: Span, lines: Sequence[Line])
     said = {line.key: line.values for line in lines}
     taken = list(_taken(recording, task, span, "enough" in said))
     gone = tuple(trial.task for trial in taken)
-    order = tuple(said["potential"][0]) if "potential" in said else ()
-    verdicts = [(line, line.values) for line in lines if line.key == "reprieve"]
-    returning = [next(key for key in order if key.endswith(f"/{values[0]}")) for _, values in verdicts]
-    trials = [*taken, *_put_back(recording, task, span, gone, [*zip(returning, verdicts, strict=True)])]
+    order = said["potential"][0] if "potential" in said else ()
+    verdicts = [line for line in lines if line.key == "reprieve"]
     victims = tuple(said["chosen"][0]) if "chosen" in said else ()
     offered = tuple(said["victims"][0]) if "victims" in said else ()
-    return DryRun(span.name, span.first, span.last, tuple(said["candidates"][0]), offered, tuple(trials), victims)
+    trials = (*taken, *_put_back(recording, task, span, gone, order, verdicts))
+    return DryRun(span.name, span.first, span.last, tuple(said["candidates"][0]), offered, trials, victims)
 
 
 def _taken(recording: Recording, task: TaskKey, span: Span, enough: bool) -> Iterator[Trial]:
     """Each pop takes one more away; the last one ends it where the preemptor fits."""
-    pops = [(seq, event.name) for seq, event in _events(recording, span) if isinstance(event, PopEvent)]
-    back = next((seq for seq, event in _events(recording, span) if _point(event) == "SimulateAddTask"), span.last + 1)
-    ends = [*(seq for seq, _ in pops[1:]), back]
+    pops = [(seq, event.name) for seq, event in recording.of_kind(PopEvent, span.seqs)]
+    back = _exchanges(recording, span.seqs, "SimulateAddTask")
+    ends = [*(seq for seq, _ in pops[1:]), next((seq for seq, _ in back), span.last + 1)]
     away: tuple[TaskKey, ...] = ()
     for place, ((seq, victim), end) in enumerate(zip(pops, ends, strict=False)):
         away = (*away, victim)
@@ -173,18 +187,21 @@ def _put_back(
     task: TaskKey,
     span: Span,
     gone: tuple[TaskKey, ...],
-    verdicts: Sequence[tuple[TaskKey, tuple[Line, tuple[object, ...]]]],
+    order: Sequence[TaskKey],
+    verdicts: Sequence[Line],
 ) -> Iterator[Trial]:
     """Each that may come back, and those who went again before."""
     away, first = gone, span.first
-    for victim, (line, (_, fits)) in verdicts:
+    for line in verdicts:
+        name, fits = line.values
+        victim = next(key for key in order if key.endswith(f"/{name}"))
         seqs = range(first, line.seq + 1)
-        entering = [seq for seq in seqs if _exchanged(recording, seq) == ("SimulateAddTask", victim)]
-        start = entering[0] if entering else line.seq
+        entering = (seq for seq, other in _exchanges(recording, seqs, "SimulateAddTask") if other == victim)
+        start = next(entering, line.seq)
         without = tuple(each for each in away if each != victim)
         why = "" if fits else _refusal(recording, range(start, line.seq + 1), task, span.name, without)
-        removal = ("SimulateRemoveTask", victim)
-        left = next((seq for seq in seqs if seq > start and _exchanged(recording, seq) == removal), 0)
+        leaving = _exchanges(recording, range(start + 1, line.seq + 1), "SimulateRemoveTask")
+        left = next((seq for seq, other in leaving if other == victim), 0)
         yield Trial(PUT_BACK, victim, start, line.seq, bool(fits), without, why, left)
         away = without if fits else away
         first = line.seq + 1
@@ -192,24 +209,21 @@ def _put_back(
 
 def _refusal(recording: Recording, seqs: range, task: TaskKey, node: NodeName, away: Sequence[TaskKey]) -> str:
     """Queue, room and predicates are asked in this order; the first no is the answer."""
-    for seq in seqs:
-        event = recording.event(seq)
-        if isinstance(event, HookEvent) and event.point == "SimulateAllocatable" and not event.result:
+    for _, event in recording.of_kind(HookEvent, seqs):
+        if event.point == "SimulateAllocatable" and not event.result:
             return f"{event.plugin}: beyond what the queue may have"
     room = room_on(recording, seqs.start, task, node, away)
     if not room.verdict:
         return f"{room.deciding} is short"
-    for seq in seqs:
-        event = recording.event(seq)
-        if isinstance(event, HookEvent) and event.point == "SimulatePredicate" and event.result is not None:
+    for _, event in recording.of_kind(HookEvent, seqs):
+        if event.point == "SimulatePredicate" and event.result is not None:
             return f"{event.plugin}: its simulated predicate refuses"
     return ""
 
 
 def _winner(recording: Recording, span: Span, runs: Sequence[DryRun]) -> tuple[NodeName, str]:
     """Where the victims went, and why there."""
-    evictions = (event for _, event in _events(recording, span) if isinstance(event, OpEvent) and event.op == EVICT)
-    name = next((event.node for event in evictions), "")
+    name = next((event.node for _, event in recording.of_kind(OpEvent, span.seqs) if event.op == EVICT), "")
     found = {
         run.node: rank(Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)))
         for run in runs
@@ -226,15 +240,6 @@ def _winner(recording: Recording, span: Span, runs: Sequence[DryRun]) -> tuple[N
     return name, next((words for words, one, other in zip(TIE_RULES, mine, best, strict=True) if one != other), BY_NAME)
 
 
-def _events(recording: Recording, span: Span) -> Iterator[tuple[Seq, object]]:
-    for seq in range(span.first, span.last + 1):
-        yield seq, recording.event(seq)
-
-
-def _point(event: object) -> str:
-    return event.point if isinstance(event, HookEvent) else ""
-
-
-def _exchanged(recording: Recording, seq: Seq) -> tuple[str, TaskKey]:
-    event = recording.event(seq)
-    return (event.point, event.other) if isinstance(event, HookEvent) else ("", "")
+def _exchanges(recording: Recording, seqs: range, point: str) -> Iterator[tuple[Seq, TaskKey]]:
+    """Who is put back, or taken away, in the books of plugins."""
+    return ((seq, event.other) for seq, event in recording.of_kind(HookEvent, seqs) if event.point == point)

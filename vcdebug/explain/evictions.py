@@ -1,19 +1,25 @@
-"""Statements from first operation to end, and the evictions among them: who, for whom, what became of it."""
+"""Statements from first operation to end, and the evictions among them: who, for whom, what came of it, the price."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.amounts import listed
+from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.model.task import TaskInfo
 from vcdebug.trace.marks import marks
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.state_before import task_of
 
 PLANNED: Final = ("evict", "pipeline", "allocate")
 """Operations that a statement plans."""
+MOST_NODES = 3
+WHY = "nodes are tried in order of score, not of their victims' priority"
 
 
 class StatementSpan(NamedTuple):
@@ -77,10 +83,7 @@ def evictions(recording: Recording) -> tuple[Eviction, ...]:
 
 
 def _wished(recording: Recording) -> Iterator[tuple[Seq, OpEvent]]:
-    for seq in marks(recording).evictions:
-        event = recording.event(seq)
-        if isinstance(event, OpEvent):
-            yield seq, event
+    return recording.of_kind(OpEvent, marks(recording).evictions)
 
 
 def lost_pods(view: JobView) -> list[Eviction]:
@@ -108,39 +111,22 @@ def _lost(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
     return found
 
 
-def first_of_plan(recording: Recording, one: Eviction) -> Seq:
-    """The first eviction that the same task wanted on the same node."""
-    wished = ((seq, event) for seq, event in _wished(recording) if event.node == one.node)
-    return next(seq for seq, _ in wished if _preemptor(recording, seq) == one.preemptor)
-
-
 def _preemptor(recording: Recording, seq: Seq) -> str:
     """The task that asked, or else the job; empty where nobody did."""
-    asker = recording.tree.around(seq, Level.TASK) or recording.tree.around(seq, Level.JOB)
-    return asker.name if asker is not None else ""
+    return recording.tree.name_around(seq, Level.TASK) or recording.tree.name_around(seq, Level.JOB)
 
 
 def _eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
     from vcdebug.explain.victims import next_question
 
-    owners, action = recording.owners, recording.tree.around(seq, Level.ACTION)
+    owners, action = recording.owners, recording.tree.name_around(seq, Level.ACTION)
     job = owners.jobs.get(event.task, "")
+    queue = owners.queues.get(job, "")
     preemptor = _preemptor(recording, seq)
     asked = next_question(recording, seq) if preemptor else None
-    named = asked is not None and event.task in (asked.outcome or ())
-    fate, end = fate_of(recording, seq, event)
-    return Eviction(
-        seq,
-        event.task,
-        job,
-        owners.queues.get(job, ""),
-        event.node,
-        action.name if action is not None else "",
-        preemptor,
-        asked.deciding_tier if asked is not None and named else None,
-        fate,
-        end,
-    )
+    tier = asked.deciding_tier if asked is not None and event.task in (asked.outcome or ()) else None
+    fate = fate_of(recording, seq, event)
+    return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, *fate)
 
 
 def fate_of(recording: Recording, seq: Seq, event: OpEvent) -> tuple[str, Seq]:
@@ -160,3 +146,48 @@ def _fates(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[st
         for seq in span.ops:
             found.setdefault(seq, (span.fate, span.end))
     return found
+
+
+# What a place cost
+
+
+def price(view: JobView) -> str:
+    """`; conformance alone decided ..., n2 would have done as well`; empty where there is nothing to say."""
+    evicted = carried_out(view.recording)
+    mine = [one for one in evicted if one.preemptor in view.tasks and one.action in EVICTING_ACTIONS]
+    return "".join(f"; {part}" for part in (_decided(view, mine[0]), _elsewhere(view, mine[0])) if part) if mine else ""
+
+
+def _decided(view: JobView, one: Eviction) -> str:
+    """The plugins of the tier that named the first victim, and those that were not asked."""
+    from vcdebug.explain.victims import next_choice
+
+    choice = next_choice(view.recording, one.seq)
+    if choice is None or one.tier is None:
+        return ""
+    offers = [(tier.number, offer.seat) for tier in choice.tiers for offer in tier.offers]
+    said = [seat.plugin for number, seat in offers if number == one.tier and seat.state == "answered"]
+    unasked = [f"{seat.plugin} in tier {number}" for number, seat in offers if seat.state == "not asked"]
+    if not unasked or not said:
+        return ""
+    alone = " alone" if len(said) == 1 else ""
+    was = "was" if len(unasked) == 1 else "were"
+    return f"{' and '.join(said)}{alone} decided in tier {one.tier}, so {listed(unasked)} {was} not asked"
+
+
+def _elsewhere(view: JobView, one: Eviction) -> str:
+    """Other nodes that would have done with less important victims."""
+    found = milder(view.recording, one)
+    who = listed((f"{task.name} of priority {task.priority}" for task in found.values()), MOST_NODES)
+    return f"{listed(found, MOST_NODES)} would have done as well ({who}): {WHY}" if found else ""
+
+
+def milder(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:
+    """Other nodes that would have done, each with a victim of lower priority: as it stood before the plan."""
+    asker, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
+    same = (seq for seq, event in _wished(recording) if event.node == one.node)
+    first = next(seq for seq in same if _preemptor(recording, seq) == one.preemptor)
+    room = NodeFits(JobView(recording, asker.job, one.preemptor), asker, first - 1)
+    others = [node.name for node in room.could_free(one.action) if node.name != one.node]
+    lowest = {name: min(room.candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
+    return {name: task for name, task in lowest.items() if task.priority < victim.priority}

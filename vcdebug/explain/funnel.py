@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from vcdebug.explain.candidates import filter_of
 from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
+from vcdebug.explain.equation import Equation
 from vcdebug.explain.evictions import fate_of
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
 from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
@@ -121,47 +122,33 @@ def funnels(recording: Recording, seq: Seq) -> tuple[Funnel, ...]:
 @per_recording(most=256)
 def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     span = recording.spans[index]
-    task, within = (
-        task_of(recording, span.name),
-        action == "preempt" and not between_jobs(recording, recording.spans[span.parent]),
-    )
-    search = _search(recording, span)
-    turns = [inner for inner in inside(recording, span) if inner.level is Level.NODE]
+    task = task_of(recording, span.name)
+    within = action == "preempt" and not between_jobs(recording, recording.spans[span.parent])
     spares = filter_of(recording, action, task, within=within)
+    turns = (inner for inner in inside(recording, span) if inner.level is Level.NODE)
     tried = tuple(_node(recording, turn, spares) for turn in turns)
-    visited = dict.fromkeys(each.node for each in tried)
-    feasible = [recording.node_names[row] for row in search[1].feasible.tolist()] if search is not None else []
-    never = tuple(name for name in feasible if name not in visited)
-    considered = search[1].considered if search is not None else 0
-    refused = len(search[1].failed) if search is not None else 0
-    at = search[0] if search is not None else span.first
-    stopped = _stopped(recording, span, task) if search is None else ""
     reach = _in_reach(recording, action, task, within=within)
-    return Funnel(action, task.key, at, considered, refused, tried, never, reach, within, stopped)
+    at, search = next(recording.of_kind(PredicateEvent, span.seqs), (span.first, None))
+    if search is None:
+        return Funnel(action, task.key, at, 0, 0, tried, (), reach, within, _stopped(recording, span, task))
+    visited = dict.fromkeys(each.node for each in tried)
+    feasible = (recording.node_names[row] for row in search.feasible.tolist())
+    never = tuple(name for name in feasible if name not in visited)
+    return Funnel(action, task.key, at, search.considered, len(search.failed), tried, never, reach, within, "")
 
 
 def _stopped(recording: Recording, span: Span, task: TaskInfo) -> str:
     """Why the task never got to any node."""
     if task.pod.preemption_policy == NEVER:
         return "its preemptionPolicy is Never"
-    for seq in range(span.last, span.first - 1, -1):
-        event = recording.event(seq)
-        if isinstance(event, HookEvent) and event.point == "Preemptive" and event.result is False:
+    for _, event in recording.of_kind(HookEvent, reversed(span.seqs)):
+        if event.point == "Preemptive" and event.result is False:
             return f"{event.plugin}: its queue may not reclaim"
-        if isinstance(event, HookEvent) and event.point == "PrePredicate" and event.result is not None:
+        if event.point == "PrePredicate" and event.result is not None:
             return f"{event.plugin} objects before any node"
     if task.pod.nominated_node_name:
         return f"{task.pod.nominated_node_name} is already nominated for it"
     return "stopped before any node"
-
-
-def _search(recording: Recording, span: Span) -> tuple[Seq, PredicateEvent] | None:
-    """The pass of predicates that gave the nodes to try."""
-    for seq in range(span.first, span.last + 1):
-        event = recording.event(seq)
-        if isinstance(event, PredicateEvent):
-            return seq, event
-    return None
 
 
 def between_jobs(recording: Recording, job: Span) -> bool:
@@ -201,19 +188,13 @@ def _emptied_by(choice: VictimChoice | None) -> str:
 
 
 def _fate(recording: Recording, turn: Span) -> tuple[str, Seq]:
-    for seq in range(turn.first, turn.last + 1):
-        event = recording.event(seq)
-        if isinstance(event, OpEvent) and event.op == "pipeline":
-            return fate_of(recording, seq, event)
-    return "", 0
+    operations = recording.of_kind(OpEvent, turn.seqs)
+    return next((fate_of(recording, seq, event) for seq, event in operations if event.op == "pipeline"), ("", 0))
 
 
 def _choice(recording: Recording, turn: Span) -> VictimChoice | None:
-    for seq in range(turn.first, turn.last + 1):
-        event = recording.event(seq)
-        if isinstance(event, HookEvent) and event.point in POINTS:
-            return victim_choice(recording, seq)
-    return None
+    asked = (seq for seq, event in recording.of_kind(HookEvent, turn.seqs) if event.point in POINTS)
+    return next((victim_choice(recording, seq) for seq in asked), None)
 
 
 def _tiers(recording: Recording, choice: VictimChoice | None) -> Iterator[Stage]:
@@ -246,22 +227,20 @@ def _until_none(stages: Sequence[Stage]) -> tuple[Stage, ...]:
 
 
 def _outcome(recording: Recording, turn: Span, choice: VictimChoice | None) -> str:
-    events = [recording.event(seq) for seq in range(turn.first, turn.last + 1)]
-    ops = [event.op for event in events if isinstance(event, OpEvent)]
+    ops = [event.op for _, event in recording.of_kind(OpEvent, turn.seqs)]
     placed = ops.count("pipeline")
     if placed:
         return TAKEN_BACK if ops.count("unpipeline") >= placed else PLACED
     if choice is None or choice.room is None:
         return ""
     if not choice.room.verdict:
-        return _short(choice) if choice.victims else ""
-    limits = [event for event in events if isinstance(event, HookEvent) and event.point in QUEUE_LIMITS]
+        return _short(choice.room) if choice.victims else ""
+    limits = [event for _, event in recording.of_kind(HookEvent, turn.seqs) if event.point in QUEUE_LIMITS]
     if limits and not limits[-1].result:
         return f"{limits[-1].plugin}: beyond what the queue may have"
     return ENOUGH if not ops else TOO_FEW
 
 
-def _short(choice: VictimChoice) -> str:
+def _short(room: Equation) -> str:
     """The first dimension in which all victims together are too few."""
-    term = choice.room.deciding_term if choice.room is not None else None
-    return f"{TOO_FEW}: {term.name}" if term is not None else TOO_FEW
+    return f"{TOO_FEW}: {room.deciding}" if room.deciding else TOO_FEW

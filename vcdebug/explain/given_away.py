@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from vcdebug.explain.amounts import listed
@@ -10,7 +9,7 @@ from vcdebug.explain.answer import Evidence
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.room_at import rooms
 from vcdebug.framework.record import OpEvent, StateEvent
-from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.task import TaskInfo
 
 MOST = 3
@@ -27,28 +26,21 @@ class Taker(NamedTuple):
 def takers(room: NodeFits) -> list[Taker]:
     """Tasks of other jobs that this cycle placed where the task would have fitted at the opening."""
     recording, request = room.view.recording, room.task.init_resreq
-    opened = recording.index.of_type(StateEvent)
+    opened, _ = next(recording.every(StateEvent), (0, None))
     if not opened:
         return []
-    before, opening = rooms(recording, opened[0]), recording.timeline.state_at(opened[0])
+    before, opening = rooms(recording, opened), recording.timeline.state_at(opened)
     lost = [n.name for n in room.of_kind("short") if request.less_equal(before[n.name].future)]
     if not lost:
         return []
-    placed = dict(_placed(room))
+    operations = ((seq, event) for seq, event in recording.every(OpEvent) if seq <= room.seq)
+    placed = {event.task: seq for seq, event in operations if event.op in ("allocate", "pipeline")}
     return [
         Taker(task, node, placed[task.key])
         for node in lost
         for task in room.tasks_on(node)
         if task.key in placed and task.job != room.view.job.uid and opening.tasks[task.key].node != node
     ]
-
-
-def _placed(room: NodeFits) -> Iterator[tuple[TaskKey, Seq]]:
-    """The last placement of each task up to the moment."""
-    for seq in room.view.recording.index.of_type(OpEvent):
-        event = room.view.recording.event(seq)
-        if seq <= room.seq and isinstance(event, OpEvent) and event.op in ("allocate", "pipeline"):
-            yield event.task, seq
 
 
 def told(room: NodeFits, found: list[Taker]) -> str:

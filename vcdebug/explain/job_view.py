@@ -99,8 +99,8 @@ class JobView:
         return self._turn(action, "end")
 
     def _turn(self, action: str, what: str) -> Seq | None:
-        seqs, event = self.recording.index.of_type(ActionEvent), ActionEvent(what, action)
-        return next((seq for seq in seqs if self.recording.event(seq) == event), None)
+        wanted = ActionEvent(what, action)
+        return next((seq for seq, event in self.recording.every(ActionEvent) if event == wanted), None)
 
     def during(
         self, action: str, point: str, field: str = "job", name: str | None = None
@@ -138,10 +138,8 @@ def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
 def _hooks_about(recording: Recording, point: str, field: str) -> Mapping[str, Sequence[tuple[Seq, HookEvent]]]:
     """Calls of one hook by the name that a field of their subject holds."""
     found: dict[str, list[tuple[Seq, HookEvent]]] = {}
-    for seq in recording.index.at_point(point):
-        event = recording.event(seq)
-        if isinstance(event, HookEvent):
-            found.setdefault(name_in(event.subject, field), []).append((seq, event))
+    for seq, event in recording.calls(point):
+        found.setdefault(name_in(event.subject, field), []).append((seq, event))
     return found
 
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from vcdebug.explain.plugins import words
 from vcdebug.explain.queues import capacity_tree, dimensions_of, sharer
 from vcdebug.framework.plugin import PERMIT
-from vcdebug.framework.record import HookEvent
 from vcdebug.model.inqueue import Reserving, reserved_resource, whole_minimum
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
@@ -104,9 +103,8 @@ def ledger(recording: Recording, seq: Seq, queue: QueueName = "") -> Sequence[En
     admitted = _admissions(recording, plugin, seq)
     known = dict.fromkeys(_family(recording, queue))
     jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in known]
-    at_open = [_entry(recording, seq, job, plugin) for job in jobs if job.uid not in admitted]
-    later = [_admitted(recording, seq, job, admitted[job.uid]) for job in jobs if job.uid in admitted]
-    return (*at_open, *sorted(later, key=lambda entry: entry.seq))
+    entries = (_entry(recording, seq, job, plugin, admitted.get(job.uid, 0)) for job in jobs)
+    return sorted(entries, key=lambda entry: entry.seq)
 
 
 def total(entries: Sequence[Entry]) -> Resource:
@@ -133,46 +131,33 @@ def _admissions(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]
         return _permits(recording, plugin, seq)
     told: dict[JobId, None] = {}
     last: dict[JobId, Seq] = {}
-    for at in recording.index.at_point("JobEnqueued"):
-        event = recording.event(at)
-        assert isinstance(event, HookEvent)
-        job = event.job
-        last[job] = at
+    for at, event in recording.calls("JobEnqueued"):
+        last[event.job] = at
         if event.plugin == plugin:
-            told[job] = None
+            told[event.job] = None
     return {job: last[job] for job in told if last[job] < seq}
 
 
 def _permits(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
     """Jobs that the plugin permitted: the older form reserves with its own vote, whatever becomes of the job."""
-    found: dict[JobId, Seq] = {}
-    for at in recording.index.at_point("JobEnqueueable"):
-        event = recording.event(at)
-        assert isinstance(event, HookEvent)
-        if event.plugin == plugin and event.result == PERMIT and at <= seq:
-            found[event.job] = at
-    return found
+    votes = ((at, event) for at, event in recording.calls("JobEnqueueable") if event.plugin == plugin)
+    return {event.job: at for at, event in votes if event.result == PERMIT and at <= seq}
 
 
-def _admitted(recording: Recording, seq: Seq, job: JobInfo, at: Seq) -> Entry:
-    minimum = job.pod_group.min_resources
-    reserved = None if minimum is None else whole_minimum(job)
-    phase = recording.timeline.state_at(seq).phases[job.uid]
-    what = "admitted in this cycle" if phase == INQUEUE else "permitted in this cycle, and not admitted"
-    why = "states no minResources" if reserved is None else f"{what}: {WHOLE}"
-    return Entry(job.uid, phase, minimum, job.creation_timestamp, reserved, why, at)
-
-
-def _entry(recording: Recording, seq: Seq, job: JobInfo, plugin: str) -> Entry:
+def _entry(recording: Recording, seq: Seq, job: JobInfo, plugin: str, at: Seq) -> Entry:
     minimum, phase = job.pod_group.min_resources, recording.timeline.state_at(seq).phases[job.uid]
-    reserved, why = _at_open(recording, job, plugin)
-    return Entry(job.uid, phase, minimum, job.creation_timestamp, reserved, why, 0)
+    if minimum is None:
+        reserved, why = None, "states no minResources"
+    elif at:
+        what = "admitted in this cycle" if phase == INQUEUE else "permitted in this cycle, and not admitted"
+        reserved, why = whole_minimum(job), f"{what}: {WHOLE}"
+    else:
+        reserved, why = _at_open(recording, job, plugin)
+    return Entry(job.uid, phase, minimum, job.creation_timestamp, reserved, why, at)
 
 
 def _at_open(recording: Recording, job: JobInfo, plugin: str) -> tuple[Resource | None, str]:
     """(what the PodGroup reserved when the session opened, why or why not)."""
-    if job.pod_group.min_resources is None:
-        return None, "states no minResources"
     phase = recording.timeline.opening_phases[job.uid]
     if phase not in (INQUEUE, RUNNING):
         return None, f"{phase or 'no phase'}: only Inqueue and Running ones count"

@@ -43,8 +43,5 @@ def _placed(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Se
     span = recording.tree.around(seq, Level.NODE)
     if span is None or recording.timeline.state_at(seq).tasks[task].node != node:
         return 0
-    for earlier in range(seq, span.first - 1, -1):
-        event = recording.event(earlier)
-        if isinstance(event, OpEvent) and event.task == task and event.op in PLACING:
-            return earlier
-    return 0
+    earlier = recording.of_kind(OpEvent, range(seq, span.first - 1, -1))
+    return next((at for at, event in earlier if event.task == task and event.op in PLACING), 0)

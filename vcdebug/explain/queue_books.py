@@ -40,11 +40,8 @@ def simulated(
     """What a queue holds with the dry run's additions and removals; `family` are the queues whose tasks count."""
     held = before(recording, start).amount(plugin, queue, "allocated").clone()
     span = recording.tree.around(seq, Level.NODE)
-    for number in range(seq if span is None else span.first, seq):
-        event = recording.event(number)
-        if not isinstance(event, HookEvent) or event.plugin != plugin or event.result is not None:
-            continue
-        if event.point in EXCHANGES:
+    for _, event in recording.of_kind(HookEvent, range(seq if span is None else span.first, seq)):
+        if event.plugin == plugin and event.result is None and event.point in EXCHANGES:
             task = task_of(recording, event.other)
             if recording.owners.queues.get(task.job) in family:
                 held = held.add(task.resreq) if EXCHANGES[event.point] else held.sub(task.resreq)

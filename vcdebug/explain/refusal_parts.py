@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.explain.asked import Asked, asked_at, is_filter, is_simulation, simulated_at
+from vcdebug.explain.asked import Asked, asked_at, is_filter, is_simulation
 from vcdebug.explain.comparisons import LESS_EQUAL
+from vcdebug.explain.dry_run import simulated_at
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.equations import room_terms
 from vcdebug.explain.node_room import node_room
@@ -144,12 +145,10 @@ def cache_hits(recording: Recording, seq: Seq) -> dict[NodeName, CacheHit]:
     key = cache_key(recording, event)
     failed, names = dict.fromkeys(event.failed.tolist()), recording.node_names
     hits: dict[NodeName, CacheHit] = {}
-    for earlier in _since_helper(recording, seq):
-        before = recording.event(earlier)
-        if isinstance(before, PredicateEvent) and key and cache_key(recording, before) == key:
-            for row in before.failed.tolist():
-                if row in failed:
-                    hits.setdefault(names[row], CacheHit(names[row], key, earlier))
+    for earlier, before in _since_helper(recording, seq) if key else ():
+        for row in before.failed.tolist() if cache_key(recording, before) == key else ():
+            if row in failed:
+                hits.setdefault(names[row], CacheHit(names[row], key, earlier))
     return hits
 
 
@@ -159,11 +158,11 @@ def cache_key(recording: Recording, event: PredicateEvent) -> str:
     return f"{task.job}/{task.task_role}" if task.task_role else ""
 
 
-def _since_helper(recording: Recording, seq: Seq) -> list[Seq]:
+def _since_helper(recording: Recording, seq: Seq) -> Iterator[tuple[Seq, PredicateEvent]]:
     """Earlier searches that share their cache with one; none where the cache is off."""
     helpers = [line for line in recording.record.lines if line.key == "search.helper" and line.seq < seq]
     if not helpers or not helpers[-1].values[0]:
-        return []
+        return
     action = recording.tree.around(seq, Level.ACTION)
     first = max(helpers[-1].seq, action.first if action is not None else 1)
-    return [one for one in recording.index.of_type(PredicateEvent) if first <= one < seq]
+    yield from ((one, event) for one, event in recording.every(PredicateEvent) if first <= one < seq)

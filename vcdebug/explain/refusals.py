@@ -45,16 +45,13 @@ def queue_refusals(recording: Recording, queue: QueueName) -> tuple[Refusal, ...
     """What was refused for a queue: admission, room for tasks, reclaiming; each plugin and hook once per job."""
     together: Together = {}
     for point in QUEUE_POINTS:
-        for seq in recording.index.at_point(point):
-            event = recording.event(seq)
-            if not isinstance(event, HookEvent) or not (event.result is False or event.result == REJECT):
+        for seq, event in recording.calls(point):
+            if event.result is not False and event.result != REJECT:
                 continue
             job, tasks = _about(recording, event)
-            if recording.owners.queues.get(job) != queue:
-                continue
-            action = recording.tree.around(seq, Level.ACTION)
-            key = (job, action.name if action is not None else "", f"{event.plugin} says no to {point}")
-            together.setdefault(key, []).extend((seq, task) for task in tasks or ("",))
+            if recording.owners.queues.get(job) == queue:
+                key = (job, recording.tree.name_around(seq, Level.ACTION), f"{event.plugin} says no to {point}")
+                together.setdefault(key, []).extend((seq, task) for task in tasks or ("",))
     return _refusals(together)
 
 
@@ -74,23 +71,17 @@ def _about(recording: Recording, event: HookEvent) -> tuple[JobId, tuple[TaskKey
 
 def _predicates(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:
     row = recording.session.node_table.row_of[node]
-    for seq in recording.index.of_type(PredicateEvent):
-        event = recording.event(seq)
-        assert isinstance(event, PredicateEvent)
+    for seq, event in recording.every(PredicateEvent):
         places = np.flatnonzero(event.failed == row)
-        if not len(places):
-            continue
-        action = recording.tree.around(seq, Level.ACTION)
-        why = ", ".join(status.reason for status in recording.reasons.statuses(int(event.codes[int(places[0])])))
-        yield seq, event.task, action.name if action is not None else "", why
+        if len(places):
+            statuses = recording.reasons.statuses(int(event.codes[int(places[0])]))
+            why = ", ".join(status.reason for status in statuses)
+            yield seq, event.task, recording.tree.name_around(seq, Level.ACTION), why
 
 
 def _searches(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:
-    for seq in recording.index.of_type(ActionEvent):
-        event = recording.event(seq)
-        if not isinstance(event, ActionEvent) or event.what != "start" or event.action not in EVICTING:
-            continue
-        for search in funnels(recording, seq):
-            for turn in search.tried:
-                if turn.node == node and turn.outcome != PLACED:
-                    yield turn.first, search.task, search.action, turn.words
+    starts = (seq for seq, event in recording.every(ActionEvent) if event.what == "start" and event.action in EVICTING)
+    for search in (search for seq in starts for search in funnels(recording, seq)):
+        for turn in search.tried:
+            if turn.node == node and turn.outcome != PLACED:
+                yield turn.first, search.task, search.action, turn.words

@@ -41,6 +41,11 @@ class Span:
         self.last = first - 1 if last is None else last
         self.parent = parent
 
+    @property
+    def seqs(self) -> range:
+        """The numbers of its events."""
+        return range(self.first, self.last + 1)
+
 
 class Change(NamedTuple):
     """One figure that changed: it holds from event `seq` on.

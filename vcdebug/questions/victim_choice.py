@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence
-from vcdebug.explain.evictions import CARRIED_OUT, Eviction, evictions
+from vcdebug.explain.evictions import CARRIED_OUT, WHY, Eviction, evictions, milder
 from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.orders import Order, kind_of, order_at
-from vcdebug.explain.price import WHY, milder
 from vcdebug.explain.victims import VictimChoice, next_choice
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.model.names import Seq, TaskKey

@@ -25,16 +25,9 @@ class Marks(NamedTuple):
 def marks(recording: Recording) -> Marks:
     """One look at each such event."""
     commits, discards, evictions, actions = array("I"), array("I"), array("I"), array("I")
-    for seq in recording.index.of_type(StatementEvent):
-        event = recording.event(seq)
-        if isinstance(event, StatementEvent) and event.ops and event.what in ("commit", "discard"):
-            (commits if event.what == "commit" else discards).append(seq)
-    for seq in recording.index.of_type(OpEvent):
-        event = recording.event(seq)
-        if isinstance(event, OpEvent) and event.op == "evict":
-            evictions.append(seq)
-    for seq in recording.index.of_type(ActionEvent):
-        event = recording.event(seq)
-        if isinstance(event, ActionEvent) and event.what == "start":
-            actions.append(seq)
+    for seq, statement in recording.every(StatementEvent):
+        if statement.ops and statement.what in ("commit", "discard"):
+            (commits if statement.what == "commit" else discards).append(seq)
+    evictions.extend(seq for seq, event in recording.every(OpEvent) if event.op == "evict")
+    actions.extend(seq for seq, event in recording.every(ActionEvent) if event.what == "start")
     return Marks(commits, discards, evictions, actions)

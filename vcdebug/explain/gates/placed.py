@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import age, count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.evictions import lost_pods
+from vcdebug.explain.evictions import lost_pods, price
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.price import price
 from vcdebug.framework.record import OpEvent, StatementEvent
 from vcdebug.gotime import SECOND, nanoseconds, time_of
 from vcdebug.model.names import NodeName, Seq, TaskKey

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import yaml
 
@@ -94,8 +95,12 @@ class SchedulerConf:
         return list(dict.fromkeys(option.name for tier in self.tiers for option in tier))
 
 
+@lru_cache(maxsize=64)
 def parse_conf(text: str | None, release: Release = NEWEST) -> SchedulerConf:
-    """The configuration in force: the text's, or the built-in one (with a Problem) where the release rejects it."""
+    """The configuration in force: the text's, or the built-in one (with a Problem) where the release rejects it.
+
+    What-ifs, draws and cycles that follow each other replay under the same few texts; nobody alters what came of one.
+    """
     if text is None:
         problem = Problem(CONF_FILE, "", "", "not in the snapshot", "the built-in configuration is in force")
         return _built_in((problem,))

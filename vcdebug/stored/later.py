@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from functools import cached_property
+from types import FunctionType, MethodType
 from typing import Any, Final, overload
 
 from vcdebug.stored.columns import Column
@@ -229,10 +230,19 @@ class LaterClass:
         looks = self._looks[number] = self._looks.get(number, 0) + 1
         if looks <= LOOKS:
             value = self._read(self._rows[number], name)
+            if value is NOTHING:
+                value = self._of_class(made, name)
             if value is not NOTHING:
                 return value
         self._look(made)
         return getattr(made, name)
+
+    def _of_class(self, made: Unfilled, name: str) -> Value:
+        """What the class works out looks at attributes in its turn."""
+        found = getattr(self._kind, name, NOTHING)
+        if isinstance(found, property) and found.fget is not None:
+            return found.fget(made)
+        return MethodType(found, made) if isinstance(found, FunctionType) else NOTHING
 
     def _rest(self, made: Unfilled, name: str) -> Value:
         """One of the slow attributes; the others wait."""

@@ -2,10 +2,11 @@
 
 import gc
 from collections.abc import Iterator
+from weakref import ref
 
 import pytest
 
-from vcdebug.collector import collector_paused, leave_alone, look_again
+from vcdebug.collector import FIRST, MOST_ASIDE, collector_paused, leave_alone, look_again
 
 
 @pytest.fixture(autouse=True)
@@ -29,3 +30,20 @@ def test_once_looked_at_again_nothing_stays_aside() -> None:
     with collector_paused():
         assert not gc.isenabled()
     assert (True, 0) == (gc.isenabled(), gc.get_freeze_count())
+
+
+def test_what_was_dropped_is_found_before_the_next_cycle() -> None:
+    class Ring:
+        def __init__(self) -> None:
+            self.ring = self
+
+    for _ in range(FIRST):
+        with collector_paused(look=True):
+            pass
+    with collector_paused(look=True):
+        dropped = ref(Ring())
+        made = [[each] for each in range(MOST_ASIDE + 10)]
+    assert dropped() is not None
+    del made
+    with collector_paused(look=True):
+        assert dropped() is None

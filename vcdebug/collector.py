@@ -9,12 +9,19 @@ from contextlib import contextmanager
 MOST_ASIDE = 1_000_000
 """Some 200 MB."""
 RARELY = 8 * MOST_ASIDE
+FIRST = 2
+"""Before a snapshot and its cycle there was nothing that could have been dropped."""
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
-    """Loading and a cycle keep nearly everything that they make: searching it again and again finds nothing."""
+def collector_paused(*, look: bool = False) -> Iterator[None]:
+    """Loading and a cycle keep nearly everything that they make: searching it again and again finds nothing.
+
+    `look`: a snapshot or a cycle begins, before which those that were dropped may have to be found.
+    """
     running = gc.isenabled()
+    if running and look:
+        _find_dropped()
     gc.disable()
     try:
         yield
@@ -40,6 +47,7 @@ class _Aside:
     """How many objects were set aside since the collector last looked at everything, and how many may be."""
 
     objects = 0
+    pauses = 0
     most = MOST_ASIDE
     kept = False
     """Something shall be left alone for good. Python itself would count all of it to say so."""
@@ -48,15 +56,20 @@ class _Aside:
 def _set_aside() -> None:
     """Let what was made count as old, or the collector would search all of it the moment it goes on.
 
-    What was dropped meanwhile it has to find some day: it looks at everything after every million objects, and less
-    often while it finds little. What shall be left alone for good stays so.
+    What was dropped meanwhile it has to find some day. What shall be left alone for good stays so.
     """
     if _Aside.kept:
         return
     _Aside.objects += gc.get_count()[0]
     gc.freeze()
     gc.unfreeze()
-    if _Aside.objects > _Aside.most:
-        found = gc.collect()
-        _Aside.most = MOST_ASIDE if found > _Aside.objects // 10 else min(2 * _Aside.most, RARELY)
-        _Aside.objects = 0
+
+
+def _find_dropped() -> None:
+    """Look at everything after every million objects that were set aside, and less often while little is found."""
+    _Aside.pauses += 1
+    if _Aside.pauses <= FIRST or _Aside.objects <= _Aside.most:
+        return
+    found = gc.collect()
+    _Aside.most = MOST_ASIDE if found > _Aside.objects // 10 else min(2 * _Aside.most, RARELY)
+    _Aside.objects = 0

@@ -53,7 +53,7 @@ def load(
     names. `progress` may stop the loading
     by answering False, which raises LoadStoppedError; `notice` hears of a file that will take long.
     """
-    with collector_paused():
+    with collector_paused(look=True):
         return _loaded(source, complete, release, Meter(progress), notice)
 
 

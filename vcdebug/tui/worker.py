@@ -75,11 +75,12 @@ def run(
     limits: Limits = USUAL,
     after: bool = False,
     kept: KeptRecordings | None = None,
+    drawn: Callable[[], object] = lambda: None,
 ) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own.
 
     After another snapshot, what that one has left may be cleared away. What is kept for the next time is written once
-    the recording is on the screen.
+    the recording is on the screen, for which `drawn` waits.
     """
     wanted = stop or Stop()
     teller = ProgressReporter(post, wanted)
@@ -87,13 +88,15 @@ def run(
     keeping = _Keeping(kept if ask_extender is None and limits == USUAL else None, options)
 
     def cycle() -> Message:
-        recording = keeping.find(source) or _cycle(source, teller, ask_extender, options, bound)
-        _prepare(recording, after=after)
+        with collector_paused(look=True):
+            recording = keeping.find(source) or _cycle(source, teller, ask_extender, options, bound)
+            _prepare(recording, after=after)
         return CycleReady(recording)
 
     message = attempt(cycle, CycleFailed)
     post(message)
     if isinstance(message, CycleReady):
+        drawn()
         keeping.keep(message.recording, wanted)
 
 
@@ -136,10 +139,9 @@ def _cycle(
     origin = _origin(source)
     if isinstance(origin, Path) and is_recording_file(origin):
         return open_recording(origin)
-    with collector_paused():
-        snapshot = load(origin, **options._asdict(), progress=teller.progress, notice=teller.notice)
-        teller.begin(snapshot.name)
-        return replay(snapshot, ask_extender=ask_extender, bound=bound)
+    snapshot = load(origin, **options._asdict(), progress=teller.progress, notice=teller.notice)
+    teller.begin(snapshot.name)
+    return replay(snapshot, ask_extender=ask_extender, bound=bound)
 
 
 class ProgressReporter:

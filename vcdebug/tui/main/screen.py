@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 from typing import ClassVar, NamedTuple, TypeVar
 
 from textual import on
@@ -84,6 +85,7 @@ class MainScreen(Screen[Next]):
         self.settings = settings
         self.store = store
         self._stop = worker.Stop()
+        self._drawn = Event()
         self._status, self._prompt, self._header, self._tabs = Status(), Prompt(), Header(), Tabs()
         self._panels = MainLayout(id="body")
         self.current = Current(self._draw, self.say)
@@ -175,6 +177,7 @@ class MainScreen(Screen[Next]):
     def on_unmount(self) -> None:
         """What was set and typed is there the next time; whatever still loads for this screen ends."""
         self._stop.asked = True
+        self._drawn.set()
         self.keeper.save()
         self.store.keep_history({str(mode): lines for mode, lines in self._prompt.history.items()})
 
@@ -200,6 +203,7 @@ class MainScreen(Screen[Next]):
             start.limits,
             start.after,
             None if start.captures is not None else start.kept,
+            self._drawn.wait,
         )
 
     def _follow(self) -> None:
@@ -231,6 +235,7 @@ class MainScreen(Screen[Next]):
         except VcdebugError as error:
             self.current.show(driver.moment())
             self.say(error.line(), error=True)
+        self.call_after_refresh(self._drawn.set)
 
     @on(messages.CycleFailed)
     def cycle_failed(self, event: messages.CycleFailed) -> None:

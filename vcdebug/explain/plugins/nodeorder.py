@@ -1,0 +1,241 @@
+"""nodeorder: the inside of each Kubernetes scorer, as a sum over resources, preferences, pods, domains or images.
+
+Upstream: plugins/nodeorder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from vcdebug.explain.asked import Asked
+from vcdebug.explain.equation import Equation, Figure, Ratio, Term
+from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.selectors import affinity_term_text, selector_text, term_text
+from vcdebug.gomath import round_half_away_rows
+from vcdebug.kube.images import held_images, image_score
+from vcdebug.kube.pod_affinity_score import Drawn
+from vcdebug.kube.pod_affinity_score import normalized as normalized_affinity
+from vcdebug.kube.preference_scores import normalized, reversed_normalized
+from vcdebug.kube.requests import GPU
+from vcdebug.kube.resource_scores import Filled, Portion, averaged
+from vcdebug.kube.taints import parse_taints, soft_taints
+from vcdebug.kube.topology_spread_score import normalized_spread
+from vcdebug.model.names import IntArray
+from vcdebug.plugins.nodeorder import (
+    AFFINITY,
+    BALANCED,
+    IMAGES,
+    KEYS,
+    LEAST,
+    MOST,
+    POD_AFFINITY,
+    SPREAD,
+    TAINTS,
+    NodeOrder,
+    Scorers,
+)
+from vcdebug.plugins.nodeorder.two_kinds import TwoKinds
+
+AVERAGE_COLUMNS = ("allocatable", "requested", "request", "score")
+BALANCE_COLUMNS = ("allocatable", "requested", "request", "before", "after")
+LEAST_FORMULA = "100 × (allocatable − requested − request) / allocatable, averaged; no request counts as a little"
+MOST_FORMULA = "100 × (requested + request) / allocatable, averaged; no request counts as a little"
+CHANGE_FORMULA = "balance = 100 × (1 − deviation of the parts used); score = 50 + (50 + after − before) / 2"
+BALANCE_FORMULA = "balance = 100 × (1 − deviation of the parts used); the score is the balance with the pod"
+PREFERENCE_FORMULA = "sum of the weights of the preferences that the node meets"
+AFFINITY_FORMULA = f"{PREFERENCE_FORMULA}; 100 × sum / highest of all nodes"
+TAINT_FORMULA = "PreferNoSchedule taints without a toleration; 100 − 100 × number / highest of all nodes"
+IMAGE_FORMULA = "sum of size × part of the nodes that hold it, between 23 MiB and 1000 MiB per container, as 0 to 100"
+POD_FORMULA = "sum of pods in the node's domain × weight; 100 × (sum − lowest) / (highest − lowest)"
+SPREAD_FORMULA = "sum of pods in the domain × log(domains + 2) + max skew − 1; 100 × (highest + lowest − sum) / highest"
+BOTH_ENDS = "lowest {lowest}, highest {highest}"
+SPREAD_COLUMNS = ("domain", "pods", "domains", "log", "max skew", "counts")
+
+Inside = Callable[[Scorers, Asked], Equation | None]
+"""A scorer's whole number before its weight, and the words that stand before it; a float is final."""
+
+
+def inside(asked: Asked, part: str) -> Equation | None:
+    """What one scorer gives the node; None for the sums of all scorers."""
+    plugin = asked.plugin(NodeOrder) or asked.plugin(TwoKinds)
+    scorer = part.rpartition("/")[2]
+    if plugin is None or scorer not in INSIDES:
+        return None
+    plain = isinstance(plugin, TwoKinds) and scorer == AFFINITY
+    found = (plain_node_affinity if plain else INSIDES[scorer])(plugin.scorers, asked)
+    if found is None or not isinstance(found.verdict, int):
+        return found
+    score, weight = found.verdict, plugin.scorers.weights[KEYS[scorer]]
+    note = f"{found.note}{score}, × weight {weight} = {score * weight}"
+    return replace(found, verdict=float(score) * float(weight), note=note)
+
+
+# Resources
+
+
+def least(scorers: Scorers, asked: Asked) -> Equation:
+    """How much of cpu and memory stays free."""
+    return _average(scorers, asked, "least allocated", LEAST_FORMULA, least=True)
+
+
+def most(scorers: Scorers, asked: Asked) -> Equation:
+    """How much of cpu and memory is taken."""
+    return _average(scorers, asked, "most allocated", MOST_FORMULA, least=False)
+
+
+def _average(scorers: Scorers, asked: Asked, name: str, formula: str, *, least: bool) -> Equation:
+    pod = scorers.view.shapes.shape(asked.pod).requests.incoming_non_zero
+    found = averaged(scorers.view, pod, asked.row, least=least)
+    terms = tuple(_resource(one, one.score) for one in found.portions)
+    title = f"{name} on {asked.node.name}"
+    return Equation(title, formula, AVERAGE_COLUMNS, "dimension", terms, found.score, None, "average ")
+
+
+def balanced(scorers: Scorers, asked: Asked) -> Equation | None:
+    """How even cpu, memory and GPUs are used, and what the pod changes about it."""
+    found = scorers.resources.balanced(scorers.view.shapes.shape(asked.pod).requests.incoming, asked.row)
+    if found is None:
+        return None
+    terms = tuple(_resource(one, Ratio(one.before), Ratio(one.after)) for one in found.filled)
+    formula = BALANCE_FORMULA if found.absolute else CHANGE_FORMULA
+    title, words = f"balanced allocation on {asked.node.name}", f"balance {found.before} before, {found.after} after: "
+    return Equation(title, formula, BALANCE_COLUMNS, "dimension", terms, found.score, None, words)
+
+
+def _resource(one: Portion | Filled, *more: Figure) -> Term:
+    """What the node has of a resource, what is requested of it, what the pod adds, in the units of the model (milli-
+    cores, bytes, thousandths of a GPU); then what that comes to.
+    """
+    unit = 1000 if one.name == GPU else 1
+    amounts = (float(each * unit) for each in (one.allocatable, one.requested, one.added))
+    return Term(one.name, (*amounts, *more), None)
+
+
+# What a pod wishes of the node itself
+
+
+def node_affinity(scorers: Scorers, asked: Asked) -> Equation:
+    """The pod's weighted preferences, and the best node of all."""
+    found, raw = _preferences(scorers, asked)
+    placement = scorers.view.shapes.placement(asked.pod)
+    words, score = _scaled(raw, scorers.preferences.node_affinity_weights(placement, asked.nodes.rows), normalized)
+    return replace(found, formula=AFFINITY_FORMULA, verdict=score, note=words)
+
+
+def plain_node_affinity(scorers: Scorers, asked: Asked) -> Equation:
+    """The weights as they stand, where they are not normalised."""
+    return _preferences(scorers, asked)[0]
+
+
+def _preferences(scorers: Scorers, asked: Asked) -> tuple[Equation, int]:
+    node, raw = asked.node, 0
+    terms: list[Term] = []
+    for preference in scorers.view.shapes.placement(asked.pod).preferred or ():
+        met = preference.term.matches(node.labels, node.name)
+        counts = preference.weight if met else 0
+        raw += counts
+        terms.append(Term(term_text(preference.term), (met, preference.weight, counts), None))
+    title, columns = f"preferred node affinity of {node.name}", ("met", "weight", "counts")
+    return Equation(title, PREFERENCE_FORMULA, columns, "check", tuple(terms), raw, None, "sum "), raw
+
+
+def taints(scorers: Scorers, asked: Asked) -> Equation:
+    """The node's soft taints."""
+    placement = scorers.view.shapes.placement(asked.pod)
+    found = list(soft_taints(parse_taints(asked.node.taints), placement.tolerations))
+    terms = tuple(
+        Term(f"{taint.key}={taint.value}:{taint.effect}", ("yes" if accepted else "no", 0 if accepted else 1), None)
+        for taint, accepted in found
+    )
+    raw = len([taint for taint, accepted in found if not accepted])
+    raws = scorers.preferences.intolerable_taints(placement, asked.nodes.rows)
+    words, score = _scaled(raw, raws, reversed_normalized)
+    title, columns = f"soft taints of {asked.node.name}", ("tolerated", "counts")
+    return Equation(title, TAINT_FORMULA, columns, "check", terms, score, None, words)
+
+
+def _scaled(
+    raw: int, raws: IntArray, whole: Callable[[IntArray], IntArray], ends: str = "the highest of all nodes is {highest}"
+) -> tuple[str, int]:
+    """What a raw score becomes beside those of all nodes, behind the words that say so."""
+    lowest, highest = int(raws.min()), int(raws.max())
+    score = int(whole(np.array([raw, lowest, highest], dtype=np.int64))[0])
+    return f"sum {raw}, {ends.format(lowest=lowest, highest=highest)}: ", score
+
+
+def images(scorers: Scorers, asked: Asked) -> Equation:
+    """The pod's images that the node holds already."""
+    wanted, states = scorers.images_of(asked.pod), scorers.view.images[asked.row]
+    nodes = len(scorers.view.images)
+    held = {one.name: one for one in held_images(wanted, states, nodes)}
+    terms = tuple(
+        Term(name, (one.size, f"{one.num_nodes} of {nodes}", one.counts), None)
+        if (one := held.get(name)) is not None
+        else Term(name, (None, None, 0), None, "not on the node")
+        for name in wanted.names
+    )
+    title, columns = f"images on {asked.node.name}", ("bytes", "nodes", "counts")
+    return Equation(title, IMAGE_FORMULA, columns, "check", terms, image_score(wanted, states, nodes))
+
+
+# Other pods
+
+
+def pod_affinity(scorers: Scorers, asked: Asked) -> Equation | None:
+    """The pod's own preferences, and those of pods that are placed."""
+    shape = scorers.view.shapes.shape(asked.pod)
+    raws = scorers.pod_affinity.raw(shape, asked.nodes.rows)
+    if raws is None:
+        return None
+    drawn = list(scorers.pod_affinity.drawn(shape, asked.row))
+    raw = sum(one.adds for one in drawn)  # exact: ints
+    words, score = _scaled(raw, raws, normalized_affinity, BOTH_ENDS)
+    title, columns = f"affinity between pods on {asked.node.name}", ("domain", "pods", "weight", "counts")
+    return Equation(title, POD_FORMULA, columns, "check", tuple(map(_drawn, drawn)), score, None, words)
+
+
+def _drawn(one: Drawn) -> Term:
+    whose = "" if one.own else "wished by pods that are placed"
+    return Term(affinity_term_text(one.term), (one.domain, one.pods, one.weight, one.adds), None, whose)
+
+
+def spread(scorers: Scorers, asked: Asked) -> Equation | None:
+    """Soft constraints: how many matching pods the node's domain has."""
+    found = scorers.spread(asked.pod, asked.nodes.rows)
+    if found is None:
+        return None
+    place, total = asked.place, 0.0
+    terms: list[Term] = []
+    for part in found.parts:
+        constraint, counts = part.constraint, float(part.raw[place])
+        total = total + counts
+        domain = asked.node.labels.get(constraint.topology_key)
+        pods = int(part.counts[place])
+        figures = (domain, pods, part.domains, Ratio(part.weight), constraint.max_skew, Ratio(counts))
+        terms.append(Term(f"{constraint.topology_key} {selector_text(constraint.selector)}".rstrip(), figures, None))
+    title, score = f"spread over domains on {asked.node.name}", 0.0
+    words = "the node lacks a topology label: 0"
+    if not found.ignored[place]:
+        raw = int(round_half_away_rows(np.array([total]))[0])
+        words, score = _scaled(raw, found.raw[~found.ignored], _none_ignored, BOTH_ENDS)
+    return Equation(title, SPREAD_FORMULA, SPREAD_COLUMNS, "check", tuple(terms), score, None, words)
+
+
+def _none_ignored(raws: IntArray) -> IntArray:
+    return normalized_spread(raws, np.zeros(len(raws), dtype=np.bool_))
+
+
+INSIDES: Mapping[str, Inside] = {
+    LEAST: least,
+    MOST: most,
+    BALANCED: balanced,
+    AFFINITY: node_affinity,
+    TAINTS: taints,
+    IMAGES: images,
+    POD_AFFINITY: pod_affinity,
+    SPREAD: spread,
+}
+WORDS = PluginWords(scores=inside)

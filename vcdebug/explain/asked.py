@@ -57,10 +57,11 @@ class Asked(NamedTuple):
         """The task's pod."""
         return self.task.pod
 
-    def plugin(self, kind: type[AnyPlugin]) -> AnyPlugin | None:
-        """The session's plugin, where it has this form."""
-        found = self.session.plugins.get(kind.name)
-        return found if isinstance(found, kind) else None
+    def plugin(self, kind: type[AnyPlugin]) -> AnyPlugin:
+        """The session's plugin that is asked."""
+        found = self.session.plugins[kind.name]
+        assert isinstance(found, kind)
+        return found
 
 
 def asked_at(recording: Recording, seq: Seq, node: NodeName) -> Asked | None:

@@ -13,11 +13,9 @@ from vcdebug.plugins.binpack import MAX_SCORE, Binpack
 COLUMNS = ("used", "request", "sum", "allocatable", "weight", "part")
 
 
-def inside(asked: Asked, part: str) -> Equation | None:
+def inside(asked: Asked, part: str) -> Equation:
     """The weighted fractions that would be used."""
     plugin = asked.plugin(Binpack)
-    if plugin is None:
-        return None
     request, used, most = asked.task.resreq, asked.node.used, MAX_SCORE * plugin.weight
     found = plugin.packed(request, used, asked.node.allocatable)
     terms = tuple(

@@ -20,7 +20,7 @@ FORMULA = "sum of what the ledgers score for the cards that they would give, rou
 def inside(asked: Asked, part: str) -> Equation | None:
     """One line per kind of device; nothing for the scores that only Ascend devices get."""
     plugin = asked.plugin(Deviceshare)
-    if plugin is None or part.endswith("/batch"):
+    if part.endswith("/batch"):
         return None
     found = plugin.device_scores(asked.pod, asked.node) if plugin.settings.weight > 0 else []
     total = 0.0
@@ -36,12 +36,10 @@ def inside(asked: Asked, part: str) -> Equation | None:
 
 def refusals(asked: Asked) -> Iterator[Equation]:
     """The cards of each ledger that the pod asks."""
-    plugin = asked.plugin(Deviceshare)
-    if plugin is None:
-        return
+    policy = asked.plugin(Deviceshare).settings.policy
     for name, ledger in asked.node.devices.items():
         if ledger.has_request(asked.pod):
-            refusal = ledger.clone().filter(asked.pod, plugin.settings.policy)
+            refusal = ledger.clone().filter(asked.pod, policy)
             yield cards(asked, name, drawn(ledger, asked.pod), refusal)
             if refusal is not None:
                 return

@@ -74,8 +74,6 @@ def _vote(point: str, recording: Recording, seq: Seq, event: HookEvent) -> Equat
 def refusals(asked: Asked) -> Iterator[Equation]:
     """The question about one node."""
     plugin = asked.plugin(Extender)
-    if plugin is None:
-        return
     title = f"extender on {asked.node.name}"
     if not plugin.interested(asked.task):
         yield Equation(title, FORMULA, (), "check", (), True, None, NOT_ASKED)
@@ -90,8 +88,6 @@ def refusals(asked: Asked) -> Iterator[Equation]:
 def inside(asked: Asked, part: str) -> Equation | None:
     """The answer about all nodes, and the node's part of it."""
     plugin = asked.plugin(Extender)
-    if plugin is None:
-        return None
     try:
         scores = plugin.batch_node_order(asked.task, asked.nodes)
     except ScoreError:

@@ -16,8 +16,7 @@ NEAR_FORMULA = "(highest tier − tier of the common one) / (highest − lowest 
 
 def inside(asked: Asked, part: str) -> Equation | None:
     """One of the two scores that the plugin gives."""
-    plugin = asked.plugin(NetworkTopologyAware)
-    found = None if plugin is None else plugin.nearness(asked.task, asked.nodes, asked.row)
+    found = asked.plugin(NetworkTopologyAware).nearness(asked.task, asked.nodes, asked.row)
     if found is None:
         return None
     return _near(asked, found.near, found.scale) if found.near is not None else _tiers(asked, found)

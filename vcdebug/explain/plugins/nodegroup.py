@@ -20,11 +20,6 @@ LIMIT_COLUMNS = ("limit", "used", "request")
 LISTS = ("required", "preferred", "avoided", "better avoided")
 
 
-def _standing(asked: Asked) -> Standing | None:
-    plugin = asked.plugin(NodeGroup)
-    return None if plugin is None else plugin.standing(asked.task, asked.node.name)
-
-
 def _lists(found: Standing) -> tuple[Term, ...]:
     affinity = found.queue.affinity if found.queue is not None else None
     if affinity is None:
@@ -38,9 +33,9 @@ def _lists(found: Standing) -> tuple[Term, ...]:
 
 def inside(asked: Asked, part: str) -> Equation | None:
     """What the queue's affinity says about the node's group."""
-    found = _standing(asked)
-    affinity = found.queue.affinity if found is not None and found.queue is not None else None
-    if found is None or affinity is None:
+    found = asked.plugin(NodeGroup).standing(asked.task, asked.node.name)
+    affinity = found.queue.affinity if found.queue is not None else None
+    if affinity is None:
         return None
     score = 0.0 if found.group is None else affinity.score(found.group, ordered=found.ordered)
     title = f"nodegroup: group {found.group or 'none'} of {asked.node.name}"
@@ -49,9 +44,7 @@ def inside(asked: Asked, part: str) -> Equation | None:
 
 def refusals(asked: Asked) -> Iterator[Equation]:
     """The group, the queue's lists, and the limit."""
-    found = _standing(asked)
-    if found is None:
-        return
+    found = asked.plugin(NodeGroup).standing(asked.task, asked.node.name)
     own = Term("node's group", (found.group, f"queue {found.queue_name}"), not found.refusal, found.refusal)
     lists, limits = (own, *_lists(found)), tuple(_limits(found, asked.task.resreq))
     heads = LIMIT_COLUMNS if limits else ()

@@ -60,9 +60,9 @@ Inside = Callable[[Scorers, Asked], Equation | None]
 
 def inside(asked: Asked, part: str) -> Equation | None:
     """What one scorer gives the node; None for the sums of all scorers."""
-    plugin = asked.plugin(NodeOrder) or asked.plugin(TwoKinds)
-    scorer = part.rpartition("/")[2]
-    if plugin is None or scorer not in INSIDES:
+    plugin, scorer = asked.session.plugins[NodeOrder.name], part.rpartition("/")[2]
+    assert isinstance(plugin, NodeOrder | TwoKinds)
+    if scorer not in INSIDES:
         return None
     plain = isinstance(plugin, TwoKinds) and scorer == AFFINITY
     found = (plain_node_affinity if plain else INSIDES[scorer])(plugin.scorers, asked)

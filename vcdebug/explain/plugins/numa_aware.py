@@ -19,8 +19,7 @@ ROOM_FORMULA = "■ free  □ taken; a container's whole CPUs have to suit the n
 
 def inside(asked: Asked, part: str) -> Equation | None:
     """How many NUMA nodes the assigned CPUs touch."""
-    plugin = asked.plugin(NumaAware)
-    found = None if plugin is None else plugin.spans(asked.task, asked.nodes)
+    found = asked.plugin(NumaAware).spans(asked.task, asked.nodes)
     if found is None:
         return None
     place = asked.place
@@ -36,8 +35,7 @@ def inside(asked: Asked, part: str) -> Equation | None:
 
 def refusals(asked: Asked) -> Iterator[Equation]:
     """The NUMA nodes drawn, then each container's CPUs."""
-    plugin = asked.plugin(NumaAware)
-    found = None if plugin is None else plugin.room(asked.task, asked.node.name)
+    found = asked.plugin(NumaAware).room(asked.task, asked.node.name)
     if found is None:
         return
     kept = found.refusal if not found.containers else ""

@@ -20,11 +20,9 @@ RATE_FORMULA = "idle cpu and memory without the task ≥ idle amount of the scar
 CORE, GIGABYTE = 1000, 1e9
 
 
-def inside(asked: Asked, part: str) -> Equation | None:
+def inside(asked: Asked, part: str) -> Equation:
     """Each requested resource by its strategy, then the scarce ones."""
     plugin = asked.plugin(ResourceStrategyFit)
-    if plugin is None:
-        return None
     nodes, settings = asked.session.node_table.single(asked.row), plugin.settings
     terms = [_fit(one) for one in (plugin.fit_parts(asked.task, nodes) if settings.weight > 0 else ())]
     formula = FORMULA
@@ -49,11 +47,8 @@ def _fit(one: FitPart) -> Term:
 
 def refusals(asked: Asked) -> Iterator[Equation]:
     """What the task would leave beside each scarce resource."""
-    plugin = asked.plugin(ResourceStrategyFit)
-    if plugin is None:
-        return
     terms: list[Term] = []
-    for one in plugin.kept_free(asked.task, asked.session.node_table.single(asked.row)):
+    for one in asked.plugin(ResourceStrategyFit).kept_free(asked.task, asked.session.node_table.single(asked.row)):
         rates, left = Resource(one.rates.cpu * CORE, one.rates.memory * GIGABYTE), Resource(one.cpu, one.memory)
         terms.append(Term(one.name, (one.idle, rates, left), not one.crowded))
     title, columns = f"resource-strategy-fit: proportions on {asked.node.name}", ("idle", "each keeps", "would be left")

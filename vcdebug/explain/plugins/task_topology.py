@@ -31,8 +31,7 @@ PLACINGS: Final = ("allocate", "pipeline", "unallocate", "unpipeline")
 
 def inside(asked: Asked, part: str) -> Equation | None:
     """The bucket beside the node's room."""
-    plugin = asked.plugin(TaskTopology)
-    found = None if plugin is None else plugin.together(asked.task, asked.nodes)
+    found = asked.plugin(TaskTopology).together(asked.task, asked.nodes)
     if found is None:
         return None
     place = asked.place

@@ -120,12 +120,9 @@ def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]
     return decided(sign, [("preemptable", left.preemptable, right.preemptable)])
 
 
-def inside(asked: Asked, part: str) -> Equation | None:
+def inside(asked: Asked, part: str) -> Equation:
     """Revocable nodes come first for tasks that may use them."""
-    plugin = asked.plugin(Tdm)
-    if plugin is None:
-        return None
-    zone = asked.node.revocable_zone
+    plugin, zone = asked.plugin(Tdm), asked.node.revocable_zone
     terms = (
         Term("the node is revocable", (zone or "no",), None),
         Term("its window", (_window(plugin, zone),), None),
@@ -143,10 +140,7 @@ def _window(plugin: Tdm, zone: str) -> str:
 
 def refusals(asked: Asked) -> Iterator[Equation]:
     """The zone's window against the clock, and the task's permission."""
-    plugin = asked.plugin(Tdm)
-    if plugin is None:
-        return
-    zone = asked.node.revocable_zone
+    plugin, zone = asked.plugin(Tdm), asked.node.revocable_zone
     error = plugin.zones.error(zone) if zone else None
     allowed = not zone or bool(asked.task.revocable_zone)
     terms = [Term("window", (zone or "no zone", plugin.windows.get(zone) or ""), error is None, error or "")]

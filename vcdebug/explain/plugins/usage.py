@@ -19,17 +19,15 @@ THRESHOLD_FORMULA = "measured load in percent ≤ threshold; a measurement older
 STALE = "not measured in the last five minutes: it scores 0"
 
 
-def _load(asked: Asked) -> NodeLoad | None:
-    plugin = asked.plugin(Usage) or asked.plugin(MeasuredUsage)
-    nodes = asked.session.node_table.single(asked.row)
-    return None if plugin is None else plugin.node_load(asked.task, nodes)
+def _load(asked: Asked) -> NodeLoad:
+    plugin = asked.session.plugins[Usage.name]
+    assert isinstance(plugin, Usage | MeasuredUsage)
+    return plugin.node_load(asked.task, asked.session.node_table.single(asked.row))
 
 
-def inside(asked: Asked, part: str) -> Equation | None:
+def inside(asked: Asked, part: str) -> Equation:
     """How busy the node is, by measurement and by estimate since then."""
     found = _load(asked)
-    if found is None:
-        return None
     terms = tuple(
         Term(
             one.name,
@@ -46,8 +44,6 @@ def inside(asked: Asked, part: str) -> Equation | None:
 def refusals(asked: Asked) -> Iterator[Equation]:
     """The measured load beside the thresholds."""
     found = _load(asked)
-    if found is None:
-        return
     terms = tuple(
         Term(one.name, (Ratio(one.percent), Ratio(one.threshold)), not (found.fresh and one.percent > one.threshold))
         for one in found.busy

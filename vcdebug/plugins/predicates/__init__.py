@@ -262,10 +262,6 @@ class Predicates(Plugin):
             return None
         return template, self._cache.remembered(template, self._view.row_of[node])
 
-    def prepared(self, task: TaskInfo) -> CycleState:
-        """What PreFilter left for a task, and which filters it told to skip."""
-        return self._ssn.cycle_state(task)
-
     @property
     def filters(self) -> tuple[Filter, ...]:
         """The filters after the stable ones, in the order in which they are asked."""

@@ -1,14 +1,14 @@
-"""Filters that look at the node itself: number of pods, cordon, taints, node selector and affinity."""
+"""Filters that look at the node itself: number of pods, cordon, taints, node selector and affinity, volumes, claims."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from vcdebug.explain.asked import Asked
-from vcdebug.explain.equation import Equation, Term, first_failing
-from vcdebug.explain.selectors import field_text, requirement_text
+from vcdebug.explain.equation import Term
+from vcdebug.explain.selectors import field_text, requirement_text, term_text
+from vcdebug.kube.dynamic_resources import ClaimState
 from vcdebug.kube.node_affinity import NodeTerm
-from vcdebug.kube.placement import Placement
 from vcdebug.kube.taints import (
     NO_EXECUTE,
     NO_SCHEDULE,
@@ -18,29 +18,27 @@ from vcdebug.kube.taints import (
     parse_taints,
     schedulable_despite_cordon,
 )
+from vcdebug.kube.volume_binding import VolumeState
+from vcdebug.kube.volume_zone import zone_of
 from vcdebug.model.node import NodeInfo
 from vcdebug.plugins.predicates import Predicates
+from vcdebug.plugins.predicates.volume_filters import (
+    DynamicResourcesFilter,
+    NodeVolumeLimitsFilter,
+    VolumeBindingFilter,
+    VolumeZoneFilter,
+)
 
-STABLE_FORMULA = "not cordoned; every requirement of the selector and of one affinity term; every taint tolerated"
 
-
-def pod_number(plugin: Predicates, asked: Asked) -> Equation:
+def pod_number(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     """Pods beside the most that the node may have."""
     have, most = plugin.pod_numbers(asked.node.name)
-    term = Term("pods", (have, most), have < most)
-    title = f"number of pods on {asked.node.name}"
-    return Equation(title, "pods < the most that the node may have", ("on it", "most"), "check", (term,), have < most)
+    yield Term("pods", (have, most), have < most)
 
 
-def stable(plugin: Predicates, asked: Asked) -> Equation:
-    """What does not change in a session."""
-    wishes = plugin.view.shapes.placement(asked.pod)
-    terms = tuple(_terms(plugin, asked.node, wishes))
-    title, columns = f"labels and taints of {asked.node.name}", ("the node has", "the pod says")
-    return Equation(title, STABLE_FORMULA, columns, "check", terms, None, first_failing(terms))
-
-
-def _terms(plugin: Predicates, node: NodeInfo, wishes: Placement) -> Iterator[Term]:
+def stable(plugin: Predicates, asked: Asked) -> Iterator[Term]:
+    """What does not change in a session: cordon, labels, taints."""
+    node, wishes = asked.node, plugin.view.shapes.placement(asked.pod)
     despite = schedulable_despite_cordon(wishes.tolerations)
     if node.unschedulable:
         yield Term("cordon", ("unschedulable", _tolerations(UNSCHEDULABLE_TAINT, wishes.tolerations)), despite)
@@ -91,3 +89,38 @@ def _toleration(one: Toleration) -> str:
     value = f"={one.value}" if one.value else ""
     exists = " exists" if one.operator == "Exists" else ""
     return f"{one.key or 'any key'}{value}{exists}{f':{one.effect}' if one.effect else ''}"
+
+
+# Volumes and claims
+
+
+def volume_limits(plugin: Predicates, asked: Asked) -> Iterator[Term]:
+    """Each driver's volumes."""
+    placed = (shape.pod for shape in plugin.view.pods[asked.row])
+    check = next(one.check for one in plugin.filters if isinstance(one, NodeVolumeLimitsFilter))
+    for one in check.drivers(asked.pod, asked.node.name, placed)[0]:
+        yield Term(one.driver, (one.attached, one.new, one.limit), not one.exceeds)
+
+
+def volume_zones(_: Predicates, asked: Asked) -> Iterator[Term]:
+    """Each volume's zones beside the node's."""
+    wanted: object = asked.state.data.get(VolumeZoneFilter.STATE)
+    for one in wanted if isinstance(wanted, tuple) else ():
+        here = zone_of(asked.node.labels, one)
+        yield Term(one.key, (", ".join(one.values), here), here in one.values)
+
+
+def volume_claims(plugin: Predicates, asked: Asked) -> Iterator[Term]:
+    """Each claim of the pod."""
+    state, node = asked.state.data.get(VolumeBindingFilter.STATE), asked.node
+    check = next(one.check for one in plugin.filters if isinstance(one, VolumeBindingFilter))
+    for one in check.claims(state, node.name, node.labels) if isinstance(state, VolumeState) else ():
+        yield Term(one.claim, (one.volume or None, one.words), one.fits)
+
+
+def resource_claims(_: Predicates, asked: Asked) -> Iterator[Term]:
+    """Each allocated resource claim."""
+    state, node = asked.state.data.get(DynamicResourcesFilter.STATE), asked.node
+    for selectors in state.selectors if isinstance(state, ClaimState) else ():
+        met = any(term.matches(node.labels, node.name) for term in selectors)
+        yield Term(" or ".join(map(term_text, selectors)), (), met)

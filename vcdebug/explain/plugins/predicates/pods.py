@@ -6,43 +6,33 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from vcdebug.explain.asked import Asked
-from vcdebug.explain.equation import Equation, Term, first_failing
+from vcdebug.explain.equation import Term
 from vcdebug.explain.selectors import affinity_term_text, selector_text
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.pod_affinity import AffinityState, AllTerms, IncomingTerm, PairCounts
 from vcdebug.kube.pod_shape import PodShape
-from vcdebug.kube.ports import HostPort, host_ports
+from vcdebug.kube.ports import host_ports
 from vcdebug.kube.topology_spread import domains, rows_with_all_keys
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, PodTopologySpreadFilter
 
-PORT_FORMULA = "no pod of the node holds a port that the pod asks for; a port is freed when any of its pods leaves"
-AFFINITY_FORMULA = "affinity: pods in the node's domain > 0 for every term; anti-affinity, own and of others: none"
-SPREAD_FORMULA = "skew = matching pods in the domain + the pod itself − fewest in any domain ≤ max skew"
-NO_TERMS = "neither the pod nor any that is placed has a term about the other: PreFilter skips it"
 SHOWN_PODS = 3
 SHOWN_DOMAINS = 12
 
 
-def ports(plugin: Predicates, asked: Asked) -> Equation:
+def ports(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     """Each wanted port, and who holds it."""
-    terms = tuple(_port(plugin.view, asked.row, one) for one in host_ports(asked.pod.spec))
-    title = f"host ports of {asked.node.name}"
-    return Equation(title, PORT_FORMULA, ("held by",), "check", terms, None, first_failing(terms))
+    view, row = plugin.view, asked.row
+    for wanted in host_ports(asked.pod.spec):
+        holders = [shape.pod.key for shape in view.pods[row] if any(wanted.conflicts(used) for used in shape.ports)]
+        free = row not in view.ports.conflicts((wanted,))
+        yield Term(f"{wanted.port}/{wanted.protocol} on {wanted.ip}", (", ".join(holders) or "nobody",), free)
 
 
-def _port(view: NodeView, row: int, wanted: HostPort) -> Term:
-    holders = [shape.pod.key for shape in view.pods[row] if any(wanted.conflicts(used) for used in shape.ports)]
-    free = row not in view.ports.conflicts((wanted,))
-    return Term(f"{wanted.port}/{wanted.protocol} on {wanted.ip}", (", ".join(holders) or "nobody",), free)
-
-
-def affinity(plugin: Predicates, asked: Asked) -> Equation:
+def affinity(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     """The pod's own terms, then those of pods that are placed."""
     state = asked.state.data.get(InterPodAffinityFilter.STATE)
-    terms = tuple(_affinity(plugin.view, asked, state)) if isinstance(state, AffinityState) else ()
-    title, columns = f"affinity between pods on {asked.node.name}", ("domain", "pods", "which")
-    return Equation(title, AFFINITY_FORMULA, columns, "check", terms, None, first_failing(terms))
+    return _affinity(plugin.view, asked, state) if isinstance(state, AffinityState) else iter(())
 
 
 def _affinity(view: NodeView, asked: Asked, state: AffinityState) -> Iterator[Term]:
@@ -94,17 +84,11 @@ def _pods(view: NodeView, asked: Asked, key: str, matches: Callable[[PodShape], 
     return f"{', '.join(found[:SHOWN_PODS])}{more}"
 
 
-def spread(plugin: Predicates, asked: Asked) -> Equation:
+def spread(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     """Each hard constraint: the node's domain first, then the others."""
-    filters = (one for one in plugin.filters if isinstance(one, PodTopologySpreadFilter))
-    found = next(filters, None)
-    terms = tuple(_spread(plugin.view, found, asked)) if found is not None else ()
-    title, columns = f"topology spread on {asked.node.name}", ("pods", "itself", "fewest", "skew", "max skew")
-    return Equation(title, SPREAD_FORMULA, columns, "check", terms, None, first_failing(terms))
-
-
-def _spread(view: NodeView, found: PodTopologySpreadFilter, asked: Asked) -> Iterator[Term]:
-    constraints = found.constraints(asked.pod)
+    view = plugin.view
+    spread_filter = next(one for one in plugin.filters if isinstance(one, PodTopologySpreadFilter))
+    constraints = spread_filter.constraints(asked.pod)
     labelled = rows_with_all_keys(view, constraints)
     shapes = view.shapes
     for constraint in constraints:

@@ -42,11 +42,10 @@ class Prepared(NamedTuple):
 
 def prepared(asked: Asked) -> Iterator[Prepared]:
     """Every filter in the order in which they are asked."""
-    plugin = asked.plugin(Predicates)
-    if plugin is None:
+    if Predicates.name not in asked.session.plugins:
         return
-    state = plugin.prepared(asked.task)
-    for one in plugin.filters:
+    state = asked.state
+    for one in asked.plugin(Predicates).filters:
         key = STATES.get(one.name, "")
         yield Prepared(one.name, key, one.name in state.skip, _words(state.data.get(key)))
 

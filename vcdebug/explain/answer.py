@@ -26,6 +26,11 @@ class Evidence(NamedTuple):
     text: str
 
 
+def proof(seq: Seq | None, text: str) -> tuple[Evidence, ...]:
+    """What one event proves; nothing where it never came."""
+    return (Evidence(seq, text),) if seq is not None else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that stands in the way."""

@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import cached_property
 
 from vcdebug.explain.candidates import Spared, filter_of, spared
+from vcdebug.explain.histogram import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.room_at import Before, tasks_by_node, unasked
 from vcdebug.explain.room_at import Kind as Kind
 from vcdebug.explain.room_at import NodeFit as NodeFit
-from vcdebug.explain.searches import histogram, refusals
+from vcdebug.explain.searches import refusals
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
@@ -90,7 +91,7 @@ class NodeFits:
         return max(missing / max(request.get(name), 1.0) for name, missing in node.short)
 
     @cached_property
-    def histogram(self) -> list[tuple[str, list[NodeName]]]:
+    def histogram(self) -> Histogram[NodeName]:
         """Reason and its nodes, most frequent first."""
         return histogram((node.name, node.reason) for node in self.nodes if node.kind != "free")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from vcdebug.explain.histogram import Histogram, histogram
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.kube.placement import Placement, placement
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
@@ -36,12 +37,9 @@ def refusals(recording: Recording, event: PredicateEvent) -> Iterator[tuple[Node
         yield recording.node_names[row], recording.reasons.statuses(code)
 
 
-def histogram(refused: Iterator[tuple[NodeName, str]]) -> list[tuple[str, list[NodeName]]]:
+def told(recording: Recording, event: PredicateEvent) -> Histogram[NodeName]:
     """Reason and its nodes, the most frequent first."""
-    found: dict[str, list[NodeName]] = {}
-    for node, reason in refused:
-        found.setdefault(reason, []).append(node)
-    return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return histogram((node, reasons_text(statuses)) for node, statuses in refusals(recording, event))
 
 
 # What about the pod and the node does not go together

@@ -12,7 +12,7 @@ from vcdebug.explain.gates.eviction.entitlement import ineligible
 from vcdebug.explain.gates.queue_limits import room_limit
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.queue_quota import by_guarantees, gang_in_all
-from vcdebug.explain.searches import histogram, reasons_text, refusals
+from vcdebug.explain.searches import told
 from vcdebug.model.names import Seq
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.state_before import job_before
@@ -186,8 +186,8 @@ def _nearest(view: JobView, attempt: TaskTry, visit: Visit) -> str:
 
 def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:
     """Reason and nodes of the task's last pass of predicates that left nothing."""
-    empty = [event for _, event in attempt.searches if not len(event.feasible)][-1:]
-    return histogram((n, reasons_text(s)) for event in empty for n, s in refusals(view.recording, event))
+    empty = [event for _, event in attempt.searches if not len(event.feasible)]
+    return told(view.recording, empty[-1]) if empty else []
 
 
 def _held(view: JobView) -> Finding | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain import amounts
+from vcdebug.explain import amounts, searches
 from vcdebug.explain.advice import Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
@@ -14,7 +14,6 @@ from vcdebug.explain.gates.eviction import Chance, Gate, entitlement, veto
 from vcdebug.explain.gates.eviction.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.searches import histogram, reasons_text, refusals
 from vcdebug.explain.votes import question
 from vcdebug.framework.evictions import NOT_RECLAIMABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
@@ -135,7 +134,7 @@ def _failed_trial(view: JobView, visit: Visit) -> tuple[str, tuple[Evidence, ...
     for seq, event in reversed(visit.events):
         if isinstance(event, PredicateEvent) and not len(event.feasible):
             name, where = event.task.rpartition("/")[2], plural(event.processed, "node")
-            found = histogram((n, reasons_text(statuses)) for n, statuses in refusals(view.recording, event))
+            found = searches.told(view.recording, event)
             reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
             return f"{name} fits none of {where} ({reasons})", (Evidence(seq, f"no node for {name}"),)
         if isinstance(event, HookEvent) and event.point == "Allocatable" and not event.result:

@@ -59,11 +59,12 @@ Inside = Callable[[Scorers, Asked], Equation | None]
 
 
 def inside(asked: Asked, part: str) -> Equation | None:
-    """What one scorer gives the node; None for the sums of all scorers."""
-    plugin, scorer = asked.session.plugins[NodeOrder.name], part.rpartition("/")[2]
-    assert isinstance(plugin, NodeOrder | TwoKinds)
+    """What one scorer gives the node; None for the sums of all scorers, and for what predicates adds to them."""
+    scorer = part.rpartition("/")[2]
     if scorer not in INSIDES:
         return None
+    plugin = asked.session.plugins[NodeOrder.name]
+    assert isinstance(plugin, NodeOrder | TwoKinds)
     plain = isinstance(plugin, TwoKinds) and scorer == AFFINITY
     found = (plain_node_affinity if plain else INSIDES[scorer])(plugin.scorers, asked)
     if found is None or not isinstance(found.verdict, int):

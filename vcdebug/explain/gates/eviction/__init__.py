@@ -65,15 +65,6 @@ class Gate:
     finding: Finding
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """One node, one task: how far it went."""
-
-    stage: Stage
-    attempt: TaskTry
-    node: NodeTry
-
-
 def gates_of_tasks(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
     """The actions that evict task by task."""
     for action in dict.fromkeys(view.actions):
@@ -87,9 +78,10 @@ def evicting(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list
         return []
     visits = [visit for visit in view.visits_of(action) if visit.tries and visit.end is not None]
     if not visits:
-        return [gate for gate in (_not_entitled(view, action, task, room),) if gate is not None]
+        return _not_entitled(view, action, task, room)
     stuck = _visited(view, visits[-1], task, room)
-    discard = gang.discarded(view, action, _blame(stuck))
+    blame = "" if stuck is None else BLAMES.get(stuck.finding.cause, f"{stuck.finding.cause} leaves nobody to evict")
+    discard = gang.discarded(view, action, blame)
     if discard is None:
         return [] if stuck is None else [stuck]
     if stuck is None:
@@ -99,14 +91,6 @@ def evicting(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list
     return [decided, replace(stuck, chance=Chance.WEAK)]
 
 
-def _blame(stuck: Gate | None) -> str:
-    """A few words about the gate that stopped a task."""
-    if stuck is None:
-        return ""
-    cause = stuck.finding.cause
-    return BLAMES.get(cause, f"{cause} leaves nobody to evict")
-
-
 def _before(room: NodeFits, action: str) -> Chance:
     """The chance behind a gate that comes before any node is looked at."""
     if room.could_free(action):
@@ -114,31 +98,27 @@ def _before(room: NodeFits, action: str) -> Chance:
     return Chance.WEAK if room.waiting else Chance.NONE
 
 
-def _not_entitled(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> Gate | None:
-    dropped = queue_limits.overused(view, action)
-    if dropped is not None:
-        return Gate(action, _before(room, action), dropped)
-    if not view.left_over:
-        return None
-    return Gate(action, _before(room, action), entitlement.not_starving(view, action, task))
+def _not_entitled(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
+    found = queue_limits.overused(view, action)
+    if found is None and view.left_over:
+        found = entitlement.not_starving(view, action, task)
+    return [] if found is None else [Gate(action, _before(room, action), found)]
 
 
 def _visited(view: JobView, visit: Visit, task: TaskInfo, room: NodeFits) -> Gate | None:
     tries = [attempt for attempt in visit.tries if attempt.task not in visit.planned]
-    tried = [_stage(view, attempt, node) for attempt in tries for node in attempt.nodes]
-    furthest = max((one.stage for one in tried), default=None)
-    at = [one for one in tried if one.stage == furthest and furthest is not None]
-    if furthest is None or furthest is Stage.TOO_SMALL:
+    staged = [(attempt, [(_stage(view, attempt, node), node) for node in attempt.nodes]) for attempt in tries]
+    furthest = max((stage for _, nodes in staged for stage, _ in nodes), default=Stage.TOO_SMALL)
+    if furthest is Stage.TOO_SMALL:
         return _no_nodes(view, visit, task, room)
-    attempt = at[0].attempt
-    mine = [one.node for one in at if one.attempt is attempt]
+    attempt, nodes = next((attempt, nodes) for attempt, nodes in staged if furthest in dict(nodes))
+    there = [node for stage, node in nodes if stage is furthest]
     if furthest is Stage.AFTER:
-        return Gate(visit.action, Chance.REAL, _after(view, attempt, mine, room))
+        return Gate(visit.action, Chance.REAL, _after(view, attempt, there, room))
     if furthest is Stage.VETO:
-        return Gate(visit.action, Chance.REAL, veto.veto(view, attempt, mine))
-    nodes = [one.node for one in tried if one.attempt is attempt]
-    found = filtering.filtered(view, attempt, nodes, room)
-    return Gate(visit.action, Chance.REAL if found.in_domain else Chance.WEAK, found.finding)
+        return Gate(visit.action, Chance.REAL, veto.veto(view, attempt, there))
+    finding, in_domain = filtering.filtered(view, attempt, [node for _, node in nodes], room)
+    return Gate(visit.action, Chance.REAL if in_domain else Chance.WEAK, finding)
 
 
 def _no_nodes(view: JobView, visit: Visit, task: TaskInfo, room: NodeFits) -> Gate | None:
@@ -156,21 +136,23 @@ def _no_nodes(view: JobView, visit: Visit, task: TaskInfo, room: NodeFits) -> Ga
     return Gate(visit.action, Chance.REAL, left_out) if left_out is not None else None
 
 
-def _stage(view: JobView, attempt: TaskTry, node: NodeTry) -> Tried:
+def _stage(view: JobView, attempt: TaskTry, node: NodeTry) -> Stage:
+    """How far one task came on one node."""
     if node.placed:
-        return Tried(Stage.PLACED, attempt, node)
+        return Stage.PLACED
     if node.hooks(*AFTER):
-        return Tried(Stage.AFTER, attempt, node)
+        return Stage.AFTER
     offered = node.candidates
     if offered and holds_without(view.recording, node.first, attempt.task, node.node, offered):
-        return Tried(Stage.VETO, attempt, node)
+        return Stage.VETO
     whole = view.tasks[attempt.task].init_resreq.less_equal(view.session.nodes[node.node].allocatable)
-    return Tried(Stage.FILTER if whole else Stage.TOO_SMALL, attempt, node)
+    return Stage.FILTER if whole else Stage.TOO_SMALL
 
 
 def _after(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> Finding:
     """Victims were found (or not needed), and then the queue or a predicate objected."""
     task = view.tasks[attempt.task]
+    fits = room if room.task is task else NodeFits(view, task, room.seq)
     for node in nodes:
         asked = node.hooks("Allocatable", "SimulateAllocatable")
         last = node.events[-1][0]
@@ -178,7 +160,7 @@ def _after(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits
         refused = asked and not asked[-1][1].result and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
             after = f"{attempt.action} would make room for {task.name} on {node.node}{_cost(node)}, but "
-            return queue_limits.not_allocatable(view, task, _at(view, task, room), *asked[-1], after=after)
+            return queue_limits.not_allocatable(view, task, fits, *asked[-1], after=after)
         if objections:
             return _predicate_after(view, attempt, node, *objections[-1])
     return _predicate_after(view, attempt, nodes[0], *nodes[0].hooks(*AFTER)[-1])
@@ -190,29 +172,26 @@ def _cost(node: NodeTry) -> str:
     return f" by evicting {listed(dict.fromkeys(gone))}" if gone else ""
 
 
-def _at(view: JobView, task: TaskInfo, room: NodeFits) -> NodeFits:
-    return room if room.task is task else NodeFits(view, task, room.seq)
-
-
 def _predicate_after(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> Finding:
     """The victims would make room, but a predicate still objects."""
     task = view.tasks[attempt.task]
-    reason = _objection(event)
     votes = node.votes
     gone = "with its victims gone " if any(e.result for _, e in votes) else ""
     sentence = (
         f"{attempt.action} would find room for {task.name} on {node.node}, but {gone}{event.plugin} still objects: "
-        f"{reason}."
+        f"{_objection(event)}."
     )
     numbers = {"nodes.tried": count(len(attempt.nodes), "nodes")}
     evidence = (
         *search_evidence(view, task),
-        *(Evidence(s, f"{e.plugin} offers {plural(len(e.result), 'victim')} on {node.node}") for s, e in votes[-1:]),
+        *(
+            Evidence(s, f"{e.plugin} offers {plural(len(e.result), 'victim')} on {node.node}")
+            for s, e in node.votes[-1:]
+        ),
         Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
     )
-    return Finding(
-        MIXED, sentence, numbers, evidence, (owner("see the predicate's reason: evictions alone do not help"),)
-    )
+    advice = (owner("see the predicate's reason: evictions alone do not help"),)
+    return Finding(MIXED, sentence, numbers, evidence, advice)
 
 
 def _objection(event: HookEvent) -> str:

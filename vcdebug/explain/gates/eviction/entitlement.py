@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import Advice, cluster, owner
+from vcdebug.explain.advice import cluster, owner
 from vcdebug.explain.amounts import count, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.earlier import PREEMPT_WITH_TOPOLOGY
@@ -23,10 +23,10 @@ PREEMPT = "preempt"
 def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
     """The action's turn never came, because the job does not starve."""
     answers = [(seq, event) for seq, event in view.during(action, "JobStarving") if not event.result]
-    if action == PREEMPT and _left_out(view):
+    served = view.recording.snapshot.release.has(PREEMPT_WITH_TOPOLOGY)
+    if action == PREEMPT and view.job.contains_network_topology() and not served:
         return _topology(view, action, task)
     counts = view.recording.timeline.state_at(view.action_starts(action) or 0).job(view.job.uid)
-    evidence = tuple(Evidence(s, f"JobStarving: {e.plugin} says no") for s, e in answers[:1])
     who = answers[0][1].plugin if answers else "no plugin"
     reason = (
         f"{counts.ready} ready + {counts.waiting} waiting for room >= minMember {counts.min_available}"
@@ -46,21 +46,15 @@ def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
         **amounts.numbers("request", task.init_resreq),
     }
     if not answers:
-        advice: tuple[Advice, ...] = (
-            cluster("enable gang or priority (enableJobStarving) in a tier of the configuration"),
-        )
-        return Finding(NOT_STARVING, sentence, numbers, _start(view, action), advice)
+        enable = cluster("enable gang or priority (enableJobStarving) in a tier of the configuration")
+        return Finding(NOT_STARVING, sentence, numbers, _start(view, action), (enable,))
+    evidence = proof(answers[0][0], f"JobStarving: {who} says no")
     advice = (
         owner("wait for free room: pods beyond minMember never cost others theirs"),
         owner(f"raise minMember above {counts.ready + counts.waiting}, so that the gang counts as incomplete"),
     )
     lines = (f"starving = waiting {counts.waiting} + ready {counts.ready} < minMember {counts.min_available}: no",)
     return Finding(NOT_STARVING, sentence, numbers, evidence, advice, lines)
-
-
-def _left_out(view: JobView) -> bool:
-    served = view.recording.snapshot.release.has(PREEMPT_WITH_TOPOLOGY)
-    return view.job.contains_network_topology() and not served
 
 
 def _topology(view: JobView, action: str, task: TaskInfo) -> Finding:
@@ -70,20 +64,15 @@ def _topology(view: JobView, action: str, task: TaskInfo) -> Finding:
         f"considers no such job, and no node has room for {task.name} ({amounts.resource(task.init_resreq)})."
     )
     advice = (
-        owner(
-            "take networkTopology out of the PodGroup",
-            f"PodGroup/{view.job.uid}:spec.networkTopology-",
-        ),
+        owner("take networkTopology out of the PodGroup", f"PodGroup/{view.job.uid}:spec.networkTopology-"),
         cluster("use gangpreempt, which knows network topologies"),
     )
-    return Finding(
-        NETWORK_TOPOLOGY, sentence, amounts.numbers("request", task.init_resreq), _start(view, action), advice
-    )
+    numbers = amounts.numbers("request", task.init_resreq)
+    return Finding(NETWORK_TOPOLOGY, sentence, numbers, _start(view, action), advice)
 
 
 def _start(view: JobView, action: str) -> tuple[Evidence, ...]:
-    start = view.action_starts(action)
-    return (Evidence(start, f"{action} starts, and never turns to the job"),) if start is not None else ()
+    return proof(view.action_starts(action), f"{action} starts, and never turns to the job")
 
 
 def never(view: JobView, visit: Visit, task: TaskInfo) -> Finding:
@@ -96,14 +85,11 @@ def never(view: JobView, visit: Visit, task: TaskInfo) -> Finding:
         f"node has room for {amounts.resource(task.init_resreq)}."
     )
     attempt = next(one for one in visit.tries if one.task == task.key)
-    evidence: tuple[Evidence, ...] = (
+    end = visit.end[0] if visit.end is not None else None
+    evidence = (
         Evidence(attempt.first - 1, f"{visit.action} takes up {task.key} and leaves it at once"),
+        *proof(end, f"{visit.action} gives up: {candidates} tried, no victim looked at"),
     )
-    if visit.end is not None:
-        evidence = (
-            *evidence,
-            Evidence(visit.end[0], f"{visit.action} gives up: {candidates} tried, no victim looked at"),
-        )
     advice = (owner("use a priority class whose preemptionPolicy is PreemptLowerPriority, or wait for free room"),)
     return Finding(POLICY_NEVER, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)
 
@@ -125,14 +111,10 @@ def ineligible(view: JobView, attempt: TaskTry) -> str | None:
 
 def not_eligible(view: JobView, tries: Sequence[TaskTry]) -> Finding | None:
     """None unless preempt left one of these pods out because of its nominated node."""
-    for attempt in tries:
-        reason = ineligible(view, attempt)
-        if reason is not None:
-            return _not_eligible(view, attempt, reason)
-    return None
-
-
-def _not_eligible(view: JobView, attempt: TaskTry, reason: str) -> Finding:
+    reasons = ((attempt, ineligible(view, attempt)) for attempt in tries)
+    attempt, reason = next(((attempt, reason) for attempt, reason in reasons if reason), (None, ""))
+    if attempt is None:
+        return None
     task = view.tasks[attempt.task]
     sentence = f"{task.name} may not preempt: {reason}, so preempt leaves it out, and plans nothing for it."
     passed = [(seq, e.plugin) for seq, e in attempt.hooks("Predicate") if e.result is None]

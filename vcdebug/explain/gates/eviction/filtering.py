@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner, sharers
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.candidates import ELSEWHERE, Spared
+from vcdebug.explain.histogram import pod_lines
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.evictions import (
@@ -28,14 +29,6 @@ LEAVING = "Releasing"
 FLAGGED = sharers('remove volcano.sh/preemptable: "false" from pods that may be evicted')
 
 
-class Filtered(NamedTuple):
-    """What the filter removed."""
-
-    finding: Finding
-    in_domain: bool
-    """Whether some node would have room without those that were the action's to take, but for a flag or a status."""
-
-
 class Objection(NamedTuple):
     """A reason with the pods that it keeps."""
 
@@ -47,8 +40,10 @@ Objections = Sequence[Objection]
 """The most frequent first."""
 
 
-def filtered(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: NodeFits) -> Filtered:
-    """No candidate is left that would make room."""
+def filtered(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: NodeFits) -> tuple[Finding, bool]:
+    """No candidate is left that would make room; and whether some node would have room without those that were the
+    action's to take, but for a flag or a status.
+    """
     here = room if room.task.key == attempt.task else NodeFits(view, view.tasks[attempt.task], room.seq)
     judged = [
         (node.node, each, here.spared(attempt.action, each)) for node in nodes for each in here.tasks_on(node.node)
@@ -60,7 +55,7 @@ def filtered(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: No
         if why is None or why.rule not in ELSEWHERE:
             mine.setdefault(name, []).append(each)
     in_domain = any(here.would_fit(name, pods) for name, pods in mine.items())
-    return Filtered(_finding(view, attempt, nodes, order, spared), in_domain)
+    return _finding(view, attempt, nodes, order, spared), in_domain
 
 
 def ranked(spared: Iterable[tuple[TaskInfo, Spared]]) -> list[Objection]:
@@ -85,7 +80,7 @@ def told(order: Objections) -> str:
 
 def objection_lines(order: Objections) -> tuple[str, ...]:
     """One line per reason, with some of the pods."""
-    return tuple(f"{plural(len(pods), 'pod')}: {why.text}  ({listed(pod.key for pod in pods)})" for why, pods in order)
+    return pod_lines((why.text, [pod.key for pod in pods]) for why, pods in order)
 
 
 def _finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], order: Objections, spared: int) -> Finding:
@@ -100,16 +95,13 @@ def _finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], order: O
         "pods.candidates": count(spared, "pods"),
         "nodes.tried": count(len(nodes), "nodes"),
     }
-    passes = (
-        Evidence(seq, f"{attempt.action}: predicates leave {plural(len(e.feasible), 'node')}")
-        for seq, e in attempt.searches[-1:]
+    searches, votes = attempt.searches[-1:], [hook for node in nodes for hook in node.votes]
+    evidence = (
+        *(Evidence(s, f"{attempt.action}: predicates leave {plural(len(e.feasible), 'node')}") for s, e in searches),
+        *(Evidence(s, f"{e.plugin} is offered {plural(len(e.candidates), 'candidate')}") for s, e in votes[:1]),
     )
-    votes = [hook for node in nodes for hook in node.votes]
-    asked = (Evidence(s, f"{e.plugin} is offered {plural(len(e.candidates), 'candidate')}") for s, e in votes[:1])
     cause = _cause(order)
-    return Finding(
-        cause, sentence, numbers, (*passes, *asked), filter_advice(view, cause, order), objection_lines(order)
-    )
+    return Finding(cause, sentence, numbers, evidence, filter_advice(view, cause, order), objection_lines(order))
 
 
 def filter_advice(view: JobView, cause: str, order: Objections) -> tuple[Advice, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from vcdebug.explain.advice import Advice, cluster, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.histogram import histogram, pod_lines
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept
 from vcdebug.explain.plugins import words
@@ -106,17 +107,12 @@ def _by_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: 
     """For plugins without words of their own: what their arithmetic says of each pod that they keep."""
     from vcdebug.explain.equations import equation
 
-    notes: dict[str, list[TaskKey]] = {}
-    for _, seat in seats:
-        shown = equation(view.recording, seat.seq) if seat.seq is not None else None
-        for term in shown.terms if shown is not None else ():
-            if term.name in refused and term.note:
-                notes.setdefault(term.note, []).append(TaskKey(term.name))
-    order = sorted(notes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    shown = [equation(view.recording, seat.seq) for _, seat in seats if seat.seq is not None]
+    terms = [term for each in shown if each is not None for term in each.terms]
+    order = histogram((term.name, term.note) for term in terms if term.name in refused and term.note)
     why = "".join(f" ({note})" for note, _ in order[:1])
-    lines = tuple(f"{plural(len(keys), 'pod')}: {note}  ({listed(keys)})" for note, keys in order)
     advice = words(plugin).keeps_advice or cluster(OWN_ADVICE.format(plugin=plugin))
-    return Kept(f"it keeps {listed(refused)}{why}", {}, (advice,), lines)
+    return Kept(f"it keeps {listed(refused)}{why}", {}, (advice,), pod_lines(order))
 
 
 def _misspelt(view: JobView, plugin: str) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from vcdebug.explain import amounts
 from vcdebug.explain.advice import Advice, sharers
-from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.amounts import listed
 from vcdebug.explain.equation import NO_JOB, Amount, Equation, Figure, Term, choice
+from vcdebug.explain.histogram import histogram, pod_lines
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
 from vcdebug.explain.plugin import Kept
@@ -139,15 +140,11 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
     plugin, attrs = plugin_of(view.recording, Capacity), attrs_of(view.recording, before(view.recording, seq))
     if not plugin.ready:
         return not_above(view, NAME, refused, seq, smaller)
-    reasons: dict[str, list[TaskKey]] = {}
-    for key in refused:
-        reasons.setdefault(_reason(view.recording, plugin, attrs, task, key), []).append(key)
-    order = sorted(reasons.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    order = histogram((key, _reason(view.recording, plugin, attrs, task, key)) for key in refused)
     queues = victim_queues(view, refused)
     text = "; ".join(f"{len(keys)} {reason}" for reason, keys in order[:2])
-    lines = tuple(f"{plural(len(keys), 'pod')}: {reason}  ({listed(keys)})" for reason, keys in order)
     numbers = not_above(view, NAME, refused, seq, smaller).numbers
-    return Kept(text, numbers, (_kept_advice(attrs, queues),), lines)
+    return Kept(text, numbers, (_kept_advice(attrs, queues),), pod_lines(order))
 
 
 def _reason(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain.advice import cluster, owner
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.gates import PLACING, gates
 from vcdebug.explain.gates.gang import DISCARD, discarded
 from vcdebug.explain.gates.queue_limits import not_allocatable, refusals
@@ -72,8 +72,7 @@ def not_tried(view: JobView) -> Finding:
         return found
     else:
         sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
-    end = view.action_ends(view.actions[-1]) if view.actions else None
-    evidence = (Evidence(end, "the last action ends"),) if end is not None else ()
+    evidence = proof(view.action_ends(view.actions[-1]) if view.actions else None, "the last action ends")
     return Finding(NOT_TRIED, sentence, {}, evidence, (owner("look at the actions and at the next cycle"),))
 
 
@@ -108,6 +107,6 @@ def _no_backfill(view: JobView, task: TaskInfo) -> Finding:
         f"actions ({', '.join(view.actions)})."
     )
     end = view.action_ends(view.actions[-1]) if view.actions else None
-    evidence = (Evidence(end, "the last action ends, and nobody looked at it"),) if end is not None else ()
+    evidence = proof(end, "the last action ends, and nobody looked at it")
     advice = (owner("let the pod request some cpu or memory"), cluster(f"add {BACKFILL} to the actions"))
     return Finding(NOT_TRIED, sentence, {}, evidence, advice)

@@ -10,6 +10,7 @@ from vcdebug.framework.subject import name_in
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.podgroup import PENDING
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
@@ -18,6 +19,8 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.visits import TaskTry, Visit, visits
 
 EVICTING_ACTIONS = ("preempt", "reclaim")
+WAITING_PHASES = (PENDING, "")
+"""Of a PodGroup that is not admitted: the controller may not have made the pods yet."""
 PLACED = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Finding, Step, StepState
-from vcdebug.explain.gates.admission import WAITING_PHASES, admission
+from vcdebug.explain.gates.admission import admission
 from vcdebug.explain.gates.gang import search_reasons
 from vcdebug.explain.gates.gang_eviction import GANG_ACTIONS
 from vcdebug.explain.gates.validity import gated, validity
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.job_view import EVICTING_ACTIONS, WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE
 from vcdebug.framework.record import HookEvent, StateEvent
 from vcdebug.model.names import NodeName, Seq

@@ -8,20 +8,18 @@ from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.gates.not_in_session import opened
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.plugins import words
 from vcdebug.explain.queue_admission import not_admitted
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
-from vcdebug.model.podgroup import PENDING
 
 TOO_LATE = "enqueued-too-late"
 NOT_CONFIGURED = "action-not-configured"
 
 PERMITTING = ("sla",)
 """Plugins whose permit is a promise to the job, and not just the want of an objection."""
-WAITING_PHASES = (PENDING, "")
 SCHEDULING_ACTIONS = ("allocate", "preempt", "reclaim", "backfill")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from vcdebug.explain import amounts
 from vcdebug.explain.advice import Advice, owner, sharers
@@ -13,8 +13,11 @@ from vcdebug.explain.gates.queue_limits import room_limit
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.queue_quota import by_guarantees, gang_in_all
 from vcdebug.explain.searches import told
+from vcdebug.framework.record import StatementEvent
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.model.status import TaskStatus
+from vcdebug.model.taskset import Least
 from vcdebug.trace.state_before import job_before
 from vcdebug.trace.visits import TaskTry, Visit
 
@@ -47,19 +50,15 @@ def _discarded(view: JobView, visit: Visit, blame: str) -> Finding:
     victims = [task for kind, task, _ in statement.ops if kind == "evict"]
     failed = [attempt for attempt in visit.tries if attempt.task not in planned]
     cost = f" after {plural(len(victims), 'eviction')}" if victims else ""
-    why = _why(view, failed, visit, blame)
-    roles = _short_roles(view, visit) if not missing else []
-    if roles:
-        failed = [one for one in failed if view.tasks[one.task].task_role in roles] or failed
-        why = _why(view, failed, visit, blame)
+    asked = [] if missing else job_before(view.recording, job.uid, seq).pipelined_roles()
+    roles = {role.name: role for role in asked if not role.holds}
+    failed = [one for one in failed if view.tasks[one.task].task_role in roles] or failed
+    why = f"{_why(view, failed, visit, blame)}, so its statement is discarded"
     sentence = (
-        _by_role(view, visit, roles, f"{cost}{why}")
+        _by_role(job, visit, roles.values(), f"{cost}{why}")
         if roles
-        else (
-            f"{job.uid} needs {job.min_available} pods at once ({ready} already run): {visit.action} found places for "
-            f"{len(planned)} ({listed(nodes)}){cost}, {missing} too few{why}, so its statement is discarded"
-            f"{' and the victims stay' if victims else ''}."
-        )
+        else f"{job.uid} needs {job.min_available} pods at once ({ready} already run): {visit.action} found places for "
+        f"{len(planned)} ({listed(nodes)}){cost}, {missing} too few{why}{' and the victims stay' if victims else ''}."
     )
     numbers = {
         "job.minAvailable": count(job.min_available, "pods"),
@@ -68,38 +67,23 @@ def _discarded(view: JobView, visit: Visit, blame: str) -> Finding:
         "pods.missing": count(missing, "pods"),
         "pods.evicted": count(len(victims), "pods"),
     }
-    return Finding(
-        DISCARD,
-        sentence,
-        numbers,
-        _evidence(visit, seq, failed),
-        _role_advice(view, roles) if roles else _advice(view, failed, missing),
-        _lines(view, visit, failed),
-    )
+    advice = _role_advice(roles.values()) if roles else _advice(view, failed, missing)
+    evidence, lines = _evidence(visit, seq, failed), _lines(view, statement, failed)
+    return Finding(DISCARD, sentence, numbers, evidence, advice, lines)
 
 
-def _short_roles(view: JobView, visit: Visit) -> list[str]:
+def _by_role(job: JobInfo, visit: Visit, roles: Iterable[Least], why: str) -> str:
     """Roles that have fewer places than minTaskMember asks for, as the plan stood before it was discarded."""
-    assert visit.end is not None
-    roles = job_before(view.recording, view.job.uid, visit.end[0]).pipelined_roles()
-    return [role.name for role in roles if not role.holds]
-
-
-def _by_role(view: JobView, visit: Visit, roles: list[str], why: str) -> str:
-    assert visit.end is not None
-    counts = {r.name: r for r in job_before(view.recording, view.job.uid, visit.end[0]).pipelined_roles()}
-    short = listed(f"role {role} has {counts[role].have} of the {counts[role].least}" for role in roles)
-    places = f"{visit.action} found places for {plural(len(visit.planned), 'pod')}"
+    short = listed(f"role {role.name} has {role.have} of the {role.least}" for role in roles)
     return (
-        f"{view.job.uid} is not whole: {places}, which would do for minMember {view.job.min_available}, but {short} "
-        f"that minTaskMember asks for{why}, so its statement is discarded."
+        f"{job.uid} is not whole: {visit.action} found places for {plural(len(visit.planned), 'pod')}, which would do "
+        f"for minMember {job.min_available}, but {short} that minTaskMember asks for{why}."
     )
 
 
-def _role_advice(view: JobView, roles: list[str]) -> tuple[Advice, ...]:
-    least = view.job.task_min_available
-    lower = (owner(f"lower minTaskMember of role {role} ({least[role]})") for role in roles if least[role] > 1)
-    return (*lower, *(sharers(f"make room for one more pod of role {role}") for role in roles))
+def _role_advice(roles: Collection[Least]) -> tuple[Advice, ...]:
+    lower = (owner(f"lower minTaskMember of role {one.name} ({one.least})") for one in roles if one.least > 1)
+    return (*lower, *(sharers(f"make room for one more pod of role {one.name}") for one in roles))
 
 
 def _advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[Advice, ...]:
@@ -114,32 +98,29 @@ def _advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[Adv
 
 def _evidence(visit: Visit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Evidence, ...]:
     found = [Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}") for s, e in visit.hooks("JobPipelined")[-1:]]
-    for attempt in failed[:1]:
-        found += [Evidence(s, f"no place for {attempt.task}") for s, e in attempt.searches if not len(e.feasible)][:1]
-        found += [
-            Evidence(s, f"the queue may not take {attempt.task}")
-            for s, e in attempt.hooks("Allocatable")
-            if not e.result
-        ]
+    for one in failed[:1]:
+        found += [Evidence(s, f"no place for {one.task}") for s, e in one.searches if not len(e.feasible)][:1]
+        refused = [s for s, e in one.hooks("Allocatable") if not e.result]
+        found += [Evidence(s, f"the queue may not take {one.task}") for s in refused]
     found.append(Evidence(seq, f"{visit.action} discards {plural(len(visit.planned), 'placement')}"))
     return tuple(sorted(found))
 
 
-def _lines(view: JobView, visit: Visit, failed: Sequence[TaskTry]) -> tuple[str, ...]:
-    assert visit.end is not None
-    lines = [f"{kind} {task} @ {node}" for kind, task, node in visit.end[1].ops]
-    for attempt in failed:
-        reasons = search_reasons(view, attempt)
-        if reasons:
-            lines.append(f"{attempt.task}: {'; '.join(f'{len(names)} {reason}' for reason, names in reasons)}")
-    return tuple(lines)
+def _lines(view: JobView, statement: StatementEvent, failed: Sequence[TaskTry]) -> tuple[str, ...]:
+    tried = ((attempt.task, search_reasons(view, attempt)) for attempt in failed)
+    told = ((task, "; ".join(f"{len(names)} {reason}" for reason, names in reasons)) for task, reasons in tried)
+    return (*operation_lines(statement), *(f"{task}: {text}" for task, text in told if text))
+
+
+def operation_lines(statement: StatementEvent) -> tuple[str, ...]:
+    """What a statement planned, operation by operation."""
+    return tuple(f"{kind} {task} @ {node}" for kind, task, node in statement.ops)
 
 
 def _why(view: JobView, failed: Sequence[TaskTry], visit: Visit, blame: str) -> str:
     if not failed:
         return ""
-    attempt = failed[0]
-    name = attempt.name
+    attempt, name = failed[0], failed[0].name
     left_out = ineligible(view, attempt)
     if left_out is not None:
         return f" ({name} may not preempt: {left_out})"
@@ -199,13 +180,8 @@ def _held(view: JobView) -> Finding | None:
         f"{plural(len(held), 'pod')} of {view.job.uid} got a node but {'is' if len(held) == 1 else 'are'} not bound: "
         f"{view.job.ready_task_num()} of {view.job.min_available} pods are ready."
     )
-    numbers = {
-        "job.minAvailable": count(view.job.min_available, "pods"),
-        "pods.placed": count(len(held), "pods"),
-    }
+    numbers = {"job.minAvailable": count(view.job.min_available, "pods"), "pods.placed": count(len(held), "pods")}
     places = {task.key: task.node_name for task in held}
-    tries = [attempt for visit in view.visits for attempt in visit.tries if attempt.task in places]
-    evidence = tuple(
-        Evidence(attempt.place[0], f"{attempt.task} gets {places[attempt.task]}") for attempt in tries if attempt.place
-    )
+    tries = [one for visit in view.visits for one in visit.tries if one.task in places]
+    evidence = tuple(Evidence(one.place[0], f"{one.task} gets {places[one.task]}") for one in tries if one.place)
     return Finding(DISCARD, sentence, numbers, evidence)

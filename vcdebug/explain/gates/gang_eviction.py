@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain import amounts, searches
-from vcdebug.explain.advice import Advice, cluster, owner, sharers
+from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding, Number
+from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.candidates import Spared, gang_filter, spared
-from vcdebug.explain.gates import queue_limits
+from vcdebug.explain.gates import gang, queue_limits
 from vcdebug.explain.gates.eviction import Chance, Gate, entitlement, veto
 from vcdebug.explain.gates.eviction.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
 from vcdebug.explain.job_view import JobView
@@ -25,7 +25,6 @@ from vcdebug.trace.visits import Visit
 GANG_ACTIONS = ("gangpreempt", "gangreclaim")
 POINT = "UnifiedEvictable"
 NOWHERE = Spared("", "outside every domain that the job may use")
-NOT_ENOUGH = "gang-discard"
 
 
 def gates_of_gangs(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
@@ -62,12 +61,10 @@ def _wanted(view: JobView) -> tuple[str, Resource]:
 
 def _discard(visit: Visit) -> tuple[Evidence, ...]:
     """How the action left the job: with a statement that does nothing, or one that is undone."""
-    if visit.end is None:
-        return ()
+    assert visit.end is not None
     seq, statement = visit.end
-    done = "commits" if visit.committed else "discards"
     what = plural(len(statement.ops), "operation") if statement.ops else "an empty statement"
-    return (Evidence(seq, f"{visit.action} {done} {what}"),)
+    return proof(seq, f"{visit.action} {'commits' if visit.committed else 'discards'} {what}")
 
 
 def _no_candidates(view: JobView, visit: Visit) -> Finding:
@@ -77,13 +74,11 @@ def _no_candidates(view: JobView, visit: Visit) -> Finding:
     sentence = f"{visit.action} finds nobody it may evict for {who}: of {plural(pods, 'pod')}, {told(order)}."
     numbers = {**amounts.numbers("request", need), "pods.onNodes": count(pods, "pods")}
     closed = _unreclaimable(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
+    cause, advice = KEPT, filter_advice(view, KEPT, order)
     if closed:
-        verb = "is" if len(closed) == 1 else "are"
-        advice: tuple[Advice, ...] = (sharers(f"set spec.reclaimable of queue {listed(closed)} to true"),)
-        sentence = f"{sentence[:-1]}; {listed(closed)} {verb} not reclaimable."
-        return Finding(UNRECLAIMABLE, sentence, numbers, _discard(visit), advice, objection_lines(order))
-    advice = filter_advice(view, KEPT, order)
-    return Finding(KEPT, sentence, numbers, _discard(visit), advice, objection_lines(order))
+        cause, advice = UNRECLAIMABLE, (sharers(f"set spec.reclaimable of queue {listed(closed)} to true"),)
+        sentence = f"{sentence[:-1]}; {listed(closed)} {'is' if len(closed) == 1 else 'are'} not reclaimable."
+    return Finding(cause, sentence, numbers, _discard(visit), advice, objection_lines(order))
 
 
 def _spared(view: JobView, visit: Visit) -> Iterator[tuple[TaskInfo, Spared]]:
@@ -103,8 +98,7 @@ def _unreclaimable(view: JobView) -> list[str]:
 
 def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> Finding:
     seq, event = votes[-1]
-    asked = question(view.recording, seq)
-    offered = event.candidates
+    asked, offered = question(view.recording, seq), event.candidates
     allowed = tuple(asked.outcome or ()) if asked is not None else ()
     who, need = _wanted(view)
     numbers = {
@@ -117,7 +111,11 @@ def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> F
         *_discard(visit),
     )
     if not allowed:
-        return _vetoed(view, visit, event, offered, numbers, evidence)
+        sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {listed(offered)}."
+        quota_veto = visit.action == "gangreclaim" and event.plugin in veto.QUOTA_PLUGINS
+        cause = veto.NOT_ABOVE_DESERVED if quota_veto else event.plugin
+        look = cluster(f"look at plugin {event.plugin}: its enable{POINT} switch, or what protects these pods")
+        return Finding(cause, sentence, numbers, evidence, (look,))
     trial = _failed_trial(view, visit)
     why, proof = trial or ("all that they hold in one domain is still too little for all of the gang", ())
     sentence = (
@@ -126,37 +124,20 @@ def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> F
     )
     advice = (owner("lower minMember"), sharers("free room for the whole gang in one domain"))
     lines = (f"may be evicted: {listed(allowed, 8)}",)
-    return Finding(NOT_ENOUGH, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
+    return Finding(gang.DISCARD, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
 
 
 def _failed_trial(view: JobView, visit: Visit) -> tuple[str, tuple[Evidence, ...]] | None:
     """What stopped the last plan that was tried with victims gone, and the event that shows it."""
     for seq, event in reversed(visit.events):
+        name = getattr(event, "task", "").rpartition("/")[2]
         if isinstance(event, PredicateEvent) and not len(event.feasible):
-            name, where = event.task.rpartition("/")[2], plural(event.processed, "node")
+            where = plural(event.processed, "node")
             found = searches.told(view.recording, event)
             reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
-            return f"{name} fits none of {where} ({reasons})", (Evidence(seq, f"no node for {name}"),)
+            return f"{name} fits none of {where} ({reasons})", proof(seq, f"no node for {name}")
         if isinstance(event, HookEvent) and event.point == "Allocatable" and not event.result:
-            name = event.task.rpartition("/")[2]
-            return f"its queue may not allocate {name}", (Evidence(seq, f"{event.plugin} refuses {name}"),)
+            return f"its queue may not allocate {name}", proof(seq, f"{event.plugin} refuses {name}")
         if isinstance(event, HookEvent) and event.point == "PrePredicate" and event.result is not None:
-            name = event.task.rpartition("/")[2]
-            return f"PrePredicate fails for {name}", (Evidence(seq, f"{event.plugin} refuses {name}"),)
+            return f"PrePredicate fails for {name}", proof(seq, f"{event.plugin} refuses {name}")
     return None
-
-
-def _vetoed(
-    view: JobView,
-    visit: Visit,
-    event: HookEvent,
-    offered: tuple[str, ...],
-    numbers: dict[str, Number],
-    evidence: tuple[Evidence, ...],
-) -> Finding:
-    who, _ = _wanted(view)
-    sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {listed(offered)}."
-    quota_veto = visit.action == "gangreclaim" and event.plugin in veto.QUOTA_PLUGINS
-    cause = veto.NOT_ABOVE_DESERVED if quota_veto else event.plugin
-    advice = (cluster(f"look at plugin {event.plugin}: its enable{POINT} switch, or what protects these pods"),)
-    return Finding(cause, sentence, numbers, evidence, advice)

@@ -10,7 +10,7 @@ import yaml
 
 from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.gates.eviction import Chance, Gate
 from vcdebug.explain.gates.gang import DISCARD
 from vcdebug.explain.gates.queue_limits import refusals
@@ -109,8 +109,7 @@ def no_allocate(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         f"{plural(len(room.free), 'node')} {have} room for {task.name}, but allocate is not among the actions "
         f"({', '.join(view.actions)})."
     )
-    end = view.action_ends(view.actions[-1])
-    evidence = (Evidence(end, "the last action ends, and nothing was allocated"),) if end is not None else ()
+    evidence = proof(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
     numbers = {"nodes.free": count(len(room.free), "nodes")}
     return Finding(NOT_CONFIGURED, sentence, numbers, evidence, (cluster("put allocate into actions"),))
 
@@ -128,8 +127,7 @@ def _finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Trial, helped
         "victims": count(len(trial.evicted), "pods"),
     }
     refused = tuple(Evidence(seq, f"{e.plugin}: the queue may not allocate it") for seq, e in refusals(view)[:1])
-    end = view.action_ends(view.actions[-1])
-    last = (Evidence(end, "the last action ends, and nothing was evicted"),) if end is not None else ()
+    last = proof(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
     evidence = tuple(sorted((*(refused or search_evidence(view, task)), *last)))
     after = ", after allocate" if "allocate" in view.actions else ""
     advice = (cluster(f"put {trial.action} into actions{after}: the replay with it places the job"),)

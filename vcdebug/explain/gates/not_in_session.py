@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.subject import Subject
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
@@ -20,100 +20,66 @@ PLACES = "places"
 
 def not_in_session(recording: Recording, subject: Subject) -> Finding:
     """Why a job or pod is not in the session."""
-    pods = [pod for pod in _pods(recording) if _belongs(pod, subject)]
+    every = map(Pod, recording.snapshot.of("Pod"))
+    pods = [pod for pod in every if (pod.job_id == subject.job if subject.job else pod.key == subject.pod)]
     group = next((g for g in _groups(recording) if f"{g.namespace}/{g.name}" == subject.job), None)
     if group is not None:
         queue = group.queue or recording.snapshot.flags.default_queue
-        if queue not in recording.session.queues:
-            return _queue_missing(recording, subject, queue)
-        return _not_in_session(recording, subject)
+        known = queue in recording.session.queues
+        return _unreadable(recording, subject) if known else _queue_missing(recording, subject, queue)
     running = [pod for pod in pods if pod.node_name]
     if running and len(running) == len(pods):
-        return _outside(recording, running)
-    hidden = hidden_pods(recording, pods)
+        sentence = f"{running[0].key} already runs on {running[0].node_name}; it belongs to no job of Volcano's."
+        return Finding(PLACES, sentence, {}, opened(recording, "the session opens with the pod on its node"))
+    names = recording.snapshot.flags.scheduler_names
+    hidden = [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
     if hidden:
         return other_scheduler(recording, subject.job or hidden[0].key, hidden)
     return _no_pod_group(recording, subject, pods)
 
 
-def hidden_pods(recording: Recording, pods: list[Pod]) -> list[Pod]:
-    """Waiting pods that name another scheduler."""
-    names = recording.snapshot.flags.scheduler_names
-    return [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
-
-
 def other_scheduler(recording: Recording, who: str, hidden: list[Pod]) -> Finding:
     """The pods wait for somebody else."""
-    wanted = " or ".join(recording.snapshot.flags.scheduler_names)
+    names = recording.snapshot.flags.scheduler_names
     named = ", ".join(dict.fromkeys(pod.scheduler_name or "none" for pod in hidden))
     verb = "names" if len(hidden) == 1 else "name"
     sentence = (
         f"Volcano never sees {plural(len(hidden), 'pod')} of {who}: {listed(pod.name for pod in hidden)} {verb} "
-        f"schedulerName {named}, this scheduler takes only {wanted}."
+        f"schedulerName {named}, this scheduler takes only {' or '.join(names)}."
     )
-    return Finding(
-        OTHER_SCHEDULER,
-        sentence,
-        {"pods.hidden": count(len(hidden), "pods")},
-        opened(recording, "the session opens without them"),
-        (owner(f"create the pods with spec.schedulerName: {recording.snapshot.flags.scheduler_names[0]}"),),
-    )
+    numbers, evidence = {"pods.hidden": count(len(hidden), "pods")}, opened(recording, "the session opens without them")
+    advice = (owner(f"create the pods with spec.schedulerName: {names[0]}"),)
+    return Finding(OTHER_SCHEDULER, sentence, numbers, evidence, advice)
 
 
 def opened(recording: Recording, text: str) -> tuple[Evidence, ...]:
     """The event that shows what the session starts from."""
-    seqs = recording.index.of_type(StateEvent)
-    return (Evidence(seqs[0], text),) if seqs else ()
-
-
-def _pods(recording: Recording) -> list[Pod]:
-    return [Pod(manifest) for manifest in recording.snapshot.of("Pod")]
+    return proof(next(iter(recording.index.of_type(StateEvent)), None), text)
 
 
 def _groups(recording: Recording) -> list[PodGroup]:
     return [PodGroup(manifest) for manifest in recording.snapshot.of("PodGroup")]
 
 
-def _belongs(pod: Pod, subject: Subject) -> bool:
-    return pod.job_id == subject.job if subject.job else pod.key == subject.pod
-
-
 def _queue_missing(recording: Recording, subject: Subject, queue: str) -> Finding:
     queues = list(recording.session.queues)
-    from difflib import get_close_matches
-
-    close = get_close_matches(queue, queues, 1, 0.6)
-    meant = f"; did you mean {close[0]}?" if close else ""
+    close = _closest(queue, queues, 0.6)
     sentence = (
         f"{subject.job} is not in the session: its PodGroup names queue {queue}, which does not exist "
-        f"(queues: {listed(queues, 6)}){meant}"
+        f"(queues: {listed(queues, 6)}){f'; did you mean {close}?' if close else '.'}"
     )
-    other = close[0] if close else "an existing queue"
-    edits = (f"PodGroup/{subject.job}:spec.queue={close[0]}",) if close else ()
-    advice = owner(f"set spec.queue of PodGroup {subject.job} to {other}", *edits)
-    return Finding(
-        QUEUE_MISSING,
-        sentence if close else f"{sentence}.",
-        {"queues": count(len(queues), "queues")},
-        opened(recording, "the session opens without the job"),
-        (advice, sharers(f"create queue {queue}")),
-    )
+    edits = (f"PodGroup/{subject.job}:spec.queue={close}",) if close else ()
+    other = owner(f"set spec.queue of PodGroup {subject.job} to {close or 'an existing queue'}", *edits)
+    evidence = opened(recording, "the session opens without the job")
+    advice = (other, sharers(f"create queue {queue}"))
+    return Finding(QUEUE_MISSING, sentence, {"queues": count(len(queues), "queues")}, evidence, advice)
 
 
-def _not_in_session(recording: Recording, subject: Subject) -> Finding:
+def _unreadable(recording: Recording, subject: Subject) -> Finding:
+    sentence = f"{subject.job} is not in the session: its PodGroup could not be read."
+    evidence = opened(recording, "the session opens without the job")
     lines = tuple(p.line() for p in recording.snapshot.problems if subject.job in p.object)
-    return Finding(
-        NOT_IN_SESSION,
-        f"{subject.job} is not in the session: its PodGroup could not be read.",
-        evidence=opened(recording, "the session opens without the job"),
-        advice=(owner("see vcdebug inspect"),),
-        lines=lines,
-    )
-
-
-def _outside(recording: Recording, running: list[Pod]) -> Finding:
-    sentence = f"{running[0].key} already runs on {running[0].node_name}; it belongs to no job of Volcano's."
-    return Finding(PLACES, sentence, evidence=opened(recording, "the session opens with the pod on its node"))
+    return Finding(NOT_IN_SESSION, sentence, {}, evidence, (owner("see vcdebug inspect"),), lines)
 
 
 def _no_pod_group(recording: Recording, subject: Subject, pods: list[Pod]) -> Finding:
@@ -128,26 +94,26 @@ def _no_pod_group(recording: Recording, subject: Subject, pods: list[Pod]) -> Fi
     advice = "create the PodGroup; Volcano's controllers do so for Volcano Jobs and for plain pods"
     if subject.job and (there := _namespaces_with(recording, subject)):
         advice = f"create the pod in namespace {there[0]}, or a PodGroup in the pod's namespace"
-    return Finding(
-        POD_GROUP_MISSING,
-        sentence,
-        {"pods": count(len(pods), "pods")},
-        opened(recording, "the session opens without a job for them"),
-        (owner(advice),),
-    )
+    evidence = opened(recording, "the session opens without a job for them")
+    return Finding(POD_GROUP_MISSING, sentence, {"pods": count(len(pods), "pods")}, evidence, (owner(advice),))
 
 
 def _namesake(recording: Recording, subject: Subject) -> str:
     """A PodGroup of that name in another namespace, or one of a similar name in the same."""
     namespace, _, name = subject.job.partition("/")
-    groups, elsewhere = _groups(recording), _namespaces_with(recording, subject)
+    elsewhere = _namespaces_with(recording, subject)
     if elsewhere:
         there = f"namespace {listed(elsewhere)} has a PodGroup {name}"
         return f"; {there}, but a pod's PodGroup must be in its own namespace, {namespace}"
+    close = _closest(name, [group.name for group in _groups(recording) if group.namespace == namespace], 0.8)
+    return f"; did you mean {namespace}/{close}" if close else ""
+
+
+def _closest(word: str, words: list[str], near: float) -> str:
+    """The word that is most like it; empty where none is near enough."""
     from difflib import get_close_matches
 
-    close = get_close_matches(name, [group.name for group in groups if group.namespace == namespace], 1, 0.8)
-    return f"; did you mean {namespace}/{close[0]}" if close else ""
+    return next(iter(get_close_matches(word, words, 1, near)), "")
 
 
 def _namespaces_with(recording: Recording, subject: Subject) -> list[str]:

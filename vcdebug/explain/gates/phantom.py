@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from vcdebug.explain import amounts
 from vcdebug.explain.advice import Advice, cluster, owner
 from vcdebug.explain.allocation import NOT_TRIED, said_by_allocate, search_at
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Finding, proof
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.gates.placed import evicted_for, leaving
 from vcdebug.explain.job_view import JobView
@@ -32,16 +32,12 @@ def pipelined_for_ever(view: JobView) -> Finding | None:
         return None
     if next(evicted_for(view), None) is not None or next(leaving(view, waiting), None) is not None:
         return None
-    return None if any(_releasing(view, task) for task in waiting) else _phantom(view, waiting)
+    nodes = (view.session.nodes[task.node_name] for task in waiting)
+    return _phantom(view, waiting) if all(node.releasing.is_empty() for node in nodes) else None
 
 
 def _waiting(view: JobView) -> list[TaskInfo]:
     return [task for task in view.placed if task.status is TaskStatus.PIPELINED and view.pod in (None, task.key)]
-
-
-def _releasing(view: JobView, task: TaskInfo) -> bool:
-    """Whether the node counts anything as being released."""
-    return not view.session.nodes[task.node_name].releasing.is_empty()
 
 
 def stopped(view: JobView) -> list[Finding]:
@@ -68,7 +64,9 @@ def _phantom(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
     who = task.name if len(waiting) == 1 else plural(len(waiting), "pod")
     where = listed(dict.fromkeys(each.node_name for each in waiting))
     plan = _plan(view, task)
-    by = plan[1] if plan is not None else "an earlier cycle"
+    by, evidence = "an earlier cycle", opened(view.recording, "the session opens with the pod pipelined")
+    if plan is not None:
+        by, evidence = plan[1], proof(plan[0], f"{plan[1]} pipelines it, where nothing is Releasing")
     why, advice = _reason(view, task)
     sentence = (
         f"{view.job.uid} is never bound: {by} pipelined {who} on {where} without evicting anyone, and nothing is being "
@@ -80,7 +78,7 @@ def _phantom(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
         **amounts.numbers("request", task.init_resreq),
     }
     lines = tuple(f"{each.key} -> {each.node_name}, where nobody is leaving" for each in waiting)
-    return Finding(PHANTOM, sentence, numbers, _evidence(view, plan), advice, lines)
+    return Finding(PHANTOM, sentence, numbers, evidence, advice, lines)
 
 
 def _plan(view: JobView, task: TaskInfo) -> tuple[Seq, str] | None:
@@ -103,22 +101,10 @@ def _reason(view: JobView, task: TaskInfo) -> tuple[str, tuple[Advice, ...]]:
         anew = owner(f"delete {task.name}, so that it is made anew: then allocate tries every node")
         if not task.pod.nominated_node_name:
             return why, (anew,)
-        clear = f"Pod/{task.key}:status.nominatedNodeName-"
-        return why, (
-            anew,
-            owner(f"clear status.nominatedNodeName of {task.name}: then every node is tried", clear),
-        )
+        edit = f"Pod/{task.key}:status.nominatedNodeName-"
+        return why, (anew, owner(f"clear status.nominatedNodeName of {task.name}: then every node is tried", edit))
     found = stopped(view)
     if not found:
         return "the next cycle plans the same again", (cluster("put allocate before the actions that evict"),)
     sentence = found[0].sentence.removesuffix(".")
     return f"allocate does not bind it: {sentence}; the next cycle plans the same again", found[0].advice
-
-
-def _evidence(view: JobView, plan: tuple[Seq, str] | None) -> tuple[Evidence, ...]:
-    return tuple(_proof(view, plan)) or opened(view.recording, "the session opens with the pod pipelined")
-
-
-def _proof(view: JobView, plan: tuple[Seq, str] | None) -> Iterator[Evidence]:
-    if plan is not None:
-        yield Evidence(plan[0], f"{plan[1]} pipelines it, where nothing is Releasing")

@@ -80,12 +80,8 @@ def _got(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
 def _sentence(
     view: JobView, cause: str, bound: Sequence[TaskInfo], waiting: Sequence[TaskInfo], evicted: Sequence[TaskKey]
 ) -> str:
-    parts = []
-    if bound:
-        parts.append(f"{_who(bound)} bound to {_where(bound)}")
-    if waiting:
-        parts.append(f"{_who(waiting)} pipelined on {_where(waiting)}")
-    got = " and ".join(parts)
+    done = ((bound, "bound to"), (waiting, "pipelined on"))
+    got = " and ".join(f"{_who(tasks)} {verb} {_where(tasks)}" for tasks, verb in done if tasks)
     stay = "stays" if len(view.left_over) == 1 else "stay"
     rest = f"; {plural(len(view.left_over), 'pod')} beyond minMember {view.job.min_available} {stay} Pending"
     tail = rest if view.left_over else ""

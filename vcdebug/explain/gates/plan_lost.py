@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Finding, proof
 from vcdebug.explain.gates.eviction import Gate
+from vcdebug.explain.gates.gang import operation_lines
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
@@ -26,16 +27,13 @@ def plan_lost(
     """None unless victims left for pods that wait again when the cycle ends."""
     waiting = [task.key for task in view.left_over]
     for visit in reversed(view.visits):
-        for seq, statement in _commits(visit):
+        commits = [(s, e) for s, e in visit.events if isinstance(e, StatementEvent) and e.what == "commit"]
+        for seq, statement in commits:
             victims = [task for kind, task, _ in statement.ops if kind == "evict"]
             lost = [task for kind, task, _ in statement.ops if kind in PLACING and task in waiting]
             if victims and lost:
                 return [_finding(view, visit, seq, statement, victims, lost)]
     return None
-
-
-def _commits(visit: Visit) -> list[tuple[Seq, StatementEvent]]:
-    return [(s, e) for s, e in visit.events if isinstance(e, StatementEvent) and e.what == "commit"]
 
 
 def _finding(
@@ -48,30 +46,24 @@ def _finding(
 ) -> Finding:
     nodes = dict.fromkeys(node for kind, task, node in statement.ops if kind in PLACING and task in lost)
     undone = _undone(view, seq, lost)
-    by = f"{undone[1]} took" if undone is not None else "something took"
+    by, cost = f"{undone[1] if undone is not None else 'something'} took", plural(len(victims), "eviction")
     sentence = (
-        f"{visit.action} committed {plural(len(victims), 'eviction')} for {view.job.uid} "
-        f"({listed(victims, MOST_VICTIMS)}) and pipelined {plural(len(lost), 'pod')} on {listed(nodes)}, but then {by} "
-        f"the places back in the same cycle: the pods wait again, and the {plural(len(victims), 'eviction')} bought "
-        "nothing."
+        f"{visit.action} committed {cost} for {view.job.uid} ({listed(victims, MOST_VICTIMS)}) and pipelined "
+        f"{plural(len(lost), 'pod')} on {listed(nodes)}, but then {by} the places back in the same cycle: the pods "
+        f"wait again, and the {cost} bought nothing."
     )
     numbers = {
         "pods.evicted": count(len(victims), "pods"),
         "pods.lost": count(len(lost), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
     }
-    evidence = [Evidence(seq, f"{visit.action} commits {plural(len(victims), 'eviction')}")]
+    evidence, help_ = proof(seq, f"{visit.action} commits {cost}"), "see the event that takes the place back"
     if undone is not None:
-        evidence.append(Evidence(undone[0], f"{undone[1]} takes the place of {lost[0]} back"))
-    order = list(view.actions)
-    later = undone is not None and order.index(undone[1]) > order.index(visit.action)
-    advice = (
-        cluster(f"put {undone[1]} before {visit.action} in actions: then nobody takes the plan back")
-        if later and undone
-        else cluster("see the event that takes the place back"),
-    )
-    lines = tuple(f"{kind} {task} @ {node}" for kind, task, node in statement.ops)
-    return Finding(PLAN_LOST, sentence, numbers, tuple(evidence), advice, lines)
+        at, action = undone
+        evidence += proof(at, f"{action} takes the place of {lost[0]} back")
+        if view.actions.index(action) > view.actions.index(visit.action):
+            help_ = f"put {action} before {visit.action} in actions: then nobody takes the plan back"
+    return Finding(PLAN_LOST, sentence, numbers, evidence, (cluster(help_),), operation_lines(statement))
 
 
 def _undone(view: JobView, after: Seq, lost: Sequence[TaskKey]) -> tuple[Seq, str] | None:

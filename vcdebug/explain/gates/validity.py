@@ -6,30 +6,24 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.evictions import Eviction, lost_pods
 from vcdebug.explain.gates.not_in_session import opened, other_scheduler
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.quotas import WAITING, Full, used_up
 from vcdebug.model.names import JobId
-from vcdebug.model.podgroup import PENDING
 from vcdebug.model.status import TaskStatus
 
 NOT_ENOUGH = "not-enough-pods"
 GATED = "scheduling-gate"
 RUNS = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING)
-WAITING_PHASES = (PENDING, "")
-"""In these the controller has not made the pods yet."""
 
 
 def all_hidden(view: JobView) -> Finding | None:
     """Every pod of the job, or the one that was asked about, names another scheduler."""
     asked = [pod for pod in view.hidden_pods if pod.key == view.pod]
-    if asked:
-        return other_scheduler(view.recording, view.job.uid, asked)
-    if view.tasks or not view.hidden_pods:
-        return None
-    return other_scheduler(view.recording, view.job.uid, view.hidden_pods)
+    hidden = asked or ([] if view.tasks else view.hidden_pods)
+    return other_scheduler(view.recording, view.job.uid, hidden) if hidden else None
 
 
 def validity(view: JobView) -> Finding | None:
@@ -44,39 +38,34 @@ def validity(view: JobView) -> Finding | None:
     lost = lost_pods(view)
     if lost and view.hooks("JobValid")[0][1].result is None:
         return _lost(view, valid, lost)
-    if not view.tasks and view.job.pod_group.phase in WAITING_PHASES:
+    if not view.tasks and job.pod_group.phase in WAITING_PHASES:
         return None
-    evidence = tuple(Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:])
-    roles = _roles(view)
-    sentence = _sentence(view, valid, roles)
+    short = [role for role in job.valid_roles() if not role.holds]
+    roles = [f"role {role.name} has {role.have} of {plural(role.least, 'pod')}" for role in short]
+    sentence, missing = _sentence(view, valid, roles), max(job.min_available - valid, 0)
     numbers = {
         "pods.valid": count(valid, "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
-        "pods.missing": count(max(job.min_available - valid, 0), "pods"),
+        "pods.missing": count(missing, "pods"),
     }
-    missing = max(job.min_available - valid, 0)
     full = list(used_up(view.recording, job.namespace)) if missing else []
     if full:
         sentence = f"{sentence.removesuffix('.')}; {'; '.join(one.text for one in full[:2])}: no more can be created."
     advice = (*(_freed(one) for one in full[:2]), *_advice(job.uid, missing, valid, bool(roles)))
-    return Finding(
-        NOT_ENOUGH, sentence, numbers, evidence or opened(view.recording, "the job has no pods"), advice, tuple(roles)
-    )
+    said = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
+    evidence = tuple(said) or opened(view.recording, "the job has no pods")
+    return Finding(NOT_ENOUGH, sentence, numbers, evidence, advice, tuple(roles))
 
 
 def _advice(job: JobId, missing: int, valid: int, roles: bool) -> tuple[Advice, ...]:
     """What would make it valid."""
+    if not missing and roles:
+        lower = owner("take the role out of minTaskMember, or lower its minimum")
+        return owner("create the missing pods of each role"), lower
+    more = plural(missing, "more pod") if missing else "the pods"
+    create = owner(f"create {more} (look at the Volcano Job, its controller and quotas)")
     edit = f"PodGroup/{job}:spec.minMember={valid}"
-    lower = (owner(f"lower minMember to {valid}", edit),) if missing and valid else ()
-    if missing:
-        more = plural(missing, "more pod")
-        return (owner(f"create {more} (look at the Volcano Job, its controller and quotas)"), *lower)
-    if roles:
-        return (
-            owner("create the missing pods of each role"),
-            owner("take the role out of minTaskMember, or lower its minimum"),
-        )
-    return (owner("create the pods (look at the Volcano Job, its controller and quotas)"),)
+    return (create, owner(f"lower minMember to {valid}", edit)) if missing and valid else (create,)
 
 
 def _freed(full: Full) -> Advice:
@@ -135,21 +124,6 @@ def _leaving(view: JobView) -> Iterator[str]:
         yield f"{listed(names)} {'is' if len(names) == 1 else 'are'} leaving"
 
 
-def _roles(view: JobView) -> list[str]:
-    """Roles with fewer pods than their own minimum."""
-    job = view.job
-    if job.min_available < job.task_min_available_total:
-        return []
-    have: dict[str, int] = {}
-    for task in view.tasks.values():
-        have[task.task_role] = have.get(task.task_role, 0) + 1
-    return [
-        f"role {role} has {have.get(role, 0)} of {plural(least, 'pod')}"
-        for role, least in job.task_min_available.items()
-        if have.get(role, 0) < least
-    ]
-
-
 def gated(view: JobView) -> Finding | None:
     """None unless pods behind scheduling gates keep the job from what it lacks."""
     closed = [task for task in view.left_over if task.sch_gated]
@@ -169,11 +143,7 @@ def gated(view: JobView) -> Finding | None:
         "pods.usable": count(reachable, "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
     }
-    start = view.action_starts("allocate")
-    evidence = (
-        (Evidence(start, "allocate leaves gated pods out"),)
-        if start is not None
-        else opened(view.recording, "the session opens with gated pods")
-    )
+    left_out = proof(view.action_starts("allocate"), "allocate leaves gated pods out")
+    evidence = left_out or opened(view.recording, "the session opens with gated pods")
     advice = (owner(f"whoever set {listed(gates)} must remove it from spec.schedulingGates"),)
     return Finding(GATED, sentence, numbers, evidence, advice)

@@ -27,6 +27,7 @@ from vcdebug.model.podgroup import INQUEUE
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.state_before import total
 
 QUOTA = "enqueue-queue-quota"
 CAPABILITY = "queue-capability"
@@ -156,10 +157,8 @@ def held_by_stuck(
     view: JobView, seq: Seq, plugin: str, stuck: Sequence[JobInfo], lines: tuple[str, ...], limit: Resource
 ) -> Finding:
     """The job would fit without them."""
-    held, minimum = Resource(), view.job.get_min_resources()
-    form = Reserving.of(view.recording.snapshot.release)
-    for job in stuck:
-        held.add(_reserved(job, form))
+    minimum, form = view.job.get_min_resources(), Reserving.of(view.recording.snapshot.release)
+    held = total(_reserved(job, form) for job in stuck)
     names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != PODS]
     who = amounts.listed(job.uid for job in stuck)
     holds = "holds" if len(stuck) == 1 else "hold"

@@ -58,10 +58,15 @@ def holds_without(recording: Recording, seq: Seq, task: TaskKey, node: NodeName,
 
 def requested(recording: Recording, tasks: Iterable[TaskKey]) -> Resource:
     """What several tasks ask for together."""
-    request = Resource()
-    for task in tasks_of(recording, tasks):
-        request.add(task.resreq)
-    return request
+    return total(task.resreq for task in tasks_of(recording, tasks))
+
+
+def total(parts: Iterable[Resource]) -> Resource:
+    """All of them, added from left to right."""
+    found = Resource()
+    for part in parts:
+        found.add(part)
+    return found
 
 
 def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:

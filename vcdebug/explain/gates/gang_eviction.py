@@ -20,6 +20,7 @@ from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.state_before import total
 from vcdebug.trace.visits import Visit
 
 GANG_ACTIONS = ("gangpreempt", "gangreclaim")
@@ -53,9 +54,7 @@ def gang_evicting(view: JobView, action: str, task: TaskInfo) -> Finding | None:
 
 
 def _wanted(view: JobView) -> tuple[str, Resource]:
-    need = Resource()
-    for task in view.left_over:
-        need.add(task.init_resreq)
+    need = total(task.init_resreq for task in view.left_over)
     return f"the {plural(len(view.left_over), 'pod')} of {view.job.uid} ({amounts.resource(need)})", need
 
 

@@ -29,6 +29,7 @@ from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.state_before import total
 
 NOT_ALLOCATABLE = "queue-not-allocatable"
 OVERUSED = "overused"
@@ -43,12 +44,11 @@ def _more_share(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tupl
     if view.queue.state != OPEN:
         return open_it(view)
     if limit.hard:
-        held = _held_by_others(view, limit, seq)
-        wait = (owner(f"wait until jobs of queue {limit.queue} end"),) if held else ()
-        return (*wait, sharers(f"raise spec.capability of queue {limit.queue}"))
+        wait = owner(f"wait until jobs of queue {limit.queue} end")
+        raised = sharers(f"raise spec.capability of queue {limit.queue}")
+        return (wait, raised) if _held_by_others(view, limit, seq) else (raised,)
     if not limit.exceeded:
-        look = cluster(f"look at {plugin}'s arguments and at queue {limit.queue}")
-        return (owner("use another queue"), look)
+        return owner("use another queue"), cluster(f"look at {plugin}'s arguments and at queue {limit.queue}")
     if whole_cluster(view, limit.check.limit, limit.first):
         if _held_by_others(view, limit, seq):
             return all_taken(view, limit.queue, limit.first)
@@ -134,19 +134,17 @@ def not_allocatable(
     evidence = (Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     holds = "then holds" if after and not fits.free else "holds"
     sentence = _sentence(view, task, free, event.plugin, limit, holds)
-    gang = gang_in_all(view, limit)
-    never = f", where {limit.limit_of(limit.first)} is all there may be" if limit.hard and not alone else ""
-    whose = (who_counts(view, seq, event.plugin, limit), by_guarantees(view, event.plugin, limit, seq))
-    sentence = f"{sentence.removesuffix('.')}{''.join(whose)}{gang}{never if gang else ''}."
+    sentence += who_counts(view, seq, event.plugin, limit) + by_guarantees(view, event.plugin, limit, seq)
+    if gang := gang_in_all(view, limit):
+        never = f", where {limit.limit_of(limit.first)} is all there may be"
+        sentence += gang + (never if limit.hard and not alone else "")
     if alone:
         asks, has = amount(alone, limit.check.request.get(alone)), limit.limit_of(alone)
         helps = "no waiting, no eviction and no node can help"
-        sentence = (
-            f"{sentence.removesuffix('.')}; {task.name} alone asks {asks} where {has} is all there may be: {helps}."
-        )
+        sentence += f"; {task.name} alone asks {asks} where {has} is all there may be: {helps}"
     rounds = () if limit.hard else quota.derivation(view.recording, limit.queue, limit.first)
     advice = _larger_limit(limit, alone) if alone else _more_share(view, event.plugin, limit, seq)
-    return Finding(NOT_ALLOCATABLE, sentence, numbers, evidence, advice, (*limit.lines(), *rounds))
+    return Finding(NOT_ALLOCATABLE, f"{sentence}.", numbers, evidence, advice, (*limit.lines(), *rounds))
 
 
 def larger_than_limit(view: JobView, limit: QueueCheck) -> str:
@@ -161,12 +159,10 @@ def larger_than_limit(view: JobView, limit: QueueCheck) -> str:
 
 def _larger_limit(limit: QueueCheck, name: str) -> tuple[Advice, ...]:
     wanted = amounts.named(name, limit.check.request.get(name))
-    if limit.hard:
-        return (
-            owner("ask for less in one pod, or use another queue"),
-            sharers(f"raise spec.capability of queue {limit.queue} to {wanted} or more"),
-        )
-    return (owner(f"ask for less than {wanted} in one pod: the whole cluster has less"), MORE_NODES)
+    if not limit.hard:
+        return owner(f"ask for less than {wanted} in one pod: the whole cluster has less"), MORE_NODES
+    more = sharers(f"raise spec.capability of queue {limit.queue} to {wanted} or more")
+    return owner("ask for less in one pod, or use another queue"), more
 
 
 def never_allocatable(view: JobView) -> tuple[Seq, HookEvent] | None:
@@ -185,11 +181,9 @@ def never_allocatable(view: JobView) -> tuple[Seq, HookEvent] | None:
 
 def _held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
     """Whether anybody but the job itself holds what the queue lacks: nobody else's end can give it back."""
-    state, name = view.recording.timeline.state_at(seq - 1), limit.first
-    own = [task.resreq.get(name) for key, task in view.tasks.items() if allocated_status(state.tasks[key].status)]
-    left = limit.check.taken.get(name)
-    for each in own:
-        left -= each
+    tasks, left = view.recording.timeline.state_at(seq - 1).tasks, limit.check.taken.get(limit.first)
+    for key, task in view.tasks.items():
+        left -= task.resreq.get(limit.first) if allocated_status(tasks[key].status) else 0.0
     return left > 0
 
 
@@ -198,13 +192,13 @@ def _sentence(view: JobView, task: TaskInfo, but: str, plugin: str, limit: Queue
     if not limit.exceeded:
         state = view.queue.state or "without a state"
         reason = "says no" if state == OPEN else "lets only Open queues allocate"
-        return f"{where}ueue {view.queue.name} ({state}) may not allocate {task.name}: {plugin} {reason}."
+        return f"{where}ueue {view.queue.name} ({state}) may not allocate {task.name}: {plugin} {reason}"
     name = limit.first
     above = "" if limit.queue == view.queue.name else f": its ancestor {limit.queue}"
     return (
         f"{where}ueue {view.queue.name} may not allocate {task.name}{above or ': it'} {holds} "
         f"{limit.taken_of(name)} of {limit.limit_of(name)} ({_kind(view, plugin, limit)}), and "
-        f"{amount(name, task.resreq.get(name))} more is {limit.over(name)} over{limit.beside()}."
+        f"{amount(name, task.resreq.get(name))} more is {limit.over(name)} over{limit.beside()}"
     )
 
 
@@ -227,9 +221,7 @@ def not_preemptive(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) ->
     """The queue asks for more than it deserves, or may hold."""
     asked = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
     who = asked[0].name if len(asked) == 1 else f"{plural(len(asked), 'pod')} at once"
-    request = Resource()
-    for each in asked:
-        request.add(each.resreq)
+    request = total(each.resreq for each in asked)
     evidence = (Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more (Preemptive false)"),)
     refused = f"Queue {view.queue.name} may not reclaim for {who}"
     if view.queue.state != OPEN:

@@ -11,6 +11,7 @@ from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import JobView
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
+from vcdebug.trace.state_before import total
 
 NO_HYPER_NODE = "no-hypernode"
 POINT, OF_SUB_JOB = "HyperNodeGradientForJob", "HyperNodeGradientForSubJob"
@@ -32,7 +33,8 @@ def no_hyper_node(view: JobView) -> Finding | None:
     tier = view.job.pod_group.network_topology
     highest = tier.hard_tier() if tier is not None else None
     stated = view.job.get_min_resources()
-    minimum = _minimum(view) if stated.is_empty() else stated
+    waiting = view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]
+    minimum = total(task.init_resreq for task in waiting) if stated.is_empty() else stated
     what = f"its minMember of {view.job.min_available} pods" if stated.is_empty() else "its minResources"
     tried = [info for info in view.session.hyper_nodes.by_name.values() if highest is None or info.tier <= highest]
     sentence = (
@@ -55,17 +57,7 @@ def _lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iter
     state = view.recording.timeline.state_at(seq - 1)
     for name in names:
         rows = view.session.hyper_node_rows(name)
-        idle = Resource()
-        for node in rows.names if rows is not None else ():
-            idle.add(state.nodes[node].idle)
+        idle = total(state.nodes[node].idle for node in (rows.names if rows is not None else ()))
         lacking = minimum.less_equal_with_resources_name(idle)[1]
         short = " and ".join(amounts.named(each, minimum.get(each) - idle.get(each)) for each in lacking)
         yield f"{name}: {amounts.resource(idle, minimum.resource_names())} idle, {short or 'nothing'} too few"
-
-
-def _minimum(view: JobView) -> Resource:
-    """What as many pods ask for as have to run at once."""
-    total = Resource()
-    for task in view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]:
-        total.add(task.init_resreq)
-    return total

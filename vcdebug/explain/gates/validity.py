@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.advice import Advice, owner, sharers
@@ -40,8 +41,9 @@ def validity(view: JobView) -> Finding | None:
         return _lost(view, valid, lost)
     if not view.tasks and job.pod_group.phase in WAITING_PHASES:
         return None
-    short = [role for role in job.valid_roles() if not role.holds]
-    roles = [f"role {role.name} has {role.have} of {plural(role.least, 'pod')}" for role in short]
+    have = Counter(task.task_role for task in view.tasks.values())
+    least = {} if job.roles_unchecked() else job.task_min_available
+    roles = [f"role {role} has {have[role]} of {plural(few, 'pod')}" for role, few in least.items() if have[role] < few]
     sentence, missing = _sentence(view, valid, roles), max(job.min_available - valid, 0)
     numbers = {
         "pods.valid": count(valid, "pods"),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import cluster, node, pod_group, pods, queue
 from tests.explain.situations import Situation, situations
-from tests.recorded import CORPUS, GOLDEN, golden, recorded
+from tests.recorded import CORPUS, GOLDEN, bundled, golden, recorded
 from vcdebug.cli.reports.pending import document
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending import explain
@@ -137,3 +137,13 @@ def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node(
     assert "not-tried" == found.cause
     assert "once a pod of role a finds no place" in found.sentence
     assert "and j-0 found none" in found.sentence
+
+
+def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way() -> None:
+    """A node that has neither memory nor cards is in the message once, under memory; the answer names both."""
+    found = explain(bundled("preempt-blocked-by-gang"), "research/llm-finetune")
+    told = next(step.text for step in found.steps if step.name == "nodes found by allocate")
+    message = "0/8 nodes are unavailable: 1 Insufficient memory, 7 Insufficient nvidia.com/gpu."
+    assert f'the scheduler writes "{message}"' in told
+    assert told.count("Insufficient") == message.count("Insufficient")
+    assert any("6 Insufficient nvidia.com/gpu, 2 without nvidia.com/gpu" in one.sentence for one in found.contributing)

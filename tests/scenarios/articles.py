@@ -357,7 +357,7 @@ PREEMPTION = (
         "Evictions stop when there is room",
         WORKS,
         "panel evictions",
-        "embedding-backfill-worker-2 chat-api-server-0 ○ committed at 88",
+        "embedding-backfill-worker-2 chat-api-server-0 ○ committed 88",
     ),
     claim(
         "A task whose preemptionPolicy is Never evicts nobody",

@@ -102,13 +102,13 @@ PLUGINS = (
         "predicates: resources that are missing",
         FITS,
         "break predicate; continue; panel moment",
-        "cpu-01 ✗ ✗ · · · · · Insufficient nvidia.com/gpu",
+        "cpu-01 ✗ ✗····· Insufficient nvidia.com/gpu",
     ),
     claim(
         "predicates: affinity",
         FITS,
         "break predicate; continue; panel moment",
-        "gpu-a100-03 ✗ · ✗ · · · · node(s) didn't match Pod's node affinity/selector",
+        "gpu-a100-03 ✗ ·✗···· node(s) didn't match Pod's node affinity/selector",
     ),
     claim("queue order by share", RECLAIM, "break victim; continue; panel order", "proportion share 0 < 1.25"),
     claim(

@@ -262,7 +262,7 @@ MORE_PREEMPTION = (
         "Reclaim evicts until the request fits",
         RECLAIM,
         "panel evictions",
-        "tokenizer-study-worker-1 bid-forecast-worker-0 ○ committed at 78 reclaim",
+        "tokenizer-study-worker-1 bid-forecast-worker-0 ○ committed 78 reclaim",
     ),
     claim(
         "Reclaim: a queue that allows it",

@@ -14,16 +14,15 @@ from vcdebug.explain.gates.validity import gated, validity
 from vcdebug.explain.job_view import EVICTING_ACTIONS, WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE
 from vcdebug.framework.record import HookEvent, StateEvent
-from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.fiterror import FitErrors
+from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.visits import AFTER, TaskTry, Visit
 
 Numbered = tuple[Seq, HookEvent]
 
-COUNTED_ONCE: Final = " (the scheduler counts each under the first amount that it lacks, before any other rule)"
+COUNTED_ONCE: Final = "each counted under the first amount that it lacks, before any other rule"
 """What an answer that looks at all that a node lacks may differ by."""
-FEW: Final = 3
-"""Nodes of one reason that are named."""
 
 
 def steps_outside_session(recording: Recording, finding: Finding) -> tuple[Step, ...]:
@@ -108,18 +107,22 @@ def _queue_step(view: JobView) -> Step:
     return Step("queue may allocate", "passed" if view.placing_tries else "not reached", "nobody was asked")
 
 
-def _named(nodes: Sequence[NodeName]) -> str:
-    """Which nodes a count is about, where they are few."""
-    return f" ({', '.join(nodes)})" if len(nodes) <= FEW else ""
+def _written(recording: Recording, attempt: TaskTry) -> str:
+    """The message about the task's last pass of predicates that left nothing."""
+    refused = next(event for _, event in reversed(attempt.searches) if not len(event.feasible))
+    errors = FitErrors(recording.reasons)
+    errors.set_nodes(refused.failed, refused.codes)
+    return errors.text()
 
 
 def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> Step:
     seq, event = attempt.searches[-1]
     fit = f"{attempt.name}: {len(event.feasible)} of {plural(event.processed, 'node')} fit"
     found = search_reasons(view, attempt)
-    first = COUNTED_ONCE if len(found) > 1 and any(reason.startswith(SHORTAGE) for reason, _ in found) else ""
-    reasons = "; ".join(f"{len(names)} {reason}{_named(names) if first else ''}" for reason, names in found)
-    text = f"{fit}{first}: {reasons}" if reasons else fit
+    reasons = "; ".join(f"{len(names)} {reason}" for reason, names in found)
+    if len(found) > 1 and any(reason.startswith(SHORTAGE) for reason, _ in found):
+        reasons = f'the scheduler writes "{_written(view.recording, attempt)}", {COUNTED_ONCE}'
+    text = f"{fit}: {reasons}" if reasons else fit
     return Step("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
 
 

@@ -98,6 +98,11 @@ def div_rows(a: IntArray, b: IntArray | int) -> IntArray:
     return np.where(b == 0, 0, signed).astype(np.int64)
 
 
+def times_rows(values: IntArray, weight: float) -> FloatArray:
+    """Every integer as a float, times the weight."""
+    return np.asarray(values * weight, dtype=np.float64)
+
+
 def trunc_rows(values: FloatArray) -> IntArray:
     """`trunc` for every row; the values must be finite and small."""
     return np.trunc(values).astype(np.int64)

@@ -5,7 +5,6 @@ Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore, SortNo
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -20,12 +19,14 @@ from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import BoolArray, FloatArray, IntArray
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.nodetable import NodeRows, zeros
 from vcdebug.model.task import TaskInfo
 
 Parts = list[tuple[str, FloatArray]]
 WIDTH = 8
 """Bytes of a number."""
+NOTHING = bytes(WIDTH)
+"""Those of 0.0."""
 
 
 class Scored(NamedTuple):
@@ -48,8 +49,7 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | 
     everywhere: list[str] = []
     ssn.record.silent += 1
     try:
-        total = nodes.zeros() + _order(ssn, task, nodes, parts)
-        total = total + _batch(ssn, task, nodes, parts, everywhere)
+        total = _plus(_order(ssn, task, nodes, parts), _batch(ssn, task, nodes, parts, everywhere))
     except ScoreError as error:
         ssn.note(SCORES_DROPPED, f"all scores of {task.key} are lost: {error}", at_last=True)
         return None
@@ -60,8 +60,15 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Scored | 
     return Scored(nodes, total)
 
 
+def _plus(total: FloatArray, scores: FloatArray) -> FloatArray:
+    """The sum, where the total began with 0.0 and thus is never -0.0: adding nothing changes no bit of it."""
+    return total if scores is zeros(len(scores)) else total + scores
+
+
 def lean(scores: FloatArray) -> FloatArray:
     """Scores to keep: where all nodes have the same, one number that stands for as many."""
+    if scores is zeros(len(scores)):
+        return _constant(NOTHING, len(scores))
     bits: IntArray = scores.view(np.int64)
     if bits.item(0) != bits.item(-1):
         return scores
@@ -93,7 +100,7 @@ def _order(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts) -> Float
                 lost = before | scores.failed
             parts.append((plugin_call.plugin, own))
             parts.extend(scores.parts)
-            total = total + scores.total
+            total = _plus(total, scores.total)
     return total if lost is None else np.where(lost, 0.0, total)
 
 
@@ -104,12 +111,18 @@ def _batch(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Parts, everywhe
         for plugin_call in tier:
             scores: NodeScores | None = plugin_call.call(task, nodes)
             if scores is not None and scores.everywhere:
-                everywhere.append(f"{plugin_call.plugin}/batch")
+                everywhere.append(_batch_part(plugin_call.plugin))
             elif scores is not None:
-                parts.append((sys.intern(f"{plugin_call.plugin}/batch"), scores.total))
+                parts.append((_batch_part(plugin_call.plugin), scores.total))
                 parts.extend(scores.parts)
-                total = total + scores.total
+                total = _plus(total, scores.total)
     return total
+
+
+@lru_cache(maxsize=64)
+def _batch_part(plugin: str) -> str:
+    """What a plugin's batch scores are called, the same object each time."""
+    return f"{plugin}/batch"
 
 
 def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo | None:
@@ -125,14 +138,15 @@ def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo
 def _highest(ssn: Session, task: TaskInfo, scored: Scored) -> NodeInfo | None:
     """One of the nodes with the highest total; NaN and minus infinity never win."""
     total = scored.total
-    best = float(total.max(initial=-np.inf))
+    best = float(np.maximum.reduce(total, initial=-np.inf))
     if not best > -np.inf:  # NaN, which hides the others
         best = float(total[total > -np.inf].max(initial=-np.inf))
         if best == -np.inf:
             return None
     positions = (total == best).nonzero()[0]
     tied: list[int] = scored.nodes.rows[positions].tolist()
-    names = tuple(ssn.node_table.names[row] for row in tied)
+    all_names = ssn.node_table.names
+    names = tuple([all_names[row] for row in tied])
     chosen = ssn.draws.among(names, task.key)
     ssn.record.append(BestEvent("node", names[chosen], best, names))
     return ssn.node_table.nodes[tied[chosen]]

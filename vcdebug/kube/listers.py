@@ -63,6 +63,8 @@ class Listers:
         self.device_classes = {name_of(m): m for m in snapshot.of("DeviceClass")}
         self._services = self._sorted("Service")
         self._controllers = self._index_controllers()
+        self.selects_pods = bool(self._services or self._controllers)
+        """Whether there is anything that a pod could be selected by without saying so itself."""
 
     def _sorted(self, kind: str) -> list[JsonDict]:
         return sorted(self._snapshot.of(kind), key=key_of)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vcdebug.gomath import div_rows
+from vcdebug.gomath import div_rows, times_rows
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.placement import Placement
-from vcdebug.model.names import IntArray
+from vcdebug.model.names import FloatArray, IntArray
 
 MAX_SCORE = 100
 
@@ -22,6 +22,7 @@ class PreferenceScores:
         self._view = view
         self._affinity: dict[Placement, IntArray] = {}
         self._taints: dict[Placement, tuple[IntArray, bool]] = {}
+        self._tolerations: dict[tuple[Placement, int, float], FloatArray] = {}
 
     def node_affinity(self, placement: Placement, rows: IntArray) -> IntArray | None:
         """Normalised weight of the matching preferences; None when the pod states none (Skip)."""
@@ -40,10 +41,16 @@ class PreferenceScores:
             weights += np.where(self._view.labels.matching_term(preference.term), preference.weight, 0)
         return weights
 
-    def taint_toleration(self, placement: Placement, rows: IntArray) -> IntArray:
-        """100 for the fewest PreferNoSchedule taints that are not tolerated."""
+    def taint_toleration(self, placement: Placement, rows: IntArray, weight: float) -> FloatArray:
+        """100 for the fewest PreferNoSchedule taints that are not tolerated, times the weight."""
         raw, anywhere = self._intolerable(placement)
-        return reversed_normalized(raw[rows]) if anywhere else all_best(len(rows))
+        highest = int(np.maximum.reduce(raw[rows], initial=0)) if anywhere else 0
+        key = (placement, highest, weight)
+        known = self._tolerations.get(key)
+        if known is None:  # of all nodes, of which only those with at most so many are ever looked at
+            known = times_rows(reversed_normalized(np.minimum(raw, highest)), weight)
+            self._tolerations[key] = known
+        return known[rows]
 
     def intolerable_taints(self, placement: Placement, rows: IntArray) -> IntArray:
         """How many PreferNoSchedule taints are not tolerated."""

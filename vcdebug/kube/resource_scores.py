@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.gomath import FloatArray, div, div_rows, ordered_sum, trunc_rows
+from vcdebug.gomath import FloatArray, div, div_rows, ordered_sum, times_rows, trunc_rows
 from vcdebug.kube.nodeview import Columns, NodeView
 from vcdebug.kube.requests import CPU, GPU, MEMORY, Scored
 from vcdebug.model.names import BoolArray, IntArray, Row
@@ -73,32 +73,35 @@ class ResourceScores:
         """`absolute`: the balanced score is the balance that the node ends with."""
         self._view = view
         self._absolute = absolute
-        self._known: RowCache[np.int64] = RowCache(len(view), view.changes)
+        self._before: RowCache[np.int64] = RowCache(len(view), view.changes)
+        self._known: RowCache[np.float64] = RowCache(len(view), view.changes)
 
-    def least_allocated(self, pod: Scored, rows: IntArray) -> IntArray:
-        """As the function, for these rows."""
+    def least_allocated(self, pod: Scored, rows: IntArray, weight: float = 1.0) -> FloatArray:
+        """As the function, for these rows, times the weight."""
         return self._known.ask(
-            ("least", pod),
-            lambda changed: least_allocated(self._view, pod, changed),
-            lambda row: average_of_one(self._view, pod, row, _least_of_one),
+            ("least", pod, weight),
+            lambda changed: times_rows(least_allocated(self._view, pod, changed), weight),
+            lambda row: average_of_one(self._view, pod, row, _least_of_one) * weight,
         )[rows]
 
-    def most_allocated(self, pod: Scored, rows: IntArray) -> IntArray:
-        """As the function, for these rows."""
+    def most_allocated(self, pod: Scored, rows: IntArray, weight: float = 1.0) -> FloatArray:
+        """As the function, for these rows, times the weight."""
         return self._known.ask(
-            ("most", pod),
-            lambda changed: most_allocated(self._view, pod, changed),
-            lambda row: average_of_one(self._view, pod, row, _most_of_one),
+            ("most", pod, weight),
+            lambda changed: times_rows(most_allocated(self._view, pod, changed), weight),
+            lambda row: average_of_one(self._view, pod, row, _most_of_one) * weight,
         )[rows]
 
-    def balanced_allocation(self, pod: Scored, rows: IntArray) -> IntArray | None:
-        """How much more even the shares of cpu, memory and GPU become; None when the pod requests none of them."""
+    def balanced_allocation(self, pod: Scored, rows: IntArray, weight: float = 1.0) -> FloatArray | None:
+        """How much more even the shares of cpu, memory and GPU become, times the weight; None when the pod requests
+        none of them.
+        """
         if not any(pod):
             return None
         return self._known.ask(
-            ("balanced", pod),
-            lambda changed: self._balanced(pod, changed),
-            lambda row: self._balanced_one(pod, row),
+            ("balanced", pod, weight),
+            lambda changed: times_rows(self._balanced(pod, changed), weight),
+            lambda row: self._balanced_one(pod, row) * weight,
         )[rows]
 
     def _balanced_one(self, pod: Scored, row: Row) -> int:
@@ -124,8 +127,8 @@ class ResourceScores:
         gpu = pod.gpu != 0
         if self._absolute:
             return _balance(self._view, pod, rows, gpu=gpu)
-        before = self._known.ask(
-            ("before", gpu),
+        before = self._before.ask(
+            gpu,
             lambda changed: _balance(self._view, _NOTHING, changed, gpu=gpu),
             lambda row: balance_of_one(self._view, _NOTHING, row, gpu=gpu),
         )

@@ -6,6 +6,7 @@ A NodeInfo's Resources are what is true; a changed node's row is copied into the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 Field = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
 LIVE_FIELDS: tuple[Field, ...] = ("idle", "used", "releasing", "pipelined", "future")
 FIXED_FIELDS: tuple[Field, ...] = ("allocatable", "capability")
+Wanted = tuple[tuple[str, float], ...]
+"""The dimensions of a request with their amounts, in order."""
 
 
 class NodeTable:
@@ -33,8 +36,10 @@ class NodeTable:
         "_lacking",
         "_seen",
         "_changes_read",
+        "_asked_for",
         "_wanted",
         "changes",
+        "coming_and_going",
         "dims",
         "names",
         "no_rows",
@@ -49,16 +54,21 @@ class NodeTable:
         self.dims: dict[str, int] = {CPU: 0, MEMORY: 1}
         self.changes: list[Row] = []
         """Rows whose amounts changed, one entry per change, ever growing."""
+        self.coming_and_going = False
+        """Whether some node had a task that leaves or is awaited, ever: else future amounts are the idle ones."""
         self._seen = 0
         self._amounts: list[NodeAmounts] = []
         self._changes_read = 0
-        self._wanted: dict[tuple[tuple[str, float], ...], tuple[IntArray, FloatArray]] = {}
+        self._wanted: dict[Wanted, tuple[IntArray, FloatArray]] = {}
+        self._asked_for: dict[int, tuple[Resource, Wanted]] = {}
         self._alone: dict[Row, NodeRows] = {}
         self.no_rows = NodeRows(self, np.zeros(0, dtype=np.int64))
         self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
         self._columns: dict[Field, FloatArray] = {}
         for row, node in enumerate(self.nodes):
             node.row, node.table = row, self
+            if not (_nothing(node.releasing) and _nothing(node.pipelined)):
+                self.coming_and_going = True
             for resource in (node.allocatable, node.used, node.capability):
                 for name in resource.scalars or ():
                     self.dims.setdefault(name, len(self.dims))
@@ -131,16 +141,25 @@ class NodeTable:
 
     def lacking(self, request: Resource, field: Field) -> Codes:
         """For every node the position (from 1) of the first of the request's dimensions that the field's amounts do
-        not hold, with upstream's tolerance; 0 where all fit. Do not write to it.
+        not hold, with upstream's tolerance; 0 where all fit. Do not write to it, nor ever to the request.
         """
-        wanted = tuple(request.items())
+        wanted = self.wanted(request)
+        if field == "idle" and not self.coming_and_going:
+            field = "future"
         return self._lacking.ask(
             (field, wanted),
             lambda rows: self._first_lacking(wanted, field, rows),
             lambda row: self._lacking_one(wanted, field, row),
         )
 
-    def _lacking_one(self, wanted: tuple[tuple[str, float], ...], field: Field, row: Row) -> int:
+    def wanted(self, request: Resource) -> Wanted:
+        """What a task requests; tasks of one template share the object, which never changes."""
+        known = self._asked_for.get(id(request))
+        if known is None:
+            known = self._asked_for[id(request)] = (request, tuple(request.items()))
+        return known[1]
+
+    def _lacking_one(self, wanted: Wanted, field: Field, row: Row) -> int:
         node = self.nodes[row]
         amounts: Resource = node.future_idle() if field == "future" else getattr(node, field)
         for position, (name, amount) in enumerate(wanted, 1):
@@ -148,7 +167,7 @@ class NodeTable:
                 return position
         return 0
 
-    def _first_lacking(self, wanted: tuple[tuple[str, float], ...], field: Field, rows: IntArray) -> Codes:
+    def _first_lacking(self, wanted: Wanted, field: Field, rows: IntArray) -> Codes:
         columns = self._fresh(field)
         dims, amounts = self._as_columns(wanted)
         held = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
@@ -159,7 +178,7 @@ class NodeTable:
             first[short] = fits[:, short].argmin(axis=0) + 1
         return first
 
-    def _as_columns(self, wanted: tuple[tuple[str, float], ...]) -> tuple[IntArray, FloatArray]:
+    def _as_columns(self, wanted: Wanted) -> tuple[IntArray, FloatArray]:
         """Numbers of the dimensions, and the amounts, one below the other."""
         known = self._wanted.get(wanted)
         if known is None:
@@ -219,8 +238,8 @@ class NodeRows:
         return self.table.column(field, dim)[self.rows]
 
     def zeros(self) -> FloatArray:
-        """A score of 0.0 per row."""
-        return np.zeros(len(self.rows))
+        """A score of 0.0 per row: the same array for as many rows, read only."""
+        return zeros(len(self.rows))
 
     def select(self, mask: BoolArray) -> NodeRows:
         """The rows where the mask holds."""
@@ -230,6 +249,19 @@ class NodeRows:
         """Where `request` is at most the field's amounts, with upstream's tolerance."""
         fits: BoolArray = self.table.lacking(request, field)[self.rows] == 0
         return fits
+
+
+@lru_cache(maxsize=256)
+def zeros(size: int) -> FloatArray:
+    """0.0 so many times, kept once; read only."""
+    nothing: FloatArray = np.zeros(size)
+    nothing.flags.writeable = False
+    return nothing
+
+
+def _nothing(amount: Resource) -> bool:
+    """Whether nothing was ever added."""
+    return not (amount.milli_cpu or amount.memory or amount.scalars)
 
 
 def fits_amount(amount: float | FloatArray, available: FloatArray) -> BoolArray:

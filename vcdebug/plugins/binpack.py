@@ -72,9 +72,8 @@ class Binpack(Plugin):
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/binpack.nodeOrderFn."""
         request, table = task.resreq, nodes.table
-        wanted = tuple(request.items())
         known = self._known.ask(
-            wanted,
+            table.wanted(request),
             lambda rows: self.scores(request, table.rows(rows)),
             lambda row: self.score(request, table.nodes[row]),
         )

@@ -13,12 +13,14 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError
 from vcdebug.framework.session import Session
+from vcdebug.gomath import times_rows
 from vcdebug.kube.images import PodImages, image_score, pod_images
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.pod_affinity import IncomingTermsTable
 from vcdebug.kube.pod_affinity_score import PreferredPodAffinity
 from vcdebug.kube.pod_affinity_score import normalized as normalized_affinity
+from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.preference_scores import PreferenceScores
 from vcdebug.kube.resource_scores import ResourceScores
 from vcdebug.kube.selector import SelectorError
@@ -30,9 +32,9 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, IMAGE_VOLUME_SCORE
 
-Scorer = Callable[[Pod, IntArray], IntArray | None]
-"""0 to 100 per row, None where upstream skips the scorer."""
-Asked = tuple[int, str, Scorer]
+Scorer = Callable[[PodShape, IntArray, float], FloatArray | None]
+"""0 to 100 per row times a weight, None where upstream skips the scorer."""
+Asked = tuple[float, str, Scorer]
 """Weight, name and scorer."""
 
 IMAGE_LOCALITY, IMAGES = "imagelocality.weight", "ImageLocality"
@@ -50,6 +52,8 @@ KEYS = {
     IMAGES: IMAGE_LOCALITY,
 }
 """Scorer → the argument that weights it."""
+BATCH_PART = {part: f"nodeorder/batch/{part}" for part in KEYS}
+"""Scorer → what its scores are called in a record, the same object each time."""
 PER_NODE = (IMAGES, LEAST, MOST)
 """Scorers that Kubernetes does not normalise over the nodes."""
 WEIGHTS = {
@@ -86,6 +90,7 @@ class Scorers:
         self._counts_image_volumes = not ssn.release.has(IMAGE_VOLUME_SCORE)
         self.pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
+        self._any_images = any(self.view.images)
         scorers: tuple[tuple[str, Scorer], ...] = (
             (LEAST, self._least_allocated),
             (MOST, self._most_allocated),
@@ -96,7 +101,7 @@ class Scorers:
             (SPREAD, self._pod_topology_spread),
         )
         weighed = ((weights[KEYS[part]], part, score) for part, score in scorers)
-        self.asked = tuple((weight, part, score) for weight, part, score in weighed if weight)
+        self.asked = tuple((float(weight), part, score) for weight, part, score in weighed if weight)
         """(weight, name, scorer) of those that count."""
 
     def origin(self, part: str, score: float, pod: Pod, row: int) -> Weighed | None:
@@ -117,6 +122,8 @@ class Scorers:
     def image_locality(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
         """None where it counts nothing."""
         weight = self.weights[IMAGE_LOCALITY]
+        if weight > 0 and not self._any_images:
+            return nodes.zeros()
         return self._images(task.pod)[nodes.rows] * float(weight) if weight else None
 
     def images_of(self, pod: Pod) -> PodImages:
@@ -132,34 +139,33 @@ class Scorers:
             known = self._image_scores[images] = np.array(scores, dtype=np.float64)
         return known
 
-    def _least_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
-        return self.resources.least_allocated(self.view.shapes.shape(pod).requests.incoming_non_zero, rows)
+    def _least_allocated(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+        return self.resources.least_allocated(shape.requests.incoming_non_zero, rows, weight)
 
-    def _most_allocated(self, pod: Pod, rows: IntArray) -> IntArray:
-        return self.resources.most_allocated(self.view.shapes.shape(pod).requests.incoming_non_zero, rows)
+    def _most_allocated(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+        return self.resources.most_allocated(shape.requests.incoming_non_zero, rows, weight)
 
-    def _balanced_allocation(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        return self.resources.balanced_allocation(self.view.shapes.shape(pod).requests.incoming, rows)
+    def _balanced_allocation(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
+        return self.resources.balanced_allocation(shape.requests.incoming, rows, weight)
 
-    def _node_affinity(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        placement = self.view.shapes.placement(pod)
+    def _node_affinity(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
+        placement = self.view.shapes.placement(shape.pod)
         if placement.preferred_error:
             raise ScoreError(placement.preferred_error)
-        return self.preferences.node_affinity(placement, rows)
+        return _weighted(self.preferences.node_affinity(placement, rows), weight)
 
-    def _taint_toleration(self, pod: Pod, rows: IntArray) -> IntArray:
-        return self.preferences.taint_toleration(self.view.shapes.placement(pod), rows)
+    def _taint_toleration(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+        return self.preferences.taint_toleration(self.view.shapes.placement(shape.pod), rows, weight)
 
-    def _inter_pod_affinity(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        shape = self.view.shapes.shape(pod)
+    def _inter_pod_affinity(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
         if shape.affinity.error:
             raise ScoreError(f"parsing pod: {shape.affinity.error}")
         raw = self.pod_affinity.raw(shape, rows)
-        return None if raw is None else normalized_affinity(raw)
+        return None if raw is None else _weighted(normalized_affinity(raw), weight)
 
-    def _pod_topology_spread(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        spread = self.spread(pod, rows)
-        return None if spread is None else spread.scores
+    def _pod_topology_spread(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
+        spread = self.spread(shape.pod, rows)
+        return None if spread is None else _weighted(spread.scores, weight)
 
     def spread(self, pod: Pod, rows: IntArray) -> Spread | None:
         """The spread scorer over these nodes, with its parts; None where it skips."""
@@ -178,6 +184,8 @@ class Scorers:
                 return constraints_of(pod.spec, pod.labels, SOFT, self._listers.flags.gate)
         except SelectorError as error:
             raise ScoreError(f"obtaining pod's soft topology spread constraints: {error}") from error
+        if not self._listers.selects_pods:
+            return ()
         owners = (pod.manifest.get("metadata") or {}).get("ownerReferences") or []
         return default_constraints(self._listers.default_selector(pod.namespace, pod.labels, owners))
 
@@ -187,17 +195,20 @@ def weights_of(arguments: Arguments) -> dict[str, int]:
     return {key: arguments.get_int(key, default) for key, default in WEIGHTS.items()}
 
 
-def batch(asked: Iterable[Asked], task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+def batch(asked: Iterable[Asked], shape: PodShape, nodes: NodeRows) -> NodeScores | None:
     """The scorers that are normalised over all nodes; None where every one of them skips."""
     parts: list[tuple[str, FloatArray]] = []
-    total = nodes.zeros()
+    total, rows = nodes.zeros(), nodes.rows
     for weight, part, score in asked:
-        scores = score(task.pod, nodes.rows)
-        if scores is not None:
-            weighted: FloatArray = np.asarray(scores * float(weight), dtype=np.float64)
-            parts.append((f"nodeorder/batch/{part}", weighted))
+        weighted = score(shape, rows, weight)
+        if weighted is not None:
+            parts.append((BATCH_PART[part], weighted))
             total = total + weighted
     return NodeScores(total, tuple(parts)) if parts else None
+
+
+def _weighted(scores: IntArray | None, weight: float) -> FloatArray | None:
+    return None if scores is None else times_rows(scores, weight)
 
 
 class NodeOrder(Plugin):
@@ -221,4 +232,4 @@ class NodeOrder(Plugin):
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
-        return batch(self.scorers.asked, task, nodes)
+        return batch(self.scorers.asked, self.scorers.view.shapes.shape(task.pod), nodes)

@@ -12,9 +12,10 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
+from vcdebug.gomath import times_rows
+from vcdebug.kube.pod_shape import PodShape
 from vcdebug.model.names import FloatArray, IntArray
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.nodeorder import AFFINITY, BALANCED, IMAGES, LEAST, MOST, Scorers, batch, weights_of
 
@@ -39,7 +40,7 @@ class TwoKinds(Plugin):
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """A preference that cannot be read fails on every node; what was scored before stays in the trace."""
-        total = nodes.zeros()
+        total, shape = nodes.zeros(), self.scorers.view.shapes.shape(task.pod)
         parts: list[tuple[str, FloatArray]] = []
         images = self.scorers.image_locality(task, nodes)
         if images is not None:
@@ -48,16 +49,18 @@ class TwoKinds(Plugin):
         for part, weight, score in self._per_node:
             if part == AFFINITY and self.scorers.view.shapes.placement(task.pod).preferred_error:
                 return NodeScores(nodes.zeros(), tuple(parts), np.ones(len(nodes), dtype=np.bool_))
-            raw = self._preference(task.pod, nodes.rows) if part == AFFINITY else score(task.pod, nodes.rows)
-            weighted: FloatArray = nodes.zeros() if raw is None else np.asarray(raw * float(weight), dtype=np.float64)
+            own = self._preference if part == AFFINITY else score
+            weighted = own(shape, nodes.rows, weight)
+            weighted = nodes.zeros() if weighted is None else weighted
             parts.append((f"nodeorder/{part}", weighted))
             total = total + weighted
         return NodeScores(total, tuple(parts))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Every node has an entry, also where all scorers skip."""
-        return batch(self._batch, task, nodes) or NodeScores(nodes.zeros())
+        return batch(self._batch, self.scorers.view.shapes.shape(task.pod), nodes) or NodeScores(nodes.zeros())
 
-    def _preference(self, pod: Pod, rows: IntArray) -> IntArray | None:
-        """The weights of the preferences that match, as they are."""
-        return self.scorers.preferences.node_affinity_weights(self.scorers.view.shapes.placement(pod), rows)
+    def _preference(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+        """The weights of the preferences that match, as they are but for the scorer's own."""
+        placement = self.scorers.view.shapes.placement(shape.pod)
+        return times_rows(self.scorers.preferences.node_affinity_weights(placement, rows), weight)

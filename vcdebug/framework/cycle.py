@@ -111,9 +111,16 @@ def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
     open_plugins(ssn, plugins)
     if ssn.snapshot.answers:
         ssn.plugin_calls = with_forced(ssn.plugin_calls, forced, ssn.record)
+    else:
+        ssn.sole_judge = _sole_judge(ssn)
     for job in ssn.jobs.values():
         ssn.ask(hooks.JOB_VALID, job)
     record_state(ssn, "open")
+
+
+def _sole_judge(ssn: Session) -> Plugin | None:
+    judges = [call.plugin for tier in ssn.plugin_calls[hooks.PREDICATE.method] for call in tier]
+    return ssn.plugins[judges[0]] if len(judges) == 1 else None
 
 
 def open_plugins(ssn: Session, plugins: Registry) -> None:

@@ -28,8 +28,11 @@ Judge = Callable[[Session, TaskInfo, NodeRows], Codes]
 NOT_IN_SHARD = "node isn't in scheduler node shard"
 WORKERS = 16
 """So many look at nodes at a time. Upstream: util/predicate_helper.PredicateNodes."""
+ALLOCATE, PREEMPT = 0, 1
+"""Places in ReasonTable.blocking."""
 SMALLEST_CHUNK = 1024
 """So many rows cost little more than one: what a check costs is first the number of array operations."""
+_some = np.count_nonzero
 
 
 def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
@@ -44,10 +47,20 @@ def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
     return max(div(nodes * percentage, 100), flags.minimum_feasible_nodes)
 
 
+def standing_codes(ssn: Session, task: TaskInfo) -> Codes | None:
+    """PredicateFn for every node of the session, where that is known without a look at them; do not write to it."""
+    judge = ssn.sole_judge
+    return None if judge is None else judge.standing_codes(task)
+
+
 def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateFn for every row: the first plugin that objects decides a row, later ones are not asked.
     Upstream: framework/session_plugins.PredicateFn.
     """
+    standing = standing_codes(ssn, task) if len(nodes.rows) > 1 else None
+    if standing is not None:
+        known: Codes = standing[nodes.rows]
+        return known
     codes: Codes | None = None
     for tier in ssn.plugin_calls[PREDICATE.method]:
         for plugin_call in tier:
@@ -61,9 +74,11 @@ def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     return np.zeros(len(nodes), dtype=np.uint16) if codes is None else codes
 
 
-def _rejecting(codes: Codes, blocks: BoolArray) -> Codes:
+def _rejecting(ssn: Session, codes: Codes, action: int) -> Codes:
     """Codes that the action's wrapper lets pass become 0."""
-    result: Codes = codes * blocks[codes]
+    if not _some(codes):
+        return codes
+    result: Codes = codes * ssn.reasons.blocking()[action][codes]
     return result
 
 
@@ -71,49 +86,52 @@ def for_allocate(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateForAllocateAction: any status but Success rejects.
     Upstream: framework/session.PredicateForAllocateAction.
     """
-    codes = ask_predicates(ssn, task, nodes)
-    return _rejecting(codes, ssn.reasons.blocking()[0]) if np.count_nonzero(codes) else codes
+    return _rejecting(ssn, ask_predicates(ssn, task, nodes), ALLOCATE)
 
 
 def for_preempt(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateForPreemptAction: Unschedulable alone passes. Upstream: framework/session.PredicateForPreemptAction."""
-    codes = ask_predicates(ssn, task, nodes)
-    return _rejecting(codes, ssn.reasons.blocking()[1]) if np.count_nonzero(codes) else codes
+    return _rejecting(ssn, ask_predicates(ssn, task, nodes), PREEMPT)
 
 
 def shortages(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """The first dimension of InitResreq that FutureIdle lacks, as `Insufficient <name>`."""
-    request = task.init_resreq
-    lacking = nodes.table.lacking(request, "future")[nodes.rows]
-    codes: Codes = ssn.reasons.shortages(tuple(name for name, _ in request.items()))[lacking]
+    table, request = nodes.table, task.init_resreq
+    lacking = table.lacking(request, "future")[nodes.rows]
+    codes: Codes = ssn.reasons.shortages(tuple([name for name, _ in table.wanted(request)]))[lacking]
     return codes
 
 
-def with_resources(judge: Judge) -> Judge:
+def _judge_with_room(action: int, ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """The resource test first; plugins are asked only about nodes with room."""
-    return partial(_judge_with_room, judge)
-
-
-def _judge_with_room(judge: Judge, ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     codes = shortages(ssn, task, nodes)
-    if not np.count_nonzero(codes):
-        return judge(ssn, task, nodes)
-    enough = codes == 0
-    codes[enough] = judge(ssn, task, nodes.select(enough)) if np.count_nonzero(enough) else 0
+    short = _some(codes)
+    if not short:
+        return _rejecting(ssn, ask_predicates(ssn, task, nodes), action)
+    left = len(codes) - short
+    standing = standing_codes(ssn, task) if left > 1 else None
+    if standing is not None:
+        return np.where(codes, codes, _rejecting(ssn, standing[nodes.rows], action))
+    if left:
+        enough = codes == 0
+        codes[enough] = _rejecting(ssn, ask_predicates(ssn, task, nodes.select(enough)), action)
     return codes
 
 
-allocate_judge: Judge = with_resources(for_allocate)
-gang_judge: Judge = with_resources(for_preempt)
+allocate_judge: Judge = partial(_judge_with_room, ALLOCATE)
+gang_judge: Judge = partial(_judge_with_room, PREEMPT)
 
 
 class PredicateHelper:
     """Searches over nodes that share one error cache. Upstream: util/predicate_helper.NewPredicateHelper."""
 
-    __slots__ = ("_cache", "_cache_on", "_exact", "_sampled", "_ssn")
+    __slots__ = ("_cache", "_cache_on", "_exact", "_flags", "_sampled", "_ssn", "_wants")
 
     def __init__(self, ssn: Session, *, cache_on: bool) -> None:
         self._ssn = ssn
+        self._flags = ssn.flags
+        self._wants: dict[int, int] = {}
+        """How many feasible nodes end a search, by how many there are."""
         self._cache_on = cache_on
         self._sampled = False
         self._exact = any(plugin.remembers_rows for plugin in ssn.plugins.values())
@@ -133,7 +151,8 @@ class PredicateHelper:
             return nodes, errors
         group = f"{task.job}/{task.task_role}"
         known = ssn.samples.following(task.key, nodes)
-        start = ssn.node_search_start % len(nodes)  # exact: ints
+        size = len(nodes.rows)
+        start = ssn.node_search_start % size  # exact: ints
         ssn.log("search.start", nodes.rows.item(start))
         event = None if ssn.past is None else ssn.past.search(task, nodes)
         if event is None and known is not None:
@@ -142,23 +161,28 @@ class PredicateHelper:
             event = self._found(task, nodes, start, judge, group)
             event = self._around_choice(task, nodes, event, judge, group)
         failed, failed_codes = event.failed, event.codes
-        ssn.node_search_start = (ssn.node_search_start + event.processed) % len(nodes)  # exact: ints
+        ssn.node_search_start = (ssn.node_search_start + event.processed) % size  # exact: ints
         if len(failed):
             if self._cache_on and task.task_role:
                 self._cached(group)[failed] = failed_codes
             errors.set_nodes(failed, failed_codes)
         ssn.record.append(event)
-        if event.processed < len(nodes):
-            self._note_sample(event.processed, len(nodes), start)
+        if event.processed < size:
+            self._note_sample(event.processed, size, start)
         return NodeRows(nodes.table, event.feasible), errors
 
     def _found(self, task: TaskInfo, nodes: NodeRows, start: int, judge: Judge, group: str) -> PredicateEvent:
         """Search from a node on, and what came of it."""
         order = np.concatenate((nodes.rows[start:], nodes.rows[:start])) if start else nodes.rows
-        want = num_feasible_nodes_to_find(self._ssn.flags, len(nodes))
-        feasible, codes = self._search(task, order, want, judge, group)
-        visited, failing = order[: len(codes)], codes.nonzero()[0]
-        return PredicateEvent(task.key, len(nodes), len(visited), feasible, visited[failing], codes[failing])
+        feasible, codes = self._search(task, order, self._want(len(order)), judge, group)
+        failing, size = codes.nonzero()[0], len(codes)
+        return made(PredicateEvent, (task.key, len(order), size, feasible, order[failing], codes[failing]))
+
+    def _want(self, nodes: int) -> int:
+        known = self._wants.get(nodes)
+        if known is None:
+            known = self._wants[nodes] = num_feasible_nodes_to_find(self._flags, nodes)
+        return known
 
     def _as_seen(
         self, task: TaskInfo, nodes: NodeRows, visited: IntArray, judge: Judge, group: str
@@ -168,7 +192,7 @@ class PredicateHelper:
         It ends at the first fitting node too many, behind which every other worker may have found one more: these are
         dropped, and it is not known which. The node that was chosen was not.
         """
-        want = num_feasible_nodes_to_find(self._ssn.flags, len(nodes))
+        want = self._want(len(nodes))
         codes = self._judge(task, visited, judge, self._known(task, group))
         fitting = visited[codes == 0]
         if not want < len(fitting) <= want + WORKERS:
@@ -227,14 +251,14 @@ class PredicateHelper:
     def _judge(self, task: TaskInfo, rows: IntArray, judge: Judge, known: Codes | None) -> Codes:
         """Upstream: util/predicate_helper.checkNode."""
         ssn = self._ssn
-        if known is None and ssn.flags.sharding_mode != "hard":
+        if known is None and self._flags.sharding_mode != "hard":
             ssn.record.silent += 1
             answer = judge(ssn, task, NodeRows(ssn.node_table, rows))
             ssn.record.silent -= 1
             return answer
         codes: Codes = np.zeros(len(rows), dtype=np.uint16) if known is None else known[rows]
         unknown = codes == 0
-        if ssn.flags.sharding_mode == "hard":
+        if self._flags.sharding_mode == "hard":
             outside = unknown & ~np.isin(rows, ssn.shard_rows())
             codes[outside] = ssn.reasons.error(NOT_IN_SHARD)
             unknown &= ~outside

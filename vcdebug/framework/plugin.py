@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from vcdebug.framework.accounts import Accounts
 from vcdebug.framework.arguments import Arguments
 from vcdebug.model.fiterror import Status
-from vcdebug.model.names import BoolArray, FloatArray
+from vcdebug.model.names import BoolArray, Codes, FloatArray
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.problem import Problem
@@ -97,6 +97,12 @@ class Plugin:
 
     def on_session_open(self, ssn: Session) -> None:
         """Build this session's state; `ssn.withdraw` leaves hooks out that upstream registers on a condition."""
+
+    def standing_codes(self, task: TaskInfo) -> Codes | None:
+        """What `predicate` answers about every node of the session, where it is known without looking at the nodes
+        that a search visits: no notes, nothing remembered. None: it has to be asked. Do not write to it.
+        """
+        return None
 
     def on_session_close(self, ssn: Session) -> None:
         """Write what upstream writes when the session closes."""

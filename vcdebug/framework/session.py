@@ -99,6 +99,8 @@ class Session:
         self.deallocate_handlers: list[Handler] = []
         self.functions: Functions = {}
         self.plugin_calls: dict[str, Tiers] = {}
+        self.sole_judge: Plugin | None = None
+        """The plugin that judges nodes, where there is but one and nobody puts words in its mouth."""
         self.withdrawn: dict[str, None] = {}
         self.action_arguments: dict[str, Arguments] = {}
         """What each action that ran was given."""

@@ -141,6 +141,10 @@ class AffinityState:
         )
 
 
+_NOBODY_OBJECTS: tuple[int, PairCounts, IntArray | None] = (0, {}, None)
+"""While no pod with required anti-affinity was ever placed."""
+
+
 class InterPodAffinity:
     """The filter over one session's view.
 
@@ -177,6 +181,8 @@ class InterPodAffinity:
 
     def _existing(self, group: LabelGroup, labels: Labels | None) -> tuple[int, PairCounts, IntArray | None]:
         """As of now; the verdicts only where somebody computed them."""
+        if not self._view.counts.anti_changes:
+            return _NOBODY_OBJECTS
         changes = self._view.counts.anti_changes
         known = self._refused_by.get(group)
         if known is None or known[0] != changes:

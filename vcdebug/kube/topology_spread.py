@@ -57,7 +57,9 @@ class SpreadQuestion:
 
 def constraints_of(spec: JsonObject, labels: Labels, action: str, gate: Gate) -> Constraints:
     """The pod's own constraints with this whenUnsatisfiable; raises SelectorError."""
-    raw = spec.get("topologySpreadConstraints") or ()
+    raw = spec.get("topologySpreadConstraints")
+    if not raw:
+        return ()
     return tuple(_constraint(entry, labels, gate) for entry in raw if entry.get("whenUnsatisfiable") == action)
 
 

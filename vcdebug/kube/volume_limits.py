@@ -55,11 +55,12 @@ class _LookupFailed(Exception):
 
 def has_limited_volumes(pod: Pod) -> bool:
     """Whether the pod has volumes that can count: claims, ephemeral volumes, translatable inline volumes."""
-    return any(
+    volumes = pod.spec.get("volumes") or ()
+    return bool(volumes) and any(
         volume.get("persistentVolumeClaim") is not None
         or volume.get("ephemeral") is not None
         or any(source in volume for source in _MIGRATED)
-        for volume in pod.spec.get("volumes") or ()
+        for volume in volumes
     )
 
 

@@ -156,10 +156,25 @@ class Predicates(Plugin):
         if pod.has_restartable_init_container and not self._ssn.flags.gate("SidecarContainers"):
             return PluginError(NO_SIDECARS)
         state = self._ssn.cycle_state(task)
+        skipped: list[str] = []
+        error = self._prepare(task, state, skipped)
+        state.skip.update(dict.fromkeys(skipped))
+        log, key = self._ssn.log, task.key
+        for name in skipped:
+            if name == DynamicResourcesFilter.name and not pod.spec.get("resourceClaims"):
+                log("filter.claims", key)
+            log("filter.skipped", name, key)
+        if error is None and self._claims is not None and self._claims.undecided(state):
+            quirks.claims_undecided(self._ssn, task)
+        return error
+
+    def _prepare(self, task: TaskInfo, state: CycleState, skipped: list[str]) -> PluginError | None:
+        """Filters enter `skipped` that have nothing to say about the task, now and for the rest of the session."""
+        pod = task.pod
         if self._affinity_prepares:
             placement = self._view.shapes.placement(pod)
             if placement.asks_nothing:
-                self._skip(task, state, NODE_AFFINITY)
+                skipped.append(NODE_AFFINITY)
             elif placement.names_conflict:
                 return _refused(NODE_AFFINITY, TERMS_CONFLICT)
         for candidate in self._preparing:
@@ -168,19 +183,10 @@ class Predicates(Plugin):
             except PreFilterError as error:
                 return _refused(candidate.name, str(error))
             if not wanted:
-                self._skip(task, state, candidate.name)
+                skipped.append(candidate.name)
             elif candidate.name in state.skip:
                 quirks.stays_skipped(self._ssn, task, candidate.name)
-        if self._claims is not None and self._claims.undecided(state):
-            quirks.claims_undecided(self._ssn, task)
         return None
-
-    def _skip(self, task: TaskInfo, state: CycleState, name: str) -> None:
-        """The filter has nothing to say about the task, now and for the rest of the session."""
-        state.skip[name] = None
-        if name == DynamicResourcesFilter.name and not task.pod.spec.get("resourceClaims"):
-            self._ssn.log("filter.claims", task.key)
-        self._ssn.log("filter.skipped", name, task.key)
 
     # Filtering
 
@@ -201,10 +207,25 @@ class Predicates(Plugin):
             self._run(candidate, chain, pod, state, rows)
         return chain.codes()
 
+    def standing_codes(self, task: TaskInfo) -> Codes | None:
+        """Where every filter that depends on more than the node was skipped."""
+        if self._cache is not None:
+            return None
+        skip = self._ssn.cycle_state(task).skip
+        for one in self._filters:
+            if one.name not in skip:
+                return None
+        return self._settled_everywhere(task.pod)
+
     def _settled(self, pod: Pod, rows: IntArray) -> Codes:
         """Codes of the number of pods and the stable filters, which do not depend on what PreFilter counted."""
         if self._cache is not None:
             return self._first_codes(pod, rows, self._max_pods[rows] <= self._view.pod_count[rows])
+        codes: Codes = self._settled_everywhere(pod)[rows]
+        return codes
+
+    def _settled_everywhere(self, pod: Pod) -> Codes:
+        """Of every node; not to be written to."""
         placement = self._view.shapes.placement(pod)
         known = self._settled_codes.get(placement)
         if known is None:
@@ -212,7 +233,7 @@ class Predicates(Plugin):
             parts = [self._first_codes(pod, every, np.full(size, full)) for full in (False, True)]
             known = self._settled_codes[placement] = (parts[0], parts[1])
         full = self._max_pods <= self._view.pod_count
-        return (np.where(full, known[1], known[0]) if np.count_nonzero(full) else known[0])[rows]
+        return np.where(full, known[1], known[0]) if np.count_nonzero(full) else known[0]
 
     def _first_codes(self, pod: Pod, rows: IntArray, full: BoolArray) -> Codes:
         """Nodes that have all the pods that they may have, then the stable filters.

@@ -20,7 +20,7 @@ from vcdebug.kube.pod_affinity import (
     IncomingTermsTable,
     InterPodAffinity,
 )
-from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
+from vcdebug.kube.ports import NO_FREE_PORTS
 from vcdebug.kube.selector import SelectorError
 from vcdebug.kube.topology_spread import (
     HARD,
@@ -65,7 +65,7 @@ class NodePortsFilter:
         self._view = view
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
-        wanted = host_ports(pod.spec)
+        wanted = self._view.shapes.shape(pod).ports
         if wanted:
             state.data[self.STATE] = wanted
         return bool(wanted)

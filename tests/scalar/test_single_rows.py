@@ -7,7 +7,7 @@ import pytest
 
 from tests.scalar.world import random_session
 from vcdebug.framework.session import Session
-from vcdebug.kube.requests import Scored
+from vcdebug.kube.requests import PodRequests, Scored
 from vcdebug.kube.resource_scores import ResourceScores, least_allocated, most_allocated
 from vcdebug.model.nodetable import LIVE_FIELDS, NodeTable
 from vcdebug.model.resource import Resource
@@ -35,7 +35,8 @@ def test_scores_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
     random = Random(seed)
     ssn = random_session(seed)
     view, rows = ssn.view, np.arange(len(ssn.view), dtype=np.int64)
-    pods = [Scored(100, 2**30, 0), Scored(7500, 2**33 + 1, 2), Scored(0, 0, 1), Scored(250, 0, 0)]
+    amounts = [Scored(100, 2**30, 0), Scored(7500, 2**33 + 1, 2), Scored(0, 0, 1), Scored(250, 0, 0)]
+    pods = [PodRequests(one, one, one, one) for one in amounts]
     kept = ResourceScores(view)
     for pod in pods:
         kept.balanced_allocation(pod, rows), kept.least_allocated(pod, rows), kept.most_allocated(pod, rows)
@@ -44,8 +45,11 @@ def test_scores_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
         fresh = ResourceScores(view).balanced_allocation(pod, rows)
         assert fresh is not None
         assert fresh.tolist() == np.asarray(kept.balanced_allocation(pod, rows)).tolist()
-        assert least_allocated(view, pod, rows).tolist() == kept.least_allocated(pod, rows).tolist()
-        assert most_allocated(view, pod, rows).tolist() == kept.most_allocated(pod, rows).tolist()
+        parts = [kept.balanced(pod.incoming, row) for row in rows.tolist()]
+        assert fresh.tolist() == [float(one.score) for one in parts if one is not None]
+        wanted = pod.incoming_non_zero
+        assert least_allocated(view, wanted, rows).tolist() == kept.least_allocated(pod, rows).tolist()
+        assert most_allocated(view, wanted, rows).tolist() == kept.most_allocated(pod, rows).tolist()
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -160,16 +160,17 @@ class Line(NamedTuple):
 class LineLog(Column[Line]):
     """Lines in order; written as plain tuples, since a cycle has several for each task."""
 
-    __slots__ = ("append", "rows")
+    __slots__ = ("append", "extend", "rows")
 
     def __init__(self) -> None:
         self.rows: list[tuple[Seq, str, tuple[object, ...]]] = []
         self.append = self.rows.append
         """Takes (the last event before it, key, values)."""
+        self.extend = self.rows.extend
 
     def close(self) -> None:
         """The cycle is over: what is asked again later prints nothing."""
-        self.append = _drop
+        self.append = self.extend = _drop
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -178,7 +179,7 @@ class LineLog(Column[Line]):
         return Line(*self.rows[index])
 
 
-def _drop(_row: tuple[Seq, str, tuple[object, ...]]) -> None:
+def _drop(_row: object) -> None:
     """Nobody listens any more."""
 
 

@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 class Columns:
     """Milli cpu, memory and GPUs of every node, as integers."""
 
-    __slots__ = ("gpu", "memory", "milli_cpu")
+    __slots__ = ("both", "gpu", "memory", "milli_cpu")
 
     def __init__(self, size: int) -> None:
-        self.milli_cpu: IntArray = np.zeros(size, dtype=np.int64)
-        self.memory: IntArray = np.zeros(size, dtype=np.int64)
+        self.both: IntArray = np.zeros((2, size), dtype=np.int64)
+        """Milli cpu above memory."""
+        self.milli_cpu: IntArray = self.both[0]
+        self.memory: IntArray = self.both[1]
         self.gpu: IntArray = np.zeros(size, dtype=np.int64)
 
     def add(self, row: Row, amounts: Scored, sign: int) -> None:

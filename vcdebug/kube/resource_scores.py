@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.gomath import FloatArray, div, div_rows, ordered_sum, times_rows, trunc_rows
 from vcdebug.kube.nodeview import Columns, NodeView
-from vcdebug.kube.requests import CPU, GPU, MEMORY, Scored
+from vcdebug.kube.requests import CPU, GPU, MEMORY, PodRequests, Scored
 from vcdebug.model.names import BoolArray, IntArray, Row
 from vcdebug.model.rowcache import RowCache
 
 MAX_SCORE = 100
 _Share = Callable[[IntArray, IntArray], IntArray]
 _NOTHING = Scored(0, 0, 0)
+LEAST, BALANCED = 0, 1
+"""Rows of plain_scores."""
 Looked = tuple[str, int, int, int]
 """A resource of one node: its name, what can be had, what pods request, what the pod to be placed adds."""
 
@@ -66,43 +69,86 @@ class Balanced(NamedTuple):
     score: int
 
 
+class Weights(NamedTuple):
+    """What each score counts."""
+
+    least: float = 1.0
+    most: float = 1.0
+    balanced: float = 1.0
+
+
 class ResourceScores:
     """The scores over one session's view: after a placement only its row is scored again."""
 
-    def __init__(self, view: NodeView, *, absolute: bool = False) -> None:
+    def __init__(self, view: NodeView, weights: Weights = Weights(), *, absolute: bool = False) -> None:  # noqa: B008
         """`absolute`: the balanced score is the balance that the node ends with."""
         self._view = view
+        self._weights = weights
         self._absolute = absolute
         self._before: RowCache[np.int64] = RowCache(len(view), view.changes)
         self._known: RowCache[np.float64] = RowCache(len(view), view.changes)
 
-    def least_allocated(self, pod: Scored, rows: IntArray, weight: float = 1.0) -> FloatArray:
+    def least_allocated(self, pod: PodRequests, rows: IntArray) -> FloatArray:
         """As the function, for these rows, times the weight."""
+        if self._view.complete and not pod.incoming.gpu:
+            least: FloatArray = self._plain(pod)[LEAST][rows]
+            return least
+        wanted, weight = pod.incoming_non_zero, self._weights.least
         return self._known.ask(
-            ("least", pod, weight),
-            lambda changed: times_rows(least_allocated(self._view, pod, changed), weight),
-            lambda row: average_of_one(self._view, pod, row, _least_of_one) * weight,
+            ("least", wanted),
+            lambda changed: times_rows(least_allocated(self._view, wanted, changed), weight),
+            lambda row: average_of_one(self._view, wanted, row, _least_of_one) * weight,
         )[rows]
 
-    def most_allocated(self, pod: Scored, rows: IntArray, weight: float = 1.0) -> FloatArray:
+    def most_allocated(self, pod: PodRequests, rows: IntArray) -> FloatArray:
         """As the function, for these rows, times the weight."""
+        wanted, weight = pod.incoming_non_zero, self._weights.most
         return self._known.ask(
-            ("most", pod, weight),
-            lambda changed: times_rows(most_allocated(self._view, pod, changed), weight),
-            lambda row: average_of_one(self._view, pod, row, _most_of_one) * weight,
+            ("most", wanted),
+            lambda changed: times_rows(most_allocated(self._view, wanted, changed), weight),
+            lambda row: average_of_one(self._view, wanted, row, _most_of_one) * weight,
         )[rows]
 
-    def balanced_allocation(self, pod: Scored, rows: IntArray, weight: float = 1.0) -> FloatArray | None:
+    def balanced_allocation(self, pod: PodRequests, rows: IntArray) -> FloatArray | None:
         """How much more even the shares of cpu, memory and GPU become, times the weight; None when the pod requests
         none of them.
         """
-        if not any(pod):
+        wanted, weight = pod.incoming, self._weights.balanced
+        if not any(wanted):
             return None
+        if self._view.complete and not wanted.gpu:
+            balanced: FloatArray = self._plain(pod)[BALANCED][rows]
+            return balanced
         return self._known.ask(
-            ("balanced", pod, weight),
-            lambda changed: times_rows(self._balanced(pod, changed), weight),
-            lambda row: self._balanced_one(pod, row) * weight,
+            ("balanced", wanted),
+            lambda changed: times_rows(self._balanced(wanted, changed), weight),
+            lambda row: self._balanced_one(wanted, row) * weight,
         )[rows]
+
+    def _plain(self, pod: PodRequests) -> FloatArray:
+        """Least allocated above balanced allocation, both weighed, where only cpu and memory count and every node has
+        both: two scores of one gathering.
+        """
+        return self._known.ask(
+            pod,
+            lambda rows: plain_scores(self._view, pod, rows, self._weights, absolute=self._absolute),
+            lambda row: self._plain_of_one(pod, row),
+        )
+
+    def _plain_of_one(self, pod: PodRequests, row: Row) -> tuple[float, float]:
+        """As plain_scores, for one node."""
+        view, added = self._view, pod.incoming_non_zero
+        cpu, memory = view.allocatable.both[:, row].tolist()
+        used_cpu, used_memory = view.non_zero_requested.both[:, row].tolist()
+        free_cpu, free_memory = cpu - used_cpu - added.milli_cpu, memory - used_memory - added.memory
+        least = free_cpu * MAX_SCORE // cpu if free_cpu > 0 else 0  # exact: ints
+        least += free_memory * MAX_SCORE // memory if free_memory > 0 else 0  # exact: ints
+        used_cpu, used_memory = view.requested.both[:, row].tolist()
+        wanted = pod.incoming
+        balanced = _evenness((used_cpu + wanted.milli_cpu) / cpu, (used_memory + wanted.memory) / memory)
+        if not self._absolute:
+            balanced = improvement(_evenness(used_cpu / cpu, used_memory / memory), balanced)
+        return least // 2 * self._weights.least, balanced * self._weights.balanced  # exact: ints
 
     def _balanced_one(self, pod: Scored, row: Row) -> int:
         gpu = pod.gpu != 0
@@ -134,6 +180,42 @@ class ResourceScores:
         )
         half = MAX_SCORE // 2  # exact: ints
         return half + div_rows(half + _balance(self._view, pod, rows, gpu=gpu) - before[rows], 2)
+
+
+def plain_scores(view: NodeView, pod: PodRequests, rows: IntArray, weights: Weights, *, absolute: bool) -> FloatArray:
+    """Least allocated and balanced allocation of complete nodes for a pod without GPUs."""
+    has = view.allocatable.both.take(rows, axis=1)
+    free = has - view.non_zero_requested.both.take(rows, axis=1)
+    free -= _column_of(pod.incoming_non_zero)
+    np.maximum(free, 0, out=free)
+    free *= MAX_SCORE
+    free //= has  # exact: ints
+    scores: FloatArray = np.empty((2, len(rows)))
+    np.multiply((free[0] + free[1]) // 2, weights.least, out=scores[LEAST])  # exact: ints
+    requested = view.requested.both.take(rows, axis=1)
+    filled: FloatArray = np.empty((2, *has.shape))
+    np.divide(requested, has, out=filled[0])
+    np.divide(requested + _column_of(pod.incoming), has, out=filled[1])
+    np.minimum(filled, 1.0, out=filled)
+    apart = np.abs((filled[:, 0] - filled[:, 1]) / 2.0)
+    before, after = ((1.0 - apart) * float(MAX_SCORE)).astype(np.int64)
+    balanced = after
+    if not absolute:
+        change = after - before + MAX_SCORE // 2  # exact: ints
+        balanced = ((change + (change < 0)) >> 1) + MAX_SCORE // 2  # exact: ints, halved toward zero
+    np.multiply(balanced, weights.balanced, out=scores[BALANCED])
+    return scores
+
+
+@lru_cache(maxsize=1024)
+def _column_of(pod: Scored) -> IntArray:
+    return np.array([[pod.milli_cpu], [pod.memory]], dtype=np.int64)
+
+
+def _evenness(cpu: float, memory: float) -> int:
+    """The balance of two shares, in hundredths."""
+    distance = (cpu if cpu < 1.0 else 1.0) - (memory if memory < 1.0 else 1.0)
+    return int((1.0 - abs(distance / 2.0)) * float(MAX_SCORE))
 
 
 def improvement(before: int, after: int) -> int:

@@ -56,7 +56,8 @@ class NodeTable:
         """Rows whose amounts changed, one entry per change, ever growing."""
         self.coming_and_going = False
         """Whether some node had a task that leaves or is awaited, ever: else future amounts are the idle ones."""
-        self._seen = 0
+        self._seen: dict[Field, int] = {}
+        """As of how many changes each field is up to date."""
         self._amounts: list[NodeAmounts] = []
         self._changes_read = 0
         self._wanted: dict[Wanted, tuple[IntArray, FloatArray]] = {}
@@ -78,21 +79,25 @@ class NodeTable:
         self._wanted = {}
         shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
-        for row, node in enumerate(self.nodes):
-            self._write(row, node, FIXED_FIELDS)
-            self._write(row, node, LIVE_FIELDS)
-        self._seen = len(self.changes)
+        for field in self._columns:
+            for row, node in enumerate(self.nodes):
+                self._write(row, node, field)
+        self._seen = dict.fromkeys(LIVE_FIELDS, len(self.changes))
 
-    def _write(self, row: Row, node: NodeInfo, fields: tuple[Field, ...]) -> None:
-        dims = self.dims
-        for field in fields:
-            resource: Resource = node.future_idle() if field == "future" else getattr(node, field)
-            columns = self._columns[field]
-            columns[0, row] = resource.milli_cpu
-            columns[1, row] = resource.memory
-            if resource.scalars:
-                for name, amount in resource.scalars.items():
-                    columns[dims[name], row] = amount
+    def _write(self, row: Row, node: NodeInfo, field: Field) -> None:
+        resource, columns = self._amount(node, field), self._columns[field]
+        columns[0, row] = resource.milli_cpu
+        columns[1, row] = resource.memory
+        if resource.scalars:
+            dims = self.dims
+            for name, amount in resource.scalars.items():
+                columns[dims[name], row] = amount
+
+    def _amount(self, node: NodeInfo, field: Field) -> Resource:
+        if field != "future":
+            amount: Resource = getattr(node, field)
+            return amount
+        return node.future_idle() if self.coming_and_going else node.idle
 
     def touch(self, row: Row) -> None:
         """A node's amounts changed."""
@@ -107,16 +112,16 @@ class NodeTable:
         self._changes_read = len(self.changes)
         return tuple(self._amounts)
 
-    def _refresh(self) -> None:
-        dirty = dict.fromkeys(self.changes[self._seen :])
-        self._seen = len(self.changes)
+    def _refresh(self, field: Field) -> None:
+        dirty = dict.fromkeys(self.changes[self._seen[field] :])
+        self._seen[field] = len(self.changes)
         for row in dirty:
             node = self.nodes[row]
             for resource in (node.idle, node.pipelined, node.used):
                 if resource.scalars and not all(name in self.dims for name in resource.scalars):
                     self._grow()
                     return
-            self._write(row, node, LIVE_FIELDS)
+            self._write(row, node, field)
 
     def _grow(self) -> None:
         for node in self.nodes:
@@ -135,8 +140,8 @@ class NodeTable:
         return self._fresh(field)[:-1]
 
     def _fresh(self, field: Field) -> FloatArray:
-        if self._seen < len(self.changes) and field not in FIXED_FIELDS:
-            self._refresh()
+        if self._seen.get(field, len(self.changes)) < len(self.changes):
+            self._refresh(field)
         return self._columns[field]
 
     def lacking(self, request: Resource, field: Field) -> Codes:
@@ -144,8 +149,8 @@ class NodeTable:
         not hold, with upstream's tolerance; 0 where all fit. Do not write to it, nor ever to the request.
         """
         wanted = self.wanted(request)
-        if field == "idle" and not self.coming_and_going:
-            field = "future"
+        if field == "future" and not self.coming_and_going:
+            field = "idle"
         return self._lacking.ask(
             (field, wanted),
             lambda rows: self._first_lacking(wanted, field, rows),
@@ -160,8 +165,7 @@ class NodeTable:
         return known[1]
 
     def _lacking_one(self, wanted: Wanted, field: Field, row: Row) -> int:
-        node = self.nodes[row]
-        amounts: Resource = node.future_idle() if field == "future" else getattr(node, field)
+        amounts = self._amount(self.nodes[row], field)
         for position, (name, amount) in enumerate(wanted, 1):
             if not amounts.get(name) - amount > -MIN_RESOURCE:
                 return position

@@ -11,18 +11,19 @@ from vcdebug.model.names import IntArray, Row
 
 T = TypeVar("T", bound=np.generic)
 Compute = Callable[[IntArray], "np.ndarray[tuple[int, ...], np.dtype[T]]"]
-"""Rows → one value per row."""
-One = Callable[[Row], float]
-"""Row → its value: the same number as from an array, without the array's operations."""
+"""Rows → one value per row; several answers to one question lie one below the other."""
+One = Callable[[Row], "float | tuple[float, ...]"]
+"""Row → its value, or values: the same numbers as from an array, without the array's operations."""
 FEW = 6
 """So many changed rows are redone one by one."""
 
 
 class _Answer(Generic[T]):
-    __slots__ = ("seen", "values")
+    __slots__ = ("by_row", "seen", "values")
 
     def __init__(self, values: np.ndarray[tuple[int, ...], np.dtype[T]], seen: int) -> None:
         self.values = values
+        self.by_row = values.T
         self.seen = seen
 
 
@@ -47,12 +48,12 @@ class RowCache(Generic[T]):
             answer.seen = now
             if len(rows) <= FEW:
                 for row in rows:
-                    answer.values[row] = one(row)
+                    answer.by_row[row] = one(row)
             elif 2 * len(rows) > len(self._all):
-                answer.values = compute(self._all)
+                answer = self._answers[question] = _Answer(compute(self._all), now)
             else:
                 changed = np.fromiter(rows, dtype=np.int64, count=len(rows))
-                answer.values[changed] = compute(changed)
+                answer.by_row[changed] = compute(changed).T
         return answer.values
 
     def forget(self) -> None:

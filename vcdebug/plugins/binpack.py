@@ -13,9 +13,9 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.model.names import BoolArray, FloatArray
+from vcdebug.model.names import BoolArray, FloatArray, IntArray
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.nodetable import NodeRows, NodeTable, Wanted, zeros
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.rowcache import RowCache
 from vcdebug.model.task import TaskInfo
@@ -26,6 +26,10 @@ MAX_SCORE = 100
 
 PartValues = tuple[str, float, float, int, float, bool | None]
 """A Part as it is added up: scores are many, and few are explained."""
+
+
+Counted = tuple[tuple[str, int, float], ...]
+"""Name, weight and amount of each requested resource that counts."""
 
 
 class Part(NamedTuple):
@@ -68,24 +72,39 @@ class Binpack(Plugin):
             ssn.withdraw(self, "node_order")
         table = ssn.node_table
         self._known: RowCache[np.float64] = RowCache(len(table), table.changes)
+        self._counted: dict[Wanted, Counted] = {}
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/binpack.nodeOrderFn."""
-        request, table = task.resreq, nodes.table
+        table = nodes.table
+        wanted = table.wanted(task.resreq)
+        counted = self._counted.get(wanted)
+        if counted is None:
+            counted = self._counted[wanted] = self._counting(task.resreq)
         known = self._known.ask(
-            table.wanted(request),
-            lambda rows: self.scores(request, table.rows(rows)),
-            lambda row: self.score(request, table.nodes[row]),
+            wanted,
+            lambda rows: self._scores(counted, table, rows),
+            lambda row: self._score(counted, table.nodes[row]),
         )
         return NodeScores(known[nodes.rows])
 
+    def _counting(self, request: Resource) -> Counted:
+        weighed = ((name, self.resources.get(name), request.get(name)) for name in request.resource_names())
+        return tuple([(name, weight, amount) for name, weight, amount in weighed if weight is not None])
+
     def score(self, request: Resource, node: NodeInfo) -> float:
         """As scores, for one node."""
-        score, weights = 0.0, 0
-        for _, _, _, weight, share, fits in self._parts(request, node.used, node.allocatable):
-            if fits is False:
-                return 0.0
-            score, weights = score + share, weights + weight
+        return self._score(self._counting(request), node)
+
+    def _score(self, counted: Counted, node: NodeInfo) -> float:
+        score, weights, used, allocatable = 0.0, 0, node.used, node.allocatable
+        for name, weight, amount in counted:
+            capacity, wanted = allocatable.get(name), amount + used.get(name)
+            weights += weight
+            if weight != 0 and capacity != 0:
+                if wanted > capacity:
+                    return 0.0
+                score += wanted * float(weight) / capacity
         return self._average(score, weights)
 
     def packed(self, request: Resource, used: Resource, allocatable: Resource) -> Packed:
@@ -118,25 +137,24 @@ class Binpack(Plugin):
 
     def scores(self, request: Resource, nodes: NodeRows) -> FloatArray:
         """The score of a request on each of these nodes; 0 where it does not fit."""
-        score = nodes.zeros()
+        return self._scores(self._counting(request), nodes.table, nodes.rows)
+
+    def _scores(self, counted: Counted, table: NodeTable, rows: IntArray) -> FloatArray:
+        score = zeros(len(rows))
         weights = 0
-        full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
-        for name in request.resource_names():
-            weight = self.resources.get(name)
-            if weight is None:
-                continue
-            capacity = nodes.column("allocatable", name)
-            wanted = request.get(name) + nodes.column("used", name)
+        full: BoolArray = np.zeros(len(rows), dtype=np.bool_)
+        for name, weight, amount in counted:
+            capacity = table.column("allocatable", name)[rows]
+            wanted = amount + table.column("used", name)[rows]
+            weights += weight
             if weight != 0 and np.count_nonzero(capacity) == len(capacity):
                 full |= wanted > capacity
                 score = score + wanted * float(weight) / capacity
-                weights += weight
                 continue
             counts = (capacity != 0) & (weight != 0)
             full |= counts & (wanted > capacity)
             share = wanted * float(weight) / np.where(capacity == 0, 1.0, capacity)
             score = score + np.where(counts, share, 0.0)
-            weights += weight
         if weights > 0:
             score = score / float(weights)
         return np.where(full, 0.0, score * float(MAX_SCORE * self.weight))

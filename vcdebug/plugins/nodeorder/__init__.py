@@ -23,6 +23,7 @@ from vcdebug.kube.pod_affinity_score import normalized as normalized_affinity
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.preference_scores import PreferenceScores
 from vcdebug.kube.resource_scores import ResourceScores
+from vcdebug.kube.resource_scores import Weights as ResourceWeights
 from vcdebug.kube.selector import SelectorError
 from vcdebug.kube.topology_spread import SOFT, Constraints, constraints_of
 from vcdebug.kube.topology_spread_score import Spread, SpreadScore, default_constraints
@@ -86,7 +87,8 @@ class Scorers:
         self.preferences = PreferenceScores(self.view)
         self._hosts_seem_empty = hosts_seem_empty
         self._listers = Listers(ssn.snapshot)
-        self.resources = ResourceScores(self.view, absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE))
+        counts = ResourceWeights(*(float(weights[KEYS[part]]) for part in (LEAST, MOST, BALANCED)))
+        self.resources = ResourceScores(self.view, counts, absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE))
         self._counts_image_volumes = not ssn.release.has(IMAGE_VOLUME_SCORE)
         self.pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
@@ -140,13 +142,13 @@ class Scorers:
         return known
 
     def _least_allocated(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
-        return self.resources.least_allocated(shape.requests.incoming_non_zero, rows, weight)
+        return self.resources.least_allocated(shape.requests, rows)
 
     def _most_allocated(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
-        return self.resources.most_allocated(shape.requests.incoming_non_zero, rows, weight)
+        return self.resources.most_allocated(shape.requests, rows)
 
     def _balanced_allocation(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
-        return self.resources.balanced_allocation(shape.requests.incoming, rows, weight)
+        return self.resources.balanced_allocation(shape.requests, rows)
 
     def _node_affinity(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
         placement = self.view.shapes.placement(shape.pod)

@@ -159,11 +159,12 @@ class Predicates(Plugin):
         skipped: list[str] = []
         error = self._prepare(task, state, skipped)
         state.skip.update(dict.fromkeys(skipped))
-        log, key = self._ssn.log, task.key
+        lines: list[tuple[str, tuple[object, ...]]] = []
         for name in skipped:
             if name == DynamicResourcesFilter.name and not pod.spec.get("resourceClaims"):
-                log("filter.claims", key)
-            log("filter.skipped", name, key)
+                lines.append(("filter.claims", (task.key,)))
+            lines.append(("filter.skipped", (name, task.key)))
+        self._ssn.record.log_all(lines)
         if error is None and self._claims is not None and self._claims.undecided(state):
             quirks.claims_undecided(self._ssn, task)
         return error

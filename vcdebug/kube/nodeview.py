@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vcdebug.kube.affinity_terms import AffinityTerm
+from vcdebug.kube.affinity_terms import NO_TERMS, AffinityTerm
 from vcdebug.kube.images import ImageStates, image_states
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.node_taints import NodeTaints
@@ -52,9 +52,12 @@ class Columns:
 
     def set(self, row: Row, pods: Sequence[Scored]) -> None:
         """The sum of what pods ask for."""
-        self.milli_cpu[row] = sum(pod.milli_cpu for pod in pods)  # exact: ints
-        self.memory[row] = sum(pod.memory for pod in pods)  # exact: ints
-        self.gpu[row] = sum(pod.gpu for pod in pods)  # exact: ints
+        if not pods:
+            return
+        milli_cpu, memory, gpu = zip(*pods, strict=True)
+        self.milli_cpu[row] = sum(milli_cpu)  # exact: ints
+        self.memory[row] = sum(memory)  # exact: ints
+        self.gpu[row] = sum(gpu)  # exact: ints
 
 
 def _gate_open(_gate: str) -> bool:
@@ -132,7 +135,8 @@ class NodeView:
         ):
             columns.set(row, amounts)
         for shape in shapes:
-            self.ports.add(row, shape.ports)
+            if shape.ports:
+                self.ports.add(row, shape.ports)
             self._count_terms(row, shape, 1)
 
     def _read_allocatable(self, row: Row) -> None:
@@ -168,10 +172,11 @@ class NodeView:
 
     def _count_terms(self, row: Row, shape: PodShape, sign: int) -> None:
         terms = shape.affinity
-        if terms.has_affinity:
-            self.pods_with_affinity[row] += sign
-        if terms.required_anti_affinity:
-            self.pods_with_required_anti_affinity[row] += sign
+        if terms is not NO_TERMS:
+            if terms.has_affinity:
+                self.pods_with_affinity[row] += sign
+            if terms.required_anti_affinity:
+                self.pods_with_required_anti_affinity[row] += sign
         self.counts.record(row, shape.group, terms, sign)
 
     def rows_with_affinity(self) -> BoolArray:

@@ -48,6 +48,8 @@ class PodShapes:
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
         self._requests: dict[tuple[str, str], PodRequests] = {}
+        self._alike: dict[tuple[str, str, bool, str], tuple[LabelGroup, PodRequests]] = {}
+        """Group and requests of pods that state neither affinity nor ports."""
         self._placements: dict[str, Placement] = {}
         self._placement_of: dict[int, tuple[Pod, Placement]] = {}
 
@@ -55,10 +57,27 @@ class PodShapes:
         """The parsed parts that every pod in the node view needs."""
         known = self._shapes.get(id(pod.manifest))
         if known is None:
-            known = self._shapes[id(pod.manifest)] = PodShape(
+            known = self._shapes[id(pod.manifest)] = self._plain(pod) or PodShape(
                 pod, self.group(pod), self._affinity(pod), self._host_ports(pod), self._pod_requests(pod)
             )
         return known
+
+    def _plain(self, pod: Pod) -> PodShape | None:
+        """Most pods state neither affinity nor ports, and were never resized: labels and resources say it all."""
+        spec, status = pod.spec, pod.status
+        if spec.get("affinity") or spec.get("initContainers") or status.get("initContainerStatuses"):
+            return None
+        for container in spec.get("containers") or ():
+            if container.get("ports"):
+                return None
+        for entry in status.get("containerStatuses") or ():
+            if entry.get("resources") is not None:
+                return None
+        key = (pod.namespace, repr(pod.labels), pod.deleting, pod.resources_text)
+        known = self._alike.get(key)
+        if known is None:
+            known = self._alike[key] = (self.group(pod), self._pod_requests(pod))
+        return PodShape(pod, known[0], NO_TERMS, (), known[1])
 
     def placement(self, pod: Pod) -> Placement:
         """What the pod's spec asks of a node itself."""

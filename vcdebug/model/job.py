@@ -84,7 +84,7 @@ class JobInfo(TaskSet):
         self.tasks[task.uid] = task
         self.index_task(task)
         self.total_request.add(task.resreq)
-        if allocated_status(task.status):
+        if task.status & ALLOCATED_MASK:
             self.allocated.add(task.resreq)
         self._sub_job_for(task).add_task(task)
 
@@ -139,9 +139,10 @@ class JobInfo(TaskSet):
         match = match_sub_group(self.uid, self.pod_group, task) if self.pod_group.sub_group_policies else None
         uid = match[1] if match else self.uid
         self.task_to_sub_job[task.uid] = uid
-        if uid not in self.sub_jobs:
-            self.sub_jobs[uid] = self._new_sub_job(uid, match and (match[0].name, match[2]))
-        return self.sub_jobs[uid]
+        sub_job = self.sub_jobs.get(uid)
+        if sub_job is None:
+            sub_job = self.sub_jobs[uid] = self._new_sub_job(uid, match and (match[0].name, match[2]))
+        return sub_job
 
     def _new_sub_job(self, uid: SubJobId, match: tuple[str, str] | None) -> SubJobInfo:
         if match is None:

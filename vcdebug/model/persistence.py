@@ -5,7 +5,7 @@ Upstream: none; the design is "task state persistence across sessions".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from vcdebug.model.names import NodeName
@@ -37,8 +37,11 @@ class Persistence:
     def __init__(self, snapshot: Snapshot, nodes: Mapping[NodeName, object]) -> None:
         self.nodes = nodes
         self.problems: list[Problem] = []
-        own = frozenset(ANNOTATIONS)
-        carriers = len([1 for notes in _annotations(snapshot) if notes and not own.isdisjoint(notes)])
+        carriers = 0
+        for manifest in snapshot.of("Pod"):
+            notes = (manifest.get("metadata") or {}).get("annotations")
+            if notes and (STATUS in notes or NODE in notes or EVICTION in notes):
+                carriers += 1
         self.on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
         pods = "1 pod carries" if carriers == 1 else f"{carriers or 'no'} pods carry"
         said = "set in meta.json" if not snapshot.process.sessions else "as in the cycles before"
@@ -72,8 +75,3 @@ class Persistence:
     def _complain(self, pod: Pod, annotation: str, what: str) -> None:
         field = f"metadata.annotations[{annotation}]"
         self.problems.append(Problem("", f"Pod {pod.key}", field, what, _PENDING_EFFECT))
-
-
-def _annotations(snapshot: Snapshot) -> Iterator[Mapping[str, str]]:
-    for manifest in snapshot.of("Pod"):
-        yield (manifest.get("metadata") or {}).get("annotations") or {}

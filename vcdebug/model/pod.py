@@ -37,6 +37,7 @@ class Pod:
         "_resources_text",
         "annotations",
         "creation_timestamp",
+        "deleting",
         "key",
         "labels",
         "manifest",
@@ -68,6 +69,8 @@ class Pod:
         self.labels: Mapping[str, str] = metadata.get("labels") or _EMPTY
         self.annotations: Mapping[str, str] = metadata.get("annotations") or _EMPTY
         self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
+        self.deleting = bool(metadata.get("deletionTimestamp"))
+        """Whether deletionTimestamp is set."""
         self.node_name: str = self.spec.get("nodeName") or ""
         """Written by Statement.Allocate and never restored."""
         self._resources_text = ""
@@ -80,6 +83,7 @@ class Pod:
         copy.name, copy.namespace, copy.key, copy.uid = self.name, self.namespace, self.key, self.uid
         copy.subject, copy.labels, copy.annotations = self.subject, self.labels, self.annotations
         copy.creation_timestamp, copy.nominated_node_name = self.creation_timestamp, self.nominated_node_name
+        copy.deleting = self.deleting
         copy.volcano_gate_known, copy._resources_text = self.volcano_gate_known, self._resources_text
         copy.node_name = self.spec.get("nodeName") or ""
         return copy
@@ -90,7 +94,8 @@ class Pod:
         if not self._resources_text:
             spec = self.spec
             containers = [container.get("resources") for container in spec.get("containers") or ()]
-            initial = [(c.get("resources"), c.get("restartPolicy")) for c in spec.get("initContainers") or ()]
+            before: list[JsonObject] = spec.get("initContainers") or []
+            initial = [(c.get("resources"), c.get("restartPolicy")) for c in before] if before else before
             self._resources_text = repr((containers, initial, spec.get("resources"), spec.get("overhead")))
         return self._resources_text
 
@@ -98,11 +103,6 @@ class Pod:
     def phase(self) -> str:
         """status.phase, empty when missing."""
         return self.status.get("phase") or ""
-
-    @property
-    def deleting(self) -> bool:
-        """Whether deletionTimestamp is set."""
-        return bool((self.manifest.get("metadata") or _EMPTY).get("deletionTimestamp"))
 
     @property
     def priority(self) -> int | None:
@@ -143,10 +143,10 @@ class Pod:
     @property
     def task_priority(self) -> int:
         """spec.priority, else 1; the annotation `volcano.sh/task-priority` overrides when it is an int32."""
-        text = self.annotations.get(TASK_PRIORITY_KEY, "")
-        if _INT32.fullmatch(text) and -(2**31) <= int(text) < 2**31:
+        text = self.annotations.get(TASK_PRIORITY_KEY)
+        if text and _INT32.fullmatch(text) and -(2**31) <= int(text) < 2**31:
             return int(text)
-        priority = self.priority
+        priority: int | None = self.spec.get("priority")
         return 1 if priority is None else priority
 
     @property
@@ -178,4 +178,5 @@ def revocable_zone(annotations: Mapping[str, str]) -> str:
     zone = annotations.get(REVOCABLE_ZONE_KEY)
     if zone is not None:
         return "*" if zone == "*" else ""
-    return "*" if parse_bool(annotations.get(PREEMPTABLE_KEY, "")) else ""
+    preemptable = annotations.get(PREEMPTABLE_KEY)
+    return "*" if preemptable and parse_bool(preemptable) else ""

@@ -41,7 +41,7 @@ class PodReader:
     def tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
         """Of every pod that the cache holds, in the order of the manifests."""
         for manifest in manifests:
-            task = self._copied(manifest) or self._read(manifest)
+            task = (self._copied(manifest) if self._known else None) or self._read(manifest)
             if task is not None:
                 yield task
 
@@ -59,6 +59,8 @@ class PodReader:
         if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
             return None
         task = TaskInfo(pod, self._requests.request(pod))
+        if not pod.spec.get("volumes"):
+            return task
         try:
             self._volumes.charge(task)
         except VolumeLookupError:

@@ -27,7 +27,9 @@ class PodRequestCache:
     def request(self, pod: Pod) -> Resource:
         """As pod_request."""
         status = pod.status
-        if _resized(status, "containerStatuses") or _resized(status, "initContainerStatuses"):
+        started: list[JsonObject] | None = status.get("containerStatuses")
+        before: list[JsonObject] | None = status.get("initContainerStatuses")
+        if (started and _resized(started)) or (before and _resized(before)):
             return pod_request(pod, self._flags)
         text = pod.resources_text
         known = self._known.get(text)
@@ -36,9 +38,8 @@ class PodRequestCache:
         return known
 
 
-def _resized(status: JsonObject, field: str) -> bool:
-    known: list[JsonObject] = status.get(field) or []
-    return bool(known) and any(container.get("resources") is not None for container in known)
+def _resized(containers: list[JsonObject]) -> bool:
+    return any(container.get("resources") is not None for container in containers)
 
 
 def pod_request(pod: Pod, flags: Flags) -> Resource:

@@ -59,7 +59,8 @@ class SubJobInfo(TaskSet):
         """Enter a task; the priority only ever grows. Upstream: api/sub_job_info.addTask."""
         self.tasks[task.uid] = task
         self.index_task(task)
-        self.priority = max(self.priority, task.priority)
+        if task.priority > self.priority:
+            self.priority = task.priority
 
     def delete_task(self, task: TaskInfo) -> None:
         """Remove by the status of the object passed in, which need not be the stored one.

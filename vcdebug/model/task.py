@@ -119,7 +119,7 @@ def task_status(pod: Pod) -> TaskStatus:
     """The status that a pod's phase, deletion and node name mean; a missing phase is Unknown.
     Upstream: api/helpers.getTaskStatus.
     """
-    phase = pod.phase
+    phase = pod.status.get("phase")
     if phase == "Running":
         return TaskStatus.RELEASING if pod.deleting else TaskStatus.RUNNING
     if phase == "Pending":

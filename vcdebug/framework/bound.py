@@ -5,7 +5,7 @@ Upstream: none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.model.names import Codes, FloatArray, IntArray
@@ -16,6 +16,9 @@ LOOK_EVERY = 10_000
 """Events between two looks at the size."""
 BYTES_PER_EVENT = 300
 """An event beside its arrays of one number per node."""
+
+
+WITH_ARRAYS = (PredicateEvent, ScoreEvent)
 
 
 class RecordFullError(Exception):
@@ -39,7 +42,8 @@ class Bound:
     def look(self, events: Sequence[object]) -> None:
         """Weigh what was recorded since the last look; raises RecordFullError beyond the bound."""
         count = len(events)
-        sizes = {id(array): array.nbytes for event in events[self._weighed :] for array in _arrays(event)}
+        arrays = [_arrays(event) for event in events[self._weighed :] if event.__class__ in WITH_ARRAYS]
+        sizes = {id(array): array.nbytes for some in arrays for array in some}
         self.array_bytes += sum(sizes.values())  # exact: ints
         self._weighed = count
         if count >= self._events:
@@ -49,10 +53,9 @@ class Bound:
         self.next_look = min(self._events, count + LOOK_EVERY)
 
 
-def _arrays(event: object) -> Iterator[IntArray | FloatArray | Codes]:
+def _arrays(event: object) -> tuple[IntArray | FloatArray | Codes, ...]:
     """What an event keeps for each node."""
     if isinstance(event, PredicateEvent):
-        yield from (event.feasible, event.failed, event.codes)
-    elif isinstance(event, ScoreEvent):
-        yield event.rows
-        yield from (event.total, *(scores for _, scores in event.parts))
+        return event.feasible, event.failed, event.codes
+    assert isinstance(event, ScoreEvent)
+    return event.rows, event.total, *[scores for _, scores in event.parts]

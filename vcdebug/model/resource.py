@@ -5,22 +5,22 @@ Upstream: api/resource_info.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from operator import lt
 from typing import Literal
 
 from vcdebug.errors import VcdebugError
-from vcdebug.snapshot.quantity import milli_value, value
+from vcdebug.model.resource_list import CPU as CPU
+from vcdebug.model.resource_list import MEMORY as MEMORY
+from vcdebug.model.resource_list import PODS as PODS
+from vcdebug.model.resource_list import amounts_of
+from vcdebug.model.resource_list import is_scalar_resource_name as is_scalar_resource_name
 
 MIN_RESOURCE = 0.1
 """Amounts closer than this are equal; smaller ones are nothing."""
 _MINUS_MIN = -MIN_RESOURCE
 MAX_FLOAT64 = 1.7976931348623157e308
 MAX_INT64 = 9223372036854775807
-CPU = "cpu"
-MEMORY = "memory"
-PODS = "pods"
 
 DefaultValue = Literal["zero", "infinity"]
 ZERO: DefaultValue = "zero"
@@ -28,30 +28,12 @@ ZERO: DefaultValue = "zero"
 INFINITY: DefaultValue = "infinity"
 """A dimension missing on the other side is unlimited."""
 
-_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
 """What Go says where a pointer leads nowhere."""
 
 
 class AssertPanic(VcdebugError):
     """The real scheduler's assertion fails here, and its process panics."""
-
-
-def is_scalar_resource_name(name: str) -> bool:
-    """Kubernetes' IsScalarResourceName: extended, hugepages, native prefixed or attachable-volumes names."""
-    if name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name:
-        return True
-    if "/" not in name or name.startswith("requests."):
-        return False
-    return _is_qualified_name("requests." + name)
-
-
-def _is_qualified_name(name: str) -> bool:
-    prefix, _, tail = name.partition("/")
-    if "/" in tail or len(tail) > 63 or not _NAME.fullmatch(tail):
-        return False
-    return len(prefix) <= 253 and bool(_PREFIX.fullmatch(prefix))
 
 
 def at_most(left: float, right: float) -> bool:
@@ -89,20 +71,10 @@ class Resource:
         """A Kubernetes ResourceList; names that are no resource to Volcano are dropped.
         Upstream: api/resource_info.NewResource.
         """
-        result = cls()
-        for name, amount in (resource_list or {}).items():
-            if name == CPU:
-                result.milli_cpu = float(milli_value(amount))
-            elif name == MEMORY:
-                result.memory = float(value(amount))
-            elif name == PODS:
-                result.max_task_num = value(amount)
-                result.add_scalar(PODS, float(result.max_task_num))
-            elif name.startswith("count/"):
-                continue
-            elif name == "ephemeral-storage" or is_scalar_resource_name(name):
-                result.add_scalar(name, float(milli_value(amount)))
-        return result
+        if not resource_list:
+            return cls()
+        milli_cpu, memory, scalars, max_task_num = amounts_of(resource_list)
+        return cls(milli_cpu, memory, None if scalars is None else scalars.copy(), max_task_num)
 
     @classmethod
     def infinite(cls) -> Resource:

@@ -1,0 +1,79 @@
+"""Kubernetes ResourceLists: which names are resources to Volcano, and in which unit each is counted.
+
+Upstream: api/resource_info.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from vcdebug.snapshot.quantity import milli_value, value
+
+CPU = "cpu"
+MEMORY = "memory"
+PODS = "pods"
+_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+
+Items = tuple[tuple[str, object], ...]
+
+
+class Amounts(NamedTuple):
+    """What a list states: milli-cores, bytes, scalars (None without any), and the largest number of pods."""
+
+    milli_cpu: float
+    memory: float
+    scalars: dict[str, float] | None
+    max_task_num: int
+
+
+def is_scalar_resource_name(name: str) -> bool:
+    """Kubernetes' IsScalarResourceName: extended, hugepages, native prefixed or attachable-volumes names."""
+    if name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name:
+        return True
+    if "/" not in name or name.startswith("requests."):
+        return False
+    return _is_qualified_name("requests." + name)
+
+
+def _is_qualified_name(name: str) -> bool:
+    prefix, _, tail = name.partition("/")
+    if "/" in tail or len(tail) > 63 or not _NAME.fullmatch(tail):
+        return False
+    return len(prefix) <= 253 and bool(_PREFIX.fullmatch(prefix))
+
+
+def amounts_of(resource_list: Mapping[str, object]) -> Amounts:
+    """The amounts of a list, which are not to be changed; names that are no resource to Volcano are dropped.
+    Upstream: api/resource_info.NewResource.
+    """
+    items = (*resource_list.items(),)
+    for _, amount in items:
+        if amount.__class__ is not str:  # 1, 1.0 and true are equal, and not the same quantity
+            return _parsed(items)
+    return _parsed_once(items)
+
+
+def _parsed(items: Items) -> Amounts:
+    milli_cpu, memory, max_task_num = 0.0, 0.0, 0
+    scalars: dict[str, float] = {}
+    for name, amount in items:
+        if name == CPU:
+            milli_cpu = float(milli_value(amount))
+        elif name == MEMORY:
+            memory = float(value(amount))
+        elif name == PODS:
+            max_task_num = value(amount)
+            scalars[PODS] = float(max_task_num)
+        elif name.startswith("count/"):
+            continue
+        elif name == "ephemeral-storage" or is_scalar_resource_name(name):
+            scalars[name] = float(milli_value(amount))
+    return Amounts(milli_cpu, memory, scalars or None, max_task_num)
+
+
+_parsed_once = lru_cache(maxsize=4096)(_parsed)
+"""Nodes of one kind, and containers of one template, state the same texts."""

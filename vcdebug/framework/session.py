@@ -58,6 +58,9 @@ class Session:
     Upstream: framework/session.openSession.
     """
 
+    sole_judge: Plugin | None = None
+    """The plugin that judges nodes, where there is but one and nobody puts words in its mouth."""
+
     def __init__(
         self, snapshot: Snapshot, conf: SchedulerConf, record: Record, *, beside: Session | None = None
     ) -> None:
@@ -99,8 +102,6 @@ class Session:
         self.deallocate_handlers: list[Handler] = []
         self.functions: Functions = {}
         self.plugin_calls: dict[str, Tiers] = {}
-        self.sole_judge: Plugin | None = None
-        """The plugin that judges nodes, where there is but one and nobody puts words in its mouth."""
         self.withdrawn: dict[str, None] = {}
         self.action_arguments: dict[str, Arguments] = {}
         """What each action that ran was given."""

@@ -180,13 +180,11 @@ class NodeInfo:
         """Upstream: api/node_info.allocateIdleResource."""
         if status is TaskStatus.PIPELINED:
             self.pipelined.add(request)
-            self._comes_or_goes()
             return
         self.idle.sub_without_assert(request)
         self.used.add(request)
         if status is TaskStatus.RELEASING:
             self.releasing.add(request)
-            self._comes_or_goes()
 
     def remove_task(self, task: TaskInfo) -> None:
         """Take a task off by the status of the stored copy; an unknown task changes nothing.
@@ -242,10 +240,6 @@ class NodeInfo:
             self.releasing.add(request)
         self.tasks[task.key] = task.clone()
         self._changed()
-
-    def _comes_or_goes(self) -> None:
-        if self.table is not None:
-            self.table.coming_and_going = True
 
     def _changed(self) -> None:
         if self.table is not None:

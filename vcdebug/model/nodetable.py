@@ -68,7 +68,7 @@ class NodeTable:
         self._columns: dict[Field, FloatArray] = {}
         for row, node in enumerate(self.nodes):
             node.row, node.table = row, self
-            if not (_nothing(node.releasing) and _nothing(node.pipelined)):
+            if _comes_or_goes(node):
                 self.coming_and_going = True
             for resource in (node.allocatable, node.used, node.capability):
                 for name in resource.scalars or ():
@@ -102,6 +102,8 @@ class NodeTable:
     def touch(self, row: Row) -> None:
         """A node's amounts changed."""
         self.changes.append(row)
+        if not self.coming_and_going:
+            self.coming_and_going = _comes_or_goes(self.nodes[row])
 
     def amounts(self) -> tuple[NodeAmounts, ...]:
         """Every node's amounts now: only nodes that changed since the last time are looked at."""
@@ -263,9 +265,11 @@ def zeros(size: int) -> FloatArray:
     return nothing
 
 
-def _nothing(amount: Resource) -> bool:
-    """Whether nothing was ever added."""
-    return not (amount.milli_cpu or amount.memory or amount.scalars)
+def _comes_or_goes(node: NodeInfo) -> bool:
+    """Whether something was ever added to what leaves the node or is awaited there."""
+    leaving, awaited = node.releasing, node.pipelined
+    leaves = leaving.milli_cpu or leaving.memory or leaving.scalars
+    return bool(leaves or awaited.milli_cpu or awaited.memory or awaited.scalars)
 
 
 def fits_amount(amount: float | FloatArray, available: FloatArray) -> BoolArray:

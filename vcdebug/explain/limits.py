@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Number
-from vcdebug.explain.equation import Term
+from vcdebug.explain.equation import Equation, Term, TermKind, all_hold, first_failing
+from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.session import Session
 from vcdebug.model.limitcheck import ELASTIC, MINIMUM, REQUEST, LimitCheck
 from vcdebug.model.names import QueueName
@@ -15,6 +16,7 @@ from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 
 NOT_ASKED = "not asked for"
+NO_MINIMUM = "the PodGroup states no minResources"
 PODS_IGNORED = "pods are not compared here"
 
 
@@ -38,6 +40,23 @@ def limit_terms(check: LimitCheck, names: Iterable[str], prefix: str = "") -> It
 def limit_columns(check: LimitCheck, limit: str) -> tuple[str, ...]:
     """What the figures of such lines are."""
     return (*(name for name, _ in check.parts), "sum", limit)
+
+
+def admits(
+    title: str,
+    formula: str,
+    columns: tuple[str, ...],
+    terms: Iterable[Term],
+    objection: str = "",
+    free: str = "",
+    kind: TermKind = "dimension",
+) -> Equation:
+    """Whether a PodGroup is admitted: no line speaks against it, and nothing that counts before any arithmetic does;
+    `free` says why no line counts.
+    """
+    lines = tuple(terms)
+    verdict = PERMIT if not objection and (free or all_hold(lines)) else REJECT
+    return Equation(title, formula, columns, kind, lines, verdict, first_failing(lines), objection or free)
 
 
 def not_open(session: Session, queue: QueueName) -> str:

@@ -40,31 +40,38 @@ def job_valid(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 def job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Are enough tasks placed?"""
     job = job_before(recording, event.job, seq)
-    terms = (*_gang(job.ready_roles(), job.ready_sub_jobs()), _ready(job))
-    return _counted(f"gang: is {job.uid} ready?", READY, terms, all_hold(terms), job)
+    return _ready(job, *_gang(job.ready_roles(), job.ready_sub_jobs()))
 
 
 def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Are enough tasks placed or promised a place?"""
     job = job_before(recording, event.job, seq)
-    terms = (*_gang(job.pipelined_roles(), job.pipelined_sub_jobs()), _pipelined(job))
-    verdict = PERMIT if all_hold(terms) else REJECT
-    return _counted(f"gang: would {job.uid} be complete?", PIPELINED, terms, verdict, job)
+    return _pipelined(job, *_gang(job.pipelined_roles(), job.pipelined_sub_jobs()))
 
 
 def sub_job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Are enough tasks of the sub job placed?"""
-    group = sub_job_before(recording, event.sub_job, seq)
-    terms = (_ready(group),)
-    return _counted(f"gang: is {group.uid} ready?", READY, terms, all_hold(terms))
+    return _ready(sub_job_before(recording, event.sub_job, seq))
 
 
 def sub_job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Are enough tasks of the sub job placed or promised a place?"""
-    group = sub_job_before(recording, event.sub_job, seq)
-    terms = (_pipelined(group),)
+    return _pipelined(sub_job_before(recording, event.sub_job, seq))
+
+
+def _ready(group: JobInfo | SubJobInfo, *parts: Term) -> Equation:
+    note = f"{group.ready_task_num()} ready, {group.pending_best_effort_task_num()} best-effort pending"
+    tasks = Term("tasks", (group.settled_task_num(), group.min_available), group.is_ready(), note)
+    terms = (*parts, tasks)
+    return _counted(f"gang: is {group.uid} ready?", READY, terms, all_hold(terms), group)
+
+
+def _pipelined(group: JobInfo | SubJobInfo, *parts: Term) -> Equation:
+    note = f"{parts_of(group)}, {group.pending_best_effort_task_num()} best-effort pending"
+    have = group.waiting_task_num() + group.settled_task_num()
+    terms = (*parts, Term("tasks", (have, group.min_available), group.is_pipelined(), note))
     verdict = PERMIT if all_hold(terms) else REJECT
-    return _counted(f"gang: would {group.uid} be complete?", PIPELINED, terms, verdict)
+    return _counted(f"gang: would {group.uid} be complete?", PIPELINED, terms, verdict, group)
 
 
 def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -77,17 +84,17 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def _counted(
-    title: str, formula: str, terms: tuple[Term, ...], verdict: bool | int, job: JobInfo | None = None
+    title: str, formula: str, terms: tuple[Term, ...], verdict: bool | int, group: JobInfo | SubJobInfo
 ) -> Equation:
     deciding, note = first_failing(terms) or terms[-1].name, ""
-    if job is not None and job.task_min_available and job.roles_unchecked():
-        total = job.task_min_available_total
+    if isinstance(group, JobInfo) and group.task_min_available and group.roles_unchecked():
+        total = group.task_min_available_total
         note = f"minimums of roles are skipped: they add up to {total}, more than min available"
     return Equation(title, formula, COUNTS, "check", terms, verdict, deciding, note)
 
 
-def _least(each: Least, name: str = "", note: str = "") -> Term:
-    return Term(name or each.name, (each.have, each.least), each.holds, note)
+def _least(each: Least, name: str = "") -> Term:
+    return Term(name or each.name, (each.have, each.least), each.holds)
 
 
 def _gang(roles: Iterable[Least], sub_jobs: Iterable[Least]) -> Iterator[Term]:
@@ -96,17 +103,6 @@ def _gang(roles: Iterable[Least], sub_jobs: Iterable[Least]) -> Iterator[Term]:
         yield _least(role, f"role {role.name}")
     for policy in sub_jobs:
         yield _least(policy, f"sub jobs of {policy.name}")
-
-
-def _ready(tasks: TaskSet) -> Term:
-    note = f"{tasks.ready_task_num()} ready, {tasks.pending_best_effort_task_num()} best-effort pending"
-    return Term("tasks", (tasks.settled_task_num(), tasks.min_available), tasks.is_ready(), note)
-
-
-def _pipelined(tasks: TaskSet) -> Term:
-    note = f"{parts_of(tasks)}, {tasks.pending_best_effort_task_num()} best-effort pending"
-    have = tasks.waiting_task_num() + tasks.settled_task_num()
-    return Term("tasks", (have, tasks.min_available), tasks.is_pipelined(), note)
 
 
 def parts_of(tasks: TaskSet) -> str:

@@ -10,12 +10,11 @@ from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import amount, listed
 from vcdebug.explain.answer import Finding, Number
 from vcdebug.explain.comparisons import WITH_DIMENSION
-from vcdebug.explain.equation import Equation, all_hold, first_failing
+from vcdebug.explain.equation import Equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import dimensions, limit_columns, limit_terms
+from vcdebug.explain.limits import NO_MINIMUM, admits, dimensions, limit_columns, limit_terms
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.explain.queue_admission import held_by_stuck, not_admitted, stuck_jobs, without
-from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
@@ -26,7 +25,6 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before
 
 NAME, CAUSE = "overcommit", "enqueue-overcommit"
-NO_MINIMUM = "the PodGroup states no minResources"
 
 
 def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:
@@ -40,18 +38,14 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     """Does the enlarged cluster hold the job's minimum?"""
     job = recording.session.jobs[event.job]
     check, factor = admission_check(recording, seq, job), before(recording, seq).figure(NAME, "", "factor")
-    terms = tuple(limit_terms(check, dimensions(check.request, check.limit)))
-    free = NO_MINIMUM if job.pod_group.min_resources is None else ""
-    return Equation(
-        f"overcommit: does the cluster, enlarged {factor:g} times, admit {job.uid}?",
-        "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum",
+    title = f"overcommit: does the cluster, enlarged {factor:g} times, admit {job.uid}?"
+    formula = "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum"
+    terms, columns = (
+        limit_terms(check, dimensions(check.request, check.limit)),
         limit_columns(check, "overcommitted idle"),
-        "dimension",
-        terms,
-        PERMIT if free or all_hold(terms) else REJECT,
-        first_failing(terms),
-        free,
     )
+    free = NO_MINIMUM if job.pod_group.min_resources is None else ""
+    return admits(title, formula, columns, terms, free=free)
 
 
 def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
@@ -103,20 +97,14 @@ def _whole(minimum: Resource, total: Resource, names: list[str]) -> str:
 
 
 def _advice(wanted: Resource, total: Resource, names: list[str], missing: str) -> tuple[Advice, ...]:
-    nowhere = [name for name in names if total.get(name) <= 0]
+    nowhere = listed(name for name in names if total.get(name) <= 0)
     if nowhere:
-        return (
-            owner(f"ask for no {amounts.listed(nowhere)} in spec.minResources: no node has any"),
-            cluster(f"add a node that has {amounts.listed(nowhere)}"),
-        )
+        none = owner(f"ask for no {nowhere} in spec.minResources: no node has any")
+        return none, cluster(f"add a node that has {nowhere}")
     factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
     free = (sharers(f"free {missing}"),) if missing else ()
-    return (
-        owner("ask for less in spec.minResources"),
-        *free,
-        MORE_NODES,
-        cluster(f"raise overcommit-factor above {factor:.2f}"),
-    )
+    raised = cluster(f"raise overcommit-factor above {factor:.2f}")
+    return (owner("ask for less in spec.minResources"), *free, MORE_NODES, raised)
 
 
 WORDS = PluginWords(

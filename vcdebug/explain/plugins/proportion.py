@@ -14,14 +14,13 @@ from vcdebug.explain import amounts
 from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import amount
 from vcdebug.explain.comparisons import LESS_EQUAL, LESS_EQUAL_NAMES, WITH_DIMENSION, WITHIN_LIMIT
-from vcdebug.explain.equation import NO_JOB, Amount, Equation, Term, all_hold, choice, first_failing
+from vcdebug.explain.equation import NO_JOB, Amount, Equation, Term, choice, first_failing
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import QueueCheck, dimensions, limit_columns, limit_terms, not_open
+from vcdebug.explain.limits import NO_MINIMUM, QueueCheck, admits, dimensions, limit_columns, limit_terms, not_open
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, decided
 from vcdebug.explain.queue_admission import rejected
 from vcdebug.explain.queue_books import dry_run_start, simulated
 from vcdebug.explain.queue_quota import not_above
-from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, beside
@@ -48,7 +47,6 @@ from vcdebug.trace.timeline import ClusterState
 
 NAME = "proportion"
 WITHIN = "allocated + request ≤ deserved, in the dimensions requested"
-NO_MINIMUM = "the PodGroup states no minResources"
 BY_WEIGHT = "its part by weight"
 NO_DRY_RUN = "PrePredicate has not run for the task, so that there is nothing to simulate on"
 
@@ -125,19 +123,11 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     """Does the queue's limit hold the job's minimum?"""
     job = recording.session.jobs[event.job]
     check = _admission(recording, before(recording, seq), job)
-    terms = tuple(limit_terms(check, dimensions(check.asked, check.limit)))
-    closed = not_open(recording.session, job.queue)
+    formula = "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum"
+    title, columns = f"proportion: does queue {job.queue} admit {job.uid}?", limit_columns(check, "real capability")
+    terms = limit_terms(check, dimensions(check.asked, check.limit))
     free = NO_MINIMUM if job.pod_group.min_resources is None else ""
-    return Equation(
-        f"proportion: does queue {job.queue} admit {job.uid}?",
-        "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum",
-        limit_columns(check, "real capability"),
-        "dimension",
-        terms,
-        PERMIT if not closed and (free or all_hold(terms)) else REJECT,
-        first_failing(terms),
-        closed or free,
-    )
+    return admits(title, formula, columns, terms, not_open(recording.session, job.queue), free)
 
 
 def _admission(recording: Recording, state: ClusterState, job: JobInfo) -> LimitCheck:

@@ -11,12 +11,12 @@ from vcdebug.explain import amounts
 from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Finding
-from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
+from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.limits import NO_MINIMUM, admits
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.explain.queue_admission import not_admitted
 from vcdebug.explain.quotas import MOST_HOLDERS, holders_of
-from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
@@ -56,12 +56,10 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     title = f"resourcequota: does namespace {job.namespace} admit {job.uid}?"
     formula = "used + admitted in this cycle + min resources ≤ hard, for names that a quota states"
     columns = ("used", "admitted", "min resources", "sum", "hard")
-    if job.pod_group.min_resource_list is None:
-        return Equation(title, formula, columns, "check", (), PERMIT, None, "the PodGroup states no minResources")
-    terms = tuple(_held(number, check) for number, check in checks_of(recording, seq, job))
-    verdict = PERMIT if all_hold(terms) else REJECT
-    note = "" if terms else "no quota of the namespace states one of its names"
-    return Equation(title, formula, columns, "check", terms, verdict, first_failing(terms), note)
+    stated = job.pod_group.min_resource_list is not None
+    terms = [_held(*each) for each in checks_of(recording, seq, job)] if stated else []
+    none = "no quota of the namespace states one of its names" if stated else NO_MINIMUM
+    return admits(title, formula, columns, terms, free="" if terms else none, kind="check")
 
 
 def _held(number: int, check: QuotaCheck) -> Term:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
+from functools import partial
 
 from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.comparisons import GREATER_PARTLY, PARTLY_CLAIMED, UNLIMITED_CLAIMED, WHOLLY_CLAIMED, WITHIN_LIMIT
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import QueueCheck, limit_columns, limit_terms, not_open
+from vcdebug.explain.limits import NO_MINIMUM, QueueCheck, admits, limit_columns, limit_terms, not_open
 from vcdebug.explain.plugin import Difference, PluginWords, Quota, Then, decided
 from vcdebug.explain.plugins.capacity.victims import (
     BROKEN_TREE,
@@ -36,12 +37,7 @@ from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.capacity import Capacity
-from vcdebug.plugins.capacity.attr import (
-    claim,
-    common_level,
-    deserves_more,
-    surplus,
-)
+from vcdebug.plugins.capacity.attr import QueueAttr, claim, common_level, deserves_more, surplus
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, plugin_of, requested, task_of
 
@@ -52,8 +48,7 @@ WHOLE_CLAIM = "allocated + request ≤ limit, and ≤ deserved, in every dimensi
 WITHIN = "allocated + request ≤ limit, in the dimensions requested, for the queue and each ancestor"
 NO_LEAF = "the queue has children: jobs may only be in leaves"
 NO_DRY_RUN = "PrePredicate has not run: there is nothing to simulate on"
-NO_MINIMUM = "the PodGroup states no minResources"
-DEVICES, DEVICES_NOTE = "devices", "the queue's quota of devices does not hold the task's claims"
+DEVICES_NOTE = "the queue's quota of devices does not hold the task's claims"
 
 
 def upward(recording: Recording, queue: QueueName) -> list[QueueName]:
@@ -75,17 +70,22 @@ def barred(recording: Recording, queue: QueueName) -> str:
 
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[QueueCheck]:
     """Allocatable's question, without what is kept for gated pods."""
-    state, limits = before(recording, seq), plugin_of(recording, Capacity).limits
-    attrs = [attr_of(recording, state, name) for name in upward(recording, queue)]
-    rooms = ((attr.name, limits.room(attr, attr.allocated, request)) for attr in attrs)
-    return [QueueCheck.of(recording.session, name, LIMIT, check) for name, check in rooms]
+    limits = plugin_of(recording, Capacity).limits
+    return _upward(recording, seq, queue, lambda attr: limits.room(attr, attr.allocated, request))
 
 
 def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[QueueCheck]:
     """JobEnqueueable's question."""
-    state, limits = before(recording, seq), plugin_of(recording, Capacity).limits
-    attrs = [attr_of(recording, state, name) for name in upward(recording, job.queue)]
-    return [QueueCheck.of(recording.session, attr.name, LIMIT, limits.admission(attr, job)) for attr in attrs]
+    limits = plugin_of(recording, Capacity).limits
+    return _upward(recording, seq, job.queue, lambda attr: limits.admission(attr, job))
+
+
+def _upward(
+    recording: Recording, seq: Seq, queue: QueueName, check: Callable[[QueueAttr], LimitCheck]
+) -> list[QueueCheck]:
+    """The same question about the queue and its ancestors."""
+    attrs = (attr_of(recording, before(recording, seq), name) for name in upward(recording, queue))
+    return [QueueCheck.of(recording.session, attr.name, LIMIT, check(attr)) for attr in attrs]
 
 
 def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> QueueCheck:
@@ -125,7 +125,7 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Eq
 def _taken(
     recording: Recording, seq: Seq, event: HookEvent, title: str, held: Callable[[QueueName], Resource], note: str
 ) -> Equation:
-    """One line per level and dimension requested; devices, which a recording does not keep, by the answer."""
+    """One line per level and dimension requested."""
     limits, task = plugin_of(recording, Capacity).limits, task_of(recording, event.task)
     found: list[Term] = []
     columns: tuple[str, ...] = ()
@@ -134,9 +134,7 @@ def _taken(
         check = limits.room(attr, held(name), task.resreq, reserved_beside(recording, seq, name, task))
         columns = limit_columns(check, "limit")
         found += _asked(name, check)
-    terms = tuple(found)
-    if all_hold(terms) and event.result is False and limits.demand(task) is not None:
-        terms = (*terms, Term(DEVICES, (None,) * len(columns), False, DEVICES_NOTE))
+    terms = _and_devices(tuple(found), columns, refused=event.result is False and limits.demand(task) is not None)
     return Equation(title, WITHIN, columns, "dimension", terms, all_hold(terms), first_failing(terms), note)
 
 
@@ -152,17 +150,20 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     title = f"capacity: does queue {job.queue} admit {job.uid}?"
     formula = "min resources + allocated + inqueue − elastic ≤ limit, for the queue and each ancestor"
     reason = barred(recording, job.queue)
-    if reason:
-        return Equation(title, formula, (), "dimension", (), REJECT, None, reason)
-    if job.pod_group.min_resources is None and event.result == PERMIT:
-        return Equation(title, formula, (), "dimension", (), PERMIT, None, NO_MINIMUM)
+    free = NO_MINIMUM if job.pod_group.min_resources is None and event.result == PERMIT else ""
+    if reason or free:
+        return admits(title, formula, (), (), reason, free)
     levels = admission_checks(recording, seq, job)
     columns = limit_columns(levels[0].check, "limit")
     terms = tuple(term for level in levels for term in _asked(level.queue, level.check))
-    if event.result == REJECT and all_hold(terms):
-        terms = (*terms, Term(DEVICES, (None,) * len(columns), False, DEVICES_NOTE))
-    verdict = PERMIT if all_hold(terms) else REJECT
-    return Equation(title, formula, columns, "dimension", terms, verdict, first_failing(terms))
+    return admits(title, formula, columns, _and_devices(terms, columns, refused=event.result == REJECT))
+
+
+def _and_devices(terms: tuple[Term, ...], columns: tuple[str, ...], *, refused: bool) -> tuple[Term, ...]:
+    """Devices, of which a recording keeps no sums, by the answer: they are what refuses where nothing else does."""
+    if not refused or not all_hold(terms):
+        return terms
+    return (*terms, Term("devices", (None,) * len(columns), False, DEVICES_NOTE))
 
 
 def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -182,7 +183,7 @@ def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     asked = counted(recording.session, queue, request)
     claiming = [attrs[each.name] for each in plugin.claimants(plugin.queues[queue])]
     checks = [(attr.name, claim(attr, request, asked)) for attr in claiming]
-    lines = _whole_claim if whole else _claim
+    lines = partial(_asked, prefix="deserved ") if whole else _claim
     claimed = tuple(term for name, check in checks for term in lines(name, check))
     entitled = any(plugin.entitles(check) for _, check in checks)
     winner = next((term.name for term in claimed if term.holds), None)
@@ -205,11 +206,6 @@ def within_limit(recording: Recording) -> bool:
     return plugin_of(recording, Capacity).heeds_limit
 
 
-def _whole_claim(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
-    """With task state persistence what is deserved must hold all that counts."""
-    return _asked(queue, check, "deserved ")
-
-
 def _claim(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
     """One line per dimension requested: whether what is deserved holds it."""
     deserved = deserves_more(check)
@@ -225,10 +221,8 @@ def _claim(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
 
 def larger(view: JobView) -> tuple[Advice, ...]:
     """How a queue comes to deserve more."""
-    return (
-        owner("use another queue"),
-        sharers(f"raise spec.deserved of queue {view.queue.name}, or lower the others' guarantees"),
-    )
+    more = sharers(f"raise spec.deserved of queue {view.queue.name}, or lower the others' guarantees")
+    return owner("use another queue"), more
 
 
 # Orders

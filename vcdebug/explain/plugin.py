@@ -104,7 +104,7 @@ class Quota:
     """What would make a queue deserve more."""
     smaller: Callable[[JobView, Sequence[QueueName]], Advice]
     """What would put the victims' queues above their share."""
-    derivation: Callable[[Recording, QueueName, str], tuple[str, ...]] = lambda *_: ()
+    derivation: Callable[[Recording, QueueName, str], Iterable[str]] = lambda *_: ()
     """How what a queue deserves came about in one dimension."""
 
 

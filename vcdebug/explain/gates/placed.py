@@ -105,9 +105,9 @@ def _where(tasks: Sequence[TaskInfo]) -> str:
 
 def _line(view: JobView, task: TaskInfo) -> str:
     """`a/train-0 -> n1`, and for a task that waits there, for whom."""
-    gone = [f"{one.key} ({deletion_due(view, one)})" for one in leaving(view, [task])]
-    behind = f" behind {listed(gone)}" if gone and task.status is TaskStatus.PIPELINED else ""
-    return f"{task.key} -> {task.node_name}{behind}"
+    waits = task.status is TaskStatus.PIPELINED
+    gone = [f"{one.key} ({deletion_due(view, one)})" for one in leaving(view, [task] if waits else [])]
+    return f"{task.key} -> {task.node_name}{f' behind {listed(gone)}' if gone else ''}"
 
 
 def deletion_due(view: JobView, task: TaskInfo) -> str:

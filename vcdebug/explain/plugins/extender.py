@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Final
 
 from vcdebug.explain.asked import Asked
-from vcdebug.explain.equation import Equation, Term, Verdict
+from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.framework.plugin import ScoreError
 from vcdebug.framework.record import HookEvent
@@ -62,13 +61,12 @@ def _shortened(answer: object) -> str:
     return (text if len(text) <= LONGEST else f"{text[:LONGEST]}…") + several
 
 
-def _vote(point: str, recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def _vote(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """A recorded vote beside the answer that it comes from."""
-    method, key = QUESTIONS[point]
-    plugin = plugin_of(recording, Extender)
+    method, key = QUESTIONS[event.point]
     about = key(event)
-    verdict: Verdict = event.result
-    return Equation(f"extender: {point} of {about}", FORMULA, ("",), "check", exchange(plugin, method, about), verdict)
+    terms = exchange(plugin_of(recording, Extender), method, about)
+    return Equation(f"extender: {event.point} of {about}", FORMULA, ("",), "check", terms, event.result)
 
 
 def refusals(asked: Asked) -> Iterator[Equation]:
@@ -98,7 +96,7 @@ def inside(asked: Asked, part: str) -> Equation | None:
 
 
 WORDS = PluginWords(
-    equations={point: partial(_vote, point) for point in QUESTIONS},
+    equations=dict.fromkeys(QUESTIONS, _vote),
     scores=inside,
     refusals=refusals,
 )

@@ -12,6 +12,7 @@ from vcdebug.plugins.network_topology_aware import Near, NetworkTopologyAware, N
 
 FILL_FORMULA = "mean over tiers by weight of (used + request) / allocatable of the HyperNode; none counts as full"
 NEAR_FORMULA = "(highest tier − tier of the common one) / (highest − lowest tier); the closest add their share of tasks"
+CLOSEST = "several nodes are the closest"
 
 
 def inside(asked: Asked, part: str) -> Equation | None:
@@ -23,18 +24,14 @@ def inside(asked: Asked, part: str) -> Equation | None:
 
 
 def _near(asked: Asked, near: Near, scale: float) -> Equation:
-    share = near.share if near.tied else 0.0
+    share, tie = (near.share, CLOSEST) if near.tied else (0.0, f"counts only where {CLOSEST}")
     terms = (
         Term("closeness", (near.hyper_node, near.allocated, near.common, Ratio(near.closeness)), None),
-        Term("share of the tasks", (near.hyper_node, None, None, Ratio(share)), None, _tie(near)),
+        Term("share of the tasks", (near.hyper_node, None, None, Ratio(share)), None, tie),
     )
     score = scale * (near.closeness + near.share if near.tied else near.closeness)
     title, columns = f"network topology: how close {asked.node.name} is", ("HyperNode", "the job's", "common", "part")
     return Equation(title, NEAR_FORMULA, columns, "check", terms, score, None, f"sum × {scale:g} = {score:g}")
-
-
-def _tie(near: Near) -> str:
-    return "several nodes are the closest" if near.tied else "counts only where several nodes are the closest"
 
 
 def _tiers(asked: Asked, found: NodeNearness) -> Equation:

@@ -40,12 +40,9 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     check, factor = admission_check(recording, seq, job), before(recording, seq).figure(NAME, "", "factor")
     title = f"overcommit: does the cluster, enlarged {factor:g} times, admit {job.uid}?"
     formula = "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum"
-    terms, columns = (
-        limit_terms(check, dimensions(check.request, check.limit)),
-        limit_columns(check, "overcommitted idle"),
-    )
+    terms = limit_terms(check, dimensions(check.request, check.limit))
     free = NO_MINIMUM if job.pod_group.min_resources is None else ""
-    return admits(title, formula, columns, terms, free=free)
+    return admits(title, formula, limit_columns(check, "overcommitted idle"), terms, free=free)
 
 
 def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:

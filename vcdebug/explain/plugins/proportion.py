@@ -64,13 +64,8 @@ def attrs_of(state: ClusterState) -> dict[QueueName, QueueAttr]:
 # Questions about a queue
 
 
-def overused(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Is everything that the queue deserves used up?"""
-    return queue_overused(recording, seq, event.queue)
-
-
 def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
-    """As proportion would answer Overused before an event."""
+    """Is everything that the queue deserves used up? As proportion would answer Overused before an event."""
     attr = attr_of(before(recording, seq), queue)
     unused = attr.unused()
     terms = tuple(
@@ -247,13 +242,9 @@ def dealt(recording: Recording) -> dict[QueueName, tuple[Portion, ...]]:
     }
 
 
-def dealt_lines(recording: Recording, queue: QueueName, name: str) -> tuple[str, ...]:
+def dealt_lines(recording: Recording, queue: QueueName, name: str) -> Iterator[str]:
     """How what a queue deserves came about in one dimension: a line per round."""
-    return tuple(_dealt_lines(dealt(recording).get(queue, ()), name))
-
-
-def _dealt_lines(portions: tuple[Portion, ...], name: str) -> Iterator[str]:
-    for portion in portions:
+    for portion in dealt(recording).get(queue, ()):
         had, deserved, each = portion.queue.before.get(name), portion.queue.deserved.get(name), portion.round
         if portion.number > 1 and deserved == had:
             continue
@@ -266,11 +257,8 @@ def _dealt_lines(portions: tuple[Portion, ...], name: str) -> Iterator[str]:
 
 def larger(view: JobView) -> tuple[Advice, ...]:
     """How a queue comes to deserve more."""
-    queue = view.queue
-    return (
-        owner("use another queue"),
-        sharers(f"raise spec.weight ({queue.weight}) of queue {queue.name}, or lower the others'"),
-    )
+    more = sharers(f"raise spec.weight ({view.queue.weight}) of queue {view.queue.name}, or lower the others'")
+    return owner("use another queue"), more
 
 
 def smaller(view: JobView, queues: Sequence[QueueName]) -> Advice:
@@ -280,7 +268,7 @@ def smaller(view: JobView, queues: Sequence[QueueName]) -> Advice:
 
 WORDS = PluginWords(
     equations={
-        "Overused": overused,
+        "Overused": lambda recording, seq, event: queue_overused(recording, seq, event.queue),
         "Allocatable": allocatable,
         "SimulateAllocatable": simulate_allocatable,
         "Preemptive": preemptive,

@@ -13,7 +13,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
-from vcdebug.plugins.rescheduling import Choice, Measured, Rescheduling
+from vcdebug.plugins.rescheduling import Choice, Rescheduling
 from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording
 
@@ -42,7 +42,8 @@ def _thresholds(found: Choice) -> str:
 
 def _terms(found: Choice) -> Iterator[Term]:
     for one in found.nodes:
-        yield Term(one.node, (*_percents(one.percents), None, None), None, _kind(one))
+        kind = "idle" if one.low else "busy" if one.high else "in between"
+        yield Term(one.node, (*_percents(one.percents), None, None), None, kind)
     for step in found.steps:
         room = Resource(float(step.budget[CPU]), float(step.budget[MEMORY]))
         chosen = step.victim is not None
@@ -52,10 +53,6 @@ def _terms(found: Choice) -> Iterator[Term]:
 
 def _percents(percents: dict[str, float]) -> tuple[Ratio, Ratio]:
     return Ratio(percents["cpu"]), Ratio(percents["memory"])
-
-
-def _kind(one: Measured) -> str:
-    return "idle" if one.low else "busy" if one.high else "in between"
 
 
 WORDS = PluginWords(equations={"VictimTasks": victim_tasks})

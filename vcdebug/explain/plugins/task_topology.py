@@ -36,15 +36,15 @@ def inside(asked: Asked, part: str) -> Equation | None:
         return None
     place = asked.place
     present, left_out, waiting = int(found.present[place]), int(found.left_out[place]), len(found.bucket.tasks)
-    small = bool(found.small[place])
     terms = (
         Term("of the bucket on the node, less what its role avoids", (present,), None),
         Term("of the bucket without a node", (waiting,), None),
         Term("to be left out until the rest fits", (-left_out,), None),
     )
     score = float(found.scores[place])
-    why = "the task itself has no room in idle + releasing" if small else ""
-    note = why or f"{present + waiting - left_out} of {found.largest}, weight {found.weight}: {score:g}"
+    note = f"{present + waiting - left_out} of {found.largest}, weight {found.weight}: {score:g}"
+    if found.small[place]:
+        note = "the task itself has no room in idle + releasing"
     title = f"task-topology: bucket {found.bucket.index} on {asked.node.name}"
     return Equation(title, FORMULA, ("tasks",), "check", terms, score, None, note)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.explain.advice import sharers
 from vcdebug.explain.asked import Asked
-from vcdebug.explain.equation import NO_JOB, Equation, Term, first_failing
+from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, first_failing
 from vcdebug.explain.plugin import Difference, PluginWords, Then, decided
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
@@ -64,11 +64,18 @@ def _judged(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[JobId, l
     if rule or task.job not in recording.session.jobs:
         return Term(task.key, (status, None, None), False, _barred(recording, task, rule))
     job = job_before(recording, task.job, seq)
-    gone, most = taken.setdefault(job.uid, []), max_evictions(job)
-    figures, chosen = (status, most, len(gone)), len(gone) < most
-    if chosen:
+    gone = taken.setdefault(job.uid, [])
+    term = _within_budget(job, task, status, len(gone))
+    if term.holds:
         gone.append(task.key)
-    return Term(task.key, figures, chosen, "" if chosen else f"the budget of {job.name} lets {most} go: {_stated(job)}")
+    return term
+
+
+def _within_budget(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
+    """Whether a job's budget lets a task go behind so many that would go before it."""
+    most = max_evictions(job)
+    note = "" if before < most else f"the budget of {job.name} lets {most} go: {_stated(job)}"
+    return Term(task.key, (about, most, min(before, most)), before < most, note)
 
 
 def _barred(recording: Recording, task: TaskInfo, rule: str) -> str:
@@ -95,9 +102,8 @@ def _stated(job: JobInfo) -> str:
 def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Are enough tasks placed or promised a place? Minimums of roles do not count."""
     job = job_before(recording, event.job, seq)
-    have = job.waiting_task_num() + job.settled_task_num()
-    term = Term("tasks", (have, job.min_available), job.is_pipelined())
-    verdict = PERMIT if job.is_pipelined() else REJECT
+    have, whole = job.waiting_task_num() + job.settled_task_num(), job.is_pipelined()
+    term, verdict = Term("tasks", (have, job.min_available), whole), PERMIT if whole else REJECT
     title, formula = f"tdm: would {job.uid} be complete?", "ready + waiting + best-effort pending ≥ min available"
     return Equation(title, formula, ("have", "min"), "check", (term,), verdict, "tasks")
 
@@ -109,9 +115,8 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
         Term("not preemptable", (not job.preemptable,), not job.preemptable),
         Term("pending", (job.count(TaskStatus.PENDING),), job.has_pending_tasks()),
     )
-    deciding, verdict = first_failing(terms), not first_failing(terms)
     title, formula = f"tdm: is {job.uid} starving?", "not preemptable, and some task is pending"
-    return Equation(title, formula, ("",), "check", terms, verdict, deciding or "pending")
+    return Equation(title, formula, ("",), "check", terms, all_hold(terms), first_failing(terms) or "pending")
 
 
 def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
@@ -123,9 +128,10 @@ def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]
 def inside(asked: Asked, part: str) -> Equation:
     """Revocable nodes come first for tasks that may use them."""
     plugin, zone = asked.plugin(Tdm), asked.node.revocable_zone
+    window, error = (plugin.windows.get(zone, ""), plugin.zones.error(zone)) if zone else ("", None)
     terms = (
         Term("the node is revocable", (zone or "no",), None),
-        Term("its window", (_window(plugin, zone),), None),
+        Term("its window", (window + (f" ({error})" if error is not None else ""),), None),
         Term("the task may use revocable nodes", (asked.task.revocable_zone or "no",), None),
     )
     score = float(plugin.node_order(asked.task, asked.session.node_table.single(asked.row)).total[0])
@@ -133,24 +139,15 @@ def inside(asked: Asked, part: str) -> Equation:
     return Equation(title, SCORE_FORMULA, ("",), "check", terms, score, None, f"score {score:g}")
 
 
-def _window(plugin: Tdm, zone: str) -> str:
-    error = plugin.zones.error(zone) if zone else None
-    return "" if not zone else plugin.windows.get(zone, "") + ("" if error is None else f" ({error})")
-
-
 def refusals(asked: Asked) -> Iterator[Equation]:
     """The zone's window against the clock, and the task's permission."""
     plugin, zone = asked.plugin(Tdm), asked.node.revocable_zone
     error = plugin.zones.error(zone) if zone else None
     allowed = not zone or bool(asked.task.revocable_zone)
-    terms = [Term("window", (zone or "no zone", plugin.windows.get(zone) or ""), error is None, error or "")]
-    if error is None:
-        terms.append(
-            Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else NOT_ALLOWED)
-        )
-    verdict, failing = error is None and allowed, first_failing(tuple(terms))
-    title = f"tdm: zone of {asked.node.name}"
-    yield Equation(title, ZONE_FORMULA, ("zone", "window"), "check", tuple(terms), verdict, failing)
+    window = Term("window", (zone or "no zone", plugin.windows.get(zone) or ""), error is None, error or "")
+    task = Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else NOT_ALLOWED)
+    terms, title = (window,) if error is not None else (window, task), f"tdm: zone of {asked.node.name}"
+    yield Equation(title, ZONE_FORMULA, ("zone", "window"), "check", terms, all_hold(terms), first_failing(terms))
 
 
 def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -167,20 +164,11 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
         words = f"{plugin.windows[zone]}: {error or 'open'}"
         terms.append(Term(f"zone {zone}", (zone, None, None), None, words))
         found = plugin.evictable_in(zone) if error is not None else {}
-        terms += [
-            term for uid in sorted(found) if uid in session.jobs for term in _going(session.jobs[uid], zone, found[uid])
-        ]
+        for job in (session.jobs[uid] for uid in sorted(found) if uid in session.jobs):
+            terms += (_within_budget(job, task, zone, before) for before, task in enumerate(found[job.uid]))
     last = recording.snapshot.process.last_eviction
     note = f"it looks once per {plugin.evict_period / SECOND:g} s; it looked last at {last or 'no time'}"
     return Equation(title, SHUT_FORMULA, columns, "check", tuple(terms), event.victims, None, note)
-
-
-def _going(job: JobInfo, zone: str, tasks: list[TaskInfo]) -> Iterator[Term]:
-    most = max_evictions(job)
-    for place, task in enumerate(tasks):
-        chosen = place < most
-        words = "" if chosen else f"the budget of {job.name} lets {most} go: {_stated(job)}"
-        yield Term(task.key, (zone, most, min(place, most)), chosen, words)
 
 
 WORDS = PluginWords(

@@ -2,9 +2,8 @@
 
 import random
 
-import pytest
-
 from tests.builders import node
+from tests.rows import over
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
@@ -21,7 +20,7 @@ def drawn(draw: random.Random) -> Resource:
     return Resource(draw.choice((0.0, 0.1, 999.9, 1000.0)), draw.choice((0.0, 0.3, 1e9)), scalars)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@over(range(300))
 def test_future_idle_holds_what_the_comparison_of_amounts_says(seed: int) -> None:
     draw = random.Random(seed)
     info = NodeInfo(node("n"))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.properties.clusters import random_cluster
+from tests.rows import try_each
 from vcdebug.framework.record import CloseEvent, NodeAmounts, OpEvent, PanicEvent, StateEvent, StatementEvent
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus, allocated_status
@@ -13,12 +14,6 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 SEEDS = range(150)
-
-
-@pytest.fixture(scope="module", params=SEEDS, name="recording")
-def recorded(request: pytest.FixtureRequest) -> Recording:
-    """One cycle per seed, shared by all properties: pytest lets those of one seed follow each other."""
-    return replay(random_cluster(request.param))
 
 
 def held(resource: Resource) -> dict[str, float]:
@@ -35,17 +30,17 @@ def snapshots(recording: Recording) -> Iterator[tuple[str, NodeAmounts]]:
             yield event.node, event.after
 
 
-def test_idle_and_used_make_up_what_a_node_can_allocate(recording: Recording) -> None:
+def idle_and_used_make_up_what_a_node_can_allocate(recording: Recording) -> None:
     for name, amounts in snapshots(recording):
         allocatable = recording.session.nodes[name].allocatable
         assert held(allocatable) == held(amounts.idle.clone().add(amounts.used))
 
 
-def test_a_cycle_ends_with_its_close_or_a_panic(recording: Recording) -> None:
+def a_cycle_ends_with_its_close_or_a_panic(recording: Recording) -> None:
     assert isinstance(recording.events[-1], (CloseEvent, PanicEvent))
 
 
-def test_a_jobs_sums_are_its_tasks(recording: Recording) -> None:
+def a_jobs_sums_are_its_tasks(recording: Recording) -> None:
     if isinstance(recording.events[-1], PanicEvent):
         return
     for job in recording.session.jobs.values():
@@ -57,8 +52,12 @@ def test_a_jobs_sums_are_its_tasks(recording: Recording) -> None:
         assert (held(allocated), held(total)) == (held(job.allocated), held(job.total_request))
 
 
-@pytest.mark.parametrize(("plugin", "level"), [("proportion", "queues"), ("drf", "jobs")])
-def test_books_hold_what_is_allocated_or_pipelined(recording: Recording, plugin: str, level: str) -> None:
+def books_hold_what_is_allocated_or_pipelined(recording: Recording) -> None:
+    for plugin, level in (("proportion", "queues"), ("drf", "jobs")):
+        books_of_one_hold_it(recording, plugin, level)
+
+
+def books_of_one_hold_it(recording: Recording, plugin: str, level: str) -> None:
     if isinstance(recording.events[-1], PanicEvent):
         return
     books: Mapping[str, Any] = dict(recording.session.books()).get(plugin, {})
@@ -72,7 +71,7 @@ def test_books_hold_what_is_allocated_or_pipelined(recording: Recording, plugin:
         assert held(expected[name]) == held(figures["allocated"])
 
 
-def test_every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined_job(recording: Recording) -> None:
+def every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined_job(recording: Recording) -> None:
     """Only allocate leaves statements open: for jobs that are pipelined but not ready."""
     if isinstance(recording.events[-1], PanicEvent):
         return
@@ -86,6 +85,22 @@ def test_every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined
     assert all(op in ("allocate", "pipeline") or op.startswith("un") for op in unsettled.values())
 
 
-def test_a_replay_changes_nothing_in_its_snapshot_and_gives_the_same_events_again(recording: Recording) -> None:
+def a_replay_changes_nothing_in_its_snapshot_and_gives_the_same_events_again(recording: Recording) -> None:
     again = replay(recording.snapshot)
     assert [str(event) for event in recording.events] == [str(event) for event in again.events]
+
+
+RULES = (
+    idle_and_used_make_up_what_a_node_can_allocate,
+    a_cycle_ends_with_its_close_or_a_panic,
+    a_jobs_sums_are_its_tasks,
+    books_hold_what_is_allocated_or_pipelined,
+    every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined_job,
+    a_replay_changes_nothing_in_its_snapshot_and_gives_the_same_events_again,
+)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_rule_holds(seed: int) -> None:
+    recording = replay(random_cluster(seed))
+    try_each(lambda rule: rule(recording), RULES, lambda rule: rule.__name__)

@@ -2,9 +2,8 @@
 
 from random import Random
 
-import pytest
-
 from tests.builders import task
+from tests.rows import over
 from tests.scalar.nodeorder_twin import NodeOrderTwin, binpack, image_locality
 from tests.scalar.predicates_twin import PredicatesTwin
 from tests.scalar.world import World, random_session
@@ -58,7 +57,7 @@ def change(ssn: Session, world: World, random: Random, incoming: TaskInfo) -> No
         world.pods[victim.node_name].remove(victim.pod)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@over(SEEDS)
 def test_a_random_cluster_is_judged_and_scored_alike(seed: int) -> None:
     ssn, random = random_session(seed), Random(seed)
     world = World(ssn)
@@ -70,7 +69,7 @@ def test_a_random_cluster_is_judged_and_scored_alike(seed: int) -> None:
         change(ssn, world, random, incoming)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@over(SEEDS)
 def test_images_and_binpack_are_scored_alike(seed: int) -> None:
     ssn = random_session(seed)
     world = World(ssn)

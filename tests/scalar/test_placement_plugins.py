@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-import pytest
-
 from tests.builders import amounts, cluster, conf_of, hyper_node, node, open_session, pod, pod_group, queue, task
+from tests.rows import over
 from tests.scalar import placement_twin as twin
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
@@ -117,7 +116,7 @@ def reasons(ssn: Session, incoming: TaskInfo, plugin: str) -> list[str]:
     return ["".join(status.reason for status in ssn.reasons.statuses(code)) for code in codes.tolist()]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@over(SEEDS)
 def test_groups_and_loads_are_judged_and_scored_alike(seed: int) -> None:
     ssn = random_session(seed)
     incoming, rows, nodes = task(ssn, "j-0"), ssn.all_rows(), list(ssn.nodes.values())
@@ -127,7 +126,7 @@ def test_groups_and_loads_are_judged_and_scored_alike(seed: int) -> None:
     assert [twin.load_score(ssn, n) for n in nodes] == totals(ssn, incoming, LOAD, rows)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@over(SEEDS)
 def test_strategies_and_buckets_are_scored_alike(seed: int) -> None:
     ssn = random_session(seed)
     rows, nodes = ssn.all_rows(), list(ssn.nodes.values())
@@ -143,7 +142,7 @@ def test_strategies_and_buckets_are_scored_alike(seed: int) -> None:
     assert [twin.bucket_score(ssn, incoming, n) for n in nodes] == totals(ssn, incoming, BUCKETS, rows)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@over(SEEDS)
 def test_domains_are_scored_alike(seed: int) -> None:
     ssn = random_session(seed)
     nodes = list(ssn.nodes.values())

@@ -3,8 +3,8 @@
 from random import Random
 
 import numpy as np
-import pytest
 
+from tests.rows import over
 from tests.scalar.world import random_session
 from vcdebug.framework.session import Session
 from vcdebug.kube.requests import PodRequests, Scored
@@ -30,7 +30,7 @@ def moved(ssn: Session, random: Random) -> None:
                 ssn.view.remove_pod(node.row, task.pod.uid)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@over(SEEDS)
 def test_scores_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
     random = Random(seed)
     ssn = random_session(seed)
@@ -52,7 +52,7 @@ def test_scores_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
         assert most_allocated(view, wanted, rows).tolist() == kept.most_allocated(pod, rows).tolist()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@over(SEEDS)
 def test_shortages_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
     random = Random(seed)
     ssn = random_session(seed)
@@ -65,7 +65,7 @@ def test_shortages_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
         assert fresh.lacking(request, field).tolist() == ssn.node_table.lacking(request, field).tolist()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@over(SEEDS)
 def test_binpack_scores_one_node_as_all(seed: int) -> None:
     ssn = random_session(seed)
     binpack = ssn.plugins["binpack"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.rows import over
 from tests.scenarios.document import GROUPS, PAGE, page
 from tests.scenarios.questions import CLUSTERS, COMMAND, QUESTIONS, Question
 from vcdebug.explain.pending import explain
@@ -16,7 +15,7 @@ MINIMUM = (
 )  # fmt: skip
 GOT = ("places", "pipelined")
 
-each = pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.file.stem)
+each = over(QUESTIONS, name=lambda question: question.file.stem)
 
 
 def test_each_question_has_its_cluster_and_each_cluster_its_question() -> None:

@@ -2,13 +2,12 @@
 
 import re
 
-import pytest
-
+from tests.rows import over
 from tests.scenarios.articles import ALL, PAGE, page, shown
 from tests.scenarios.claims import Claim
 
 
-@pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim.what)
+@over(ALL, name=lambda claim: claim.what)
 def test_the_word_is_on_the_screen(claim: Claim) -> None:
     assert _one_space(claim.seen) in _one_space(shown(claim))
 

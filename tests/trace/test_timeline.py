@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
+from tests.rows import try_each
 from vcdebug.framework.columns import Change
 from vcdebug.framework.record import CloseEvent, OpEvent, StateEvent, StatementEvent
 from vcdebug.model.resource import Resource
@@ -27,17 +28,13 @@ def states(recording: Recording) -> list[tuple[int, StateEvent]]:
     return [(seq, e) for seq, e in enumerate(recording.events, start=1) if isinstance(e, StateEvent)]
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_the_nodes_are_rebuilt_as_the_engine_wrote_them(name: str) -> None:
-    recording = golden(name)
+def the_nodes_are_rebuilt_as_the_engine_wrote_them(recording: Recording) -> None:
     for seq, event in states(recording):
         state = recording.timeline.state_at(seq)
         assert plain(event.nodes) == [plain(state.nodes[node]) for node in recording.node_names]
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_jobs_and_phases_are_rebuilt_as_the_engine_wrote_them(name: str) -> None:
-    recording = golden(name)
+def jobs_and_phases_are_rebuilt_as_the_engine_wrote_them(recording: Recording) -> None:
     for seq, event in states(recording):
         state = recording.timeline.state_at(seq)
         rebuilt = {
@@ -47,9 +44,7 @@ def test_jobs_and_phases_are_rebuilt_as_the_engine_wrote_them(name: str) -> None
         assert {uid: (dict(job.status), job.phase) for uid, job in event.jobs.items()} == rebuilt
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_the_plugins_books_are_rebuilt_as_the_engine_wrote_them(name: str) -> None:
-    recording = golden(name)
+def the_plugins_books_are_rebuilt_as_the_engine_wrote_them(recording: Recording) -> None:
     for seq, event in states(recording):
         state = recording.timeline.state_at(seq)
         for plugin, books in event.books:
@@ -59,9 +54,7 @@ def test_the_plugins_books_are_rebuilt_as_the_engine_wrote_them(name: str) -> No
             assert plain({key: entry for key, entry in grouped.items() if entry}) == plain(rebuilt)
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_the_end_is_the_state_in_which_the_session_was_closed(name: str) -> None:
-    recording = golden(name)
+def the_end_is_the_state_in_which_the_session_was_closed(recording: Recording) -> None:
     close = recording.event(len(recording))
     assert isinstance(close, CloseEvent)
     state = recording.timeline.state_at(len(recording))
@@ -143,9 +136,7 @@ def test_what_a_state_does_not_know_is_a_key_error() -> None:
     assert {"cpu": 0.0, "memory": 0.0} == plain(state.amount("drf", "no/such", "allocated"))
 
 
-@pytest.mark.parametrize("name", GOLDEN)
-def test_a_figure_is_written_where_a_scan_of_the_changes_says(name: str) -> None:
-    recording = golden(name)
+def a_figure_is_written_where_a_scan_of_the_changes_says(recording: Recording) -> None:
     scanned: dict[tuple[str, Any], list[int]] = {}
     for change in recording.record.changes:
         for key in dict.fromkeys(written_by(recording, change)):
@@ -168,3 +159,18 @@ def written_by(recording: Recording, change: Change) -> Iterator[tuple[str, Any]
         yield from (("book", (plugin, name or "", figure)) for figure in change.value)
     else:
         yield change.kind, change.key
+
+
+RULES = (
+    the_nodes_are_rebuilt_as_the_engine_wrote_them,
+    jobs_and_phases_are_rebuilt_as_the_engine_wrote_them,
+    the_plugins_books_are_rebuilt_as_the_engine_wrote_them,
+    the_end_is_the_state_in_which_the_session_was_closed,
+    a_figure_is_written_where_a_scan_of_the_changes_says,
+)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_each_rule_holds_in_a_recorded_case(name: str) -> None:
+    recording = golden(name)
+    try_each(lambda rule: rule(recording), RULES, lambda rule: rule.__name__)

@@ -15,23 +15,15 @@ def asked(recording: Recording) -> list[int]:
 
 
 @each_case
-def test_the_bundles_hold_the_candidates_that_were_recorded(case: Path) -> None:
-    recording = recorded(case)
-    for seq in asked(recording):
-        event, found = recording.event(seq), bundles_at(recording, seq)
-        assert isinstance(event, HookEvent)
-        assert found is not None
-        assert [*event.candidates] == [task for bundle in found.bundles for task in bundle.tasks]
-
-
-@each_case
-def test_whoever_is_evicted_was_left_in_a_bundle(case: Path) -> None:
+def test_bundles_hold_the_candidates_that_were_recorded_and_whoever_is_evicted_was_left_in_one(case: Path) -> None:
     recording = recorded(case)
     left: dict[int, dict[str, None]] = {}
     for seq in asked(recording):
-        span, found = recording.tree.around(seq, Level.JOB), bundles_at(recording, seq)
+        event, span, found = recording.event(seq), recording.tree.around(seq, Level.JOB), bundles_at(recording, seq)
+        assert isinstance(event, HookEvent)
         assert span is not None
         assert found is not None
+        assert [*event.candidates] == [task for bundle in found.bundles for task in bundle.tasks]
         left.setdefault(span.index, {}).update(dict.fromkeys(task for each in found.bundles for task in each.kept))
     for index, tasks in left.items():
         span = recording.spans[index]

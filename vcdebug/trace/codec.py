@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import singledispatchmethod
+from functools import singledispatch
 from hashlib import sha256
 from typing import TextIO
 
@@ -159,115 +159,133 @@ class EventEncoder:
     """Turns events into what the trace writes; a code's statuses are spelt out once."""
 
     def __init__(self, recording: Recording) -> None:
-        self._names = recording.node_names
+        self.names = recording.node_names
         self._reasons = recording.reasons
         self._statuses: dict[int, list[dict[str, object]]] = {}
 
-    @singledispatchmethod
     def encode(self, event: object) -> JsonDict:
         """One event without its number."""
-        raise TypeError(f"no schema for {type(event).__name__}")
+        return _form(event, self)
 
-    @encode.register
-    def _hook(self, event: HookEvent) -> JsonDict:
-        body: JsonDict = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain(event.result)}
-        body.update((field, plain(value)) for field, value in event.subject)
-        return body
-
-    @encode.register
-    def _pop(self, event: PopEvent) -> JsonDict:
-        return {"ev": "pop", event.kind: event.name, "left": event.left}
-
-    @encode.register
-    def _predicate(self, event: PredicateEvent) -> JsonDict:
-        names = self._names
-        return {
-            "ev": "predicate",
-            "task": event.task,
-            "considered": event.considered,
-            "processed": event.processed,
-            "feasible": [names[row] for row in event.feasible.tolist()],
-            "failed": {
-                names[row]: self._statuses_of(code)
-                for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True)
-            },
-        }
-
-    def _statuses_of(self, code: int) -> list[dict[str, object]]:
+    def statuses_of(self, code: int) -> list[dict[str, object]]:
+        """What a code of a predicate event stands for."""
         if code not in self._statuses:
             self._statuses[code] = statuses(self._reasons.statuses(code))
         return self._statuses[code]
 
-    @encode.register
-    def _score(self, event: ScoreEvent) -> JsonDict:
-        names = [self._names[row] for row in event.rows.tolist()]
-        return {
-            "ev": "score",
-            "task": event.task,
-            "plugins": {part: _scores(names, scores.tolist()) for part, scores in event.parts}
-            | {part: dict.fromkeys(self._names, 0) for part in event.everywhere},
-            "total": _scores(names, event.total.tolist()),
+
+@singledispatch
+def _form(event: object, encoder: EventEncoder) -> JsonDict:
+    raise TypeError(f"no schema for {type(event).__name__}")
+
+
+@_form.register
+def _hook(event: HookEvent, encoder: EventEncoder) -> JsonDict:
+    body: JsonDict = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain(event.result)}
+    body.update((field, plain(value)) for field, value in event.subject)
+    return body
+
+
+@_form.register
+def _pop(event: PopEvent, encoder: EventEncoder) -> JsonDict:
+    return {"ev": "pop", event.kind: event.name, "left": event.left}
+
+
+@_form.register
+def _predicate(event: PredicateEvent, encoder: EventEncoder) -> JsonDict:
+    names = encoder.names
+    return {
+        "ev": "predicate",
+        "task": event.task,
+        "considered": event.considered,
+        "processed": event.processed,
+        "feasible": [names[row] for row in event.feasible.tolist()],
+        "failed": {
+            names[row]: encoder.statuses_of(code)
+            for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True)
+        },
+    }
+
+
+@_form.register
+def _score(event: ScoreEvent, encoder: EventEncoder) -> JsonDict:
+    names = [encoder.names[row] for row in event.rows.tolist()]
+    return {
+        "ev": "score",
+        "task": event.task,
+        "plugins": {part: _scores(names, scores.tolist()) for part, scores in event.parts}
+        | {part: dict.fromkeys(encoder.names, 0) for part in event.everywhere},
+        "total": _scores(names, event.total.tolist()),
+    }
+
+
+@_form.register
+def _best(event: BestEvent, encoder: EventEncoder) -> JsonDict:
+    return {"ev": "best", event.kind: event.name, "score": number(event.score), "tied": list(event.tied)}
+
+
+@_form.register
+def _random(event: RandomEvent, encoder: EventEncoder) -> JsonDict:
+    return {"ev": "random", "n": event.n}
+
+
+@_form.register
+def _op(event: OpEvent, encoder: EventEncoder) -> JsonDict:
+    body: JsonDict = {
+        "ev": "op",
+        "op": event.op,
+        "task": event.task,
+        "node": event.node,
+        "plugins": _ledgers(event.books),
+    }
+    if event.after is not None:
+        body["after"] = _amounts(event.after)
+    optional = {"reason": event.reason, "eviction": event.eviction, "via": event.via}
+    body.update((field, value) for field, value in optional.items() if value is not None)
+    return body
+
+
+@_form.register
+def _statement(event: StatementEvent, encoder: EventEncoder) -> JsonDict:
+    return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
+
+
+@_form.register
+def _action(event: ActionEvent, encoder: EventEncoder) -> JsonDict:
+    return {"ev": "action", "what": event.what, "action": event.action}
+
+
+@_form.register
+def _state(event: StateEvent, encoder: EventEncoder) -> JsonDict:
+    jobs = {
+        uid: {
+            "queue": job.queue,
+            "priority": job.priority,
+            "minAvailable": job.min_available,
+            "phase": job.phase,
+            "status": dict(job.status),
         }
+        for uid, job in event.jobs.items()
+    }
+    nodes = _nodes(encoder.names, event.nodes)
+    return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": _books(event.books)}
 
-    @encode.register
-    def _best(self, event: BestEvent) -> JsonDict:
-        return {"ev": "best", event.kind: event.name, "score": number(event.score), "tied": list(event.tied)}
 
-    @encode.register
-    def _random(self, event: RandomEvent) -> JsonDict:
-        return {"ev": "random", "n": event.n}
+@_form.register
+def _close(event: CloseEvent, encoder: EventEncoder) -> JsonDict:
+    return {
+        "ev": "close",
+        "jobs": {uid: _job_close(job) for uid, job in event.jobs.items()},
+        "queues": {name: dict(amounts) for name, amounts in event.queues.items()},
+        "nodes": _nodes(encoder.names, event.nodes),
+    }
 
-    @encode.register
-    def _op(self, event: OpEvent) -> JsonDict:
-        body: JsonDict = {
-            "ev": "op",
-            "op": event.op,
-            "task": event.task,
-            "node": event.node,
-            "plugins": _ledgers(event.books),
-        }
-        if event.after is not None:
-            body["after"] = _amounts(event.after)
-        optional = {"reason": event.reason, "eviction": event.eviction, "via": event.via}
-        body.update((field, value) for field, value in optional.items() if value is not None)
-        return body
 
-    @encode.register
-    def _statement(self, event: StatementEvent) -> JsonDict:
-        return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
+@_form.register
+def _panic(event: PanicEvent, encoder: EventEncoder) -> JsonDict:
+    return {"ev": "panic", "message": event.message}
 
-    @encode.register
-    def _action(self, event: ActionEvent) -> JsonDict:
-        return {"ev": "action", "what": event.what, "action": event.action}
 
-    @encode.register
-    def _state(self, event: StateEvent) -> JsonDict:
-        jobs = {
-            uid: {
-                "queue": job.queue,
-                "priority": job.priority,
-                "minAvailable": job.min_available,
-                "phase": job.phase,
-                "status": dict(job.status),
-            }
-            for uid, job in event.jobs.items()
-        }
-        nodes = _nodes(self._names, event.nodes)
-        return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": _books(event.books)}
-
-    @encode.register
-    def _close(self, event: CloseEvent) -> JsonDict:
-        return {
-            "ev": "close",
-            "jobs": {uid: _job_close(job) for uid, job in event.jobs.items()},
-            "queues": {name: dict(amounts) for name, amounts in event.queues.items()},
-            "nodes": _nodes(self._names, event.nodes),
-        }
-
-    @encode.register
-    def _panic(self, event: PanicEvent) -> JsonDict:
-        return {"ev": "panic", "message": event.message}
-
-    @encode.register
-    def _cut(self, event: CutEvent) -> JsonDict:
-        return {"ev": "cut", "bound": event.bound}
+@_form.register
+def _cut(event: CutEvent, encoder: EventEncoder) -> JsonDict:
+    return {"ev": "cut", "bound": event.bound}

@@ -12,23 +12,32 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 SLOW = (
     "architecture/test_forbidden_forms.py",
     "architecture/test_imports.py",
+    "architecture/test_sizes.py",
     "bench",
     "capture/test_torn.py",
     "cli/test_cluster.py",
     "cli/test_damaged.py",
     "cli/test_diff.py",
     "cli/test_explain.py",
+    "cli/test_script_what_if.py",
     "cli/test_serve.py",
     "cli/test_transcripts.py",
     "debugger/test_remedies.py",
+    "explain/test_advice_everywhere.py",
+    "explain/test_figures.py",
+    "explain/test_restored.py",
     "framework/test_forced.py",
     "golden/test_upgrades.py",
     "properties",
     "snapshot/test_bundled.py",
+    "snapshot/test_corpus.py",
     "snapshot/test_damage.py",
     "snapshot/test_redact.py",
     "snapshot/test_streaming.py",
+    "stored/test_equal.py",
+    "stored/test_kept.py",
     "tools",
+    "trace/test_beside.py",
     "tui",
     "verify",
     "views/test_closing.py",
@@ -51,8 +60,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tools begin; then the tests of one recorded case follow each other: its replay is made once."""
     items.sort(key=place)
     for item in items:
-        if item.path.relative_to(CHECKOUT / "tests").as_posix().startswith(SLOW):
+        if is_slow(item.path):
             item.add_marker("slow")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What is left out for being slow is not even imported."""
+    return True if "not slow" in str(config.option.markexpr) and is_slow(collection_path) else None
+
+
+def is_slow(path: Path) -> bool:
+    """Whether `make quick` leaves out what lies there."""
+    return path.relative_to(CHECKOUT / "tests").as_posix().startswith(SLOW)
 
 
 def place(item: pytest.Item) -> int:

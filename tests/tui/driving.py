@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 from textual.pilot import Pilot
 
+from tests.tui.drawing import contents_alone
 from tests.tui.settling import SLICE, settled
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.snapshot.bundled import find
@@ -27,6 +28,8 @@ from vcdebug.tui.widgets.status import Status
 from vcdebug.views.base import plain
 
 NARROW, WIDE = (80, 24), (120, 40)
+NEVER = 86400.0
+"""Seconds between two frames that time alone asks for: `settled` draws what is due as soon as nothing else can run."""
 PATIENCE = 30.0
 """Seconds of processor time after which a condition that does not come true fails the test."""
 
@@ -175,7 +178,12 @@ async def opened(
         begin = Start(str(folder or name), name, **start)  # type: ignore[arg-type]
     app = VcdebugApp(begin, settings, store)
     at_rest = partial(settled, app)
-    with patch("textual.app.wait_for_idle", at_rest), patch("textual.pilot.wait_for_idle", at_rest):
+    with (
+        patch("textual.app.wait_for_idle", at_rest),
+        patch("textual.pilot.wait_for_idle", at_rest),
+        patch("textual.screen.UPDATE_PERIOD", NEVER),
+        contents_alone(),
+    ):
         async with app.run_test(size=size) as pilot:
             desk = Desk(pilot)
             if begin is not None and wait:

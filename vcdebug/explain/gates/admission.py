@@ -51,10 +51,9 @@ def _rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
 def _permitted(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:
     """Says what a permit is worth beside the rejection."""
     asked = question(view.recording, seq)
-    seats = asked.seats if asked is not None else ()
+    seats = [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
     own = next((seat.tier for seat in seats if seat.plugin == event.plugin), 0)
-    permits = [seat for seat in seats if seat.state == "answered" and seat.tier == own and seat.result > 0]
-    permits = [seat for seat in permits if seat.plugin in PERMITTING]
+    permits = [seat for seat in seats if seat.tier == own and seat.result > 0 and seat.plugin in PERMITTING]
     if not permits:
         return found
     who = listed(seat.plugin for seat in permits)
@@ -86,10 +85,10 @@ def _no_enqueue(view: JobView) -> Finding:
 
 
 def _too_late(view: JobView) -> Finding:
-    end, start = view.action_ends("enqueue"), _first_scheduling(view)
-    seqs = tuple(Evidence(seq, "an action begins or ends") for seq in (start, end) if seq is not None)
+    turns = (view.action_ends("enqueue"), _first_scheduling(view))
+    evidence = sorted(Evidence(seq, "an action begins or ends") for seq in turns if seq is not None)
     sentence = (
         f"{view.job.uid} was still Pending when {view.actions[0]} began: enqueue comes later in the actions "
         f"({', '.join(view.actions)}), so it takes one more cycle."
     )
-    return Finding(TOO_LATE, sentence, {}, tuple(sorted(seqs)), (cluster("put enqueue first in actions"),))
+    return Finding(TOO_LATE, sentence, {}, tuple(evidence), (cluster("put enqueue first in actions"),))

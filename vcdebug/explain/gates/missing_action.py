@@ -43,18 +43,13 @@ class Trial(NamedTuple):
 
 def with_action(recording: Recording, action: str) -> Recording:
     """The cycle with the action inserted where it usually stands."""
-    document = load_yaml(recording.conf.text)
+    document, actions = load_yaml(recording.conf.text), recording.conf.actions
+    place = max((actions.index(name) + 1 for name in AFTER if name in actions), default=len(actions))
     raw = dict(document) if isinstance(document, dict) else {}
-    raw["actions"] = ", ".join(_inserted(recording.conf.actions, action))
+    raw["actions"] = ", ".join([*actions[:place], action, *actions[place:]])
     text = yaml.safe_dump(raw, sort_keys=False)
     snapshot = replace(recording.snapshot, scheduler_conf=text)
     return replay(snapshot, ask_extender=recording.session.ask_extender, beside=recording)
-
-
-def _inserted(actions: tuple[str, ...], action: str) -> list[str]:
-    places = [actions.index(name) + 1 for name in AFTER if name in actions]
-    place = max(places, default=len(actions))
-    return [*actions[:place], action, *actions[place:]]
 
 
 @per_recording()

@@ -36,9 +36,8 @@ def _beyond_limit(view: JobView, room: NodeFits) -> Finding | None:
     refused = never_allocatable(view)
     if refused is None:
         return None
-    seq, event = refused
-    about = view.tasks[event.task]
-    return not_allocatable(view, about, NodeFits(view, about, room.seq), seq, event)
+    about = view.tasks[refused[1].task]
+    return not_allocatable(view, about, NodeFits(view, about, room.seq), *refused)
 
 
 def impossible(view: JobView, task: TaskInfo, seq: Seq) -> Finding | None:

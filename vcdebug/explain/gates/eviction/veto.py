@@ -35,19 +35,15 @@ def veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Finding:
     return _finding(view, attempt, plugin, by_plugin[plugin])
 
 
-def _asked(view: JobView, node: NodeTry) -> Question | None:
-    return question(view.recording, node.votes[0][0])
-
-
-def _answered(asked: Question | None) -> list[Seat]:
-    """Everybody whose answer about the node's candidates counted."""
-    return [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
+def _answered(view: JobView, node: NodeTry) -> tuple[Question | None, list[Seat]]:
+    """The question about the node's candidates, and everybody whose answer counted."""
+    asked = question(view.recording, node.votes[0][0])
+    return asked, [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
 
 
 def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> Seat | None:
     """The seat whose answer left nobody; where victims were left, but too few, the first that offered too few."""
-    asked = _asked(view, node)
-    answered = _answered(asked)
+    asked, answered = _answered(view, node)
     if asked is None or not answered:
         return None
     if not asked.outcome:
@@ -62,9 +58,9 @@ def _finding(view: JobView, attempt: TaskTry, plugin: str, seats: Seats) -> Find
     left = [key for _, seat in seats for key in seat.result]
     kept = _kept(view, attempt, plugin, seats)
     node, tier = seats[0][0], seats[0][1].tier
-    everybody = _answered(_asked(view, node))
-    ranks = _no_lower_priority(view, attempt, everybody, tier, offered)
-    before = f" ({passed})" if (passed := _passed_on(everybody, tier)) else ""
+    _, everybody = _answered(view, node)
+    empty = [seat for seat in everybody if seat.tier < tier and not seat.result]
+    ranks, before = _no_lower_priority(view, attempt, empty, offered), _passed_on(empty, tier)
     nobody = "nobody" if not left else f"only {len(left)}, not enough"
     sentence = (
         f"{attempt.action} may evict {nobody} for {attempt.name}: {plugin} offers {len(left)} of "
@@ -117,34 +113,26 @@ def _by_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: 
 
 def _misspelt(view: JobView, plugin: str) -> str:
     """An unknown switch at the plugin's place in the configuration."""
-    for tier_number, tier in enumerate(view.recording.conf.tiers):
-        for number, option in enumerate(tier):
-            where = f"tiers[{tier_number}].plugins[{number}]"
-            for problem in view.recording.conf.problems:
-                if option.name == plugin and problem.object == where:
-                    return f"{problem.field} is ignored ({problem.what})"
-    return ""
+    conf = view.recording.conf
+    placed = ((f"tiers[{t}].plugins[{n}]", one.name) for t, tier in enumerate(conf.tiers) for n, one in enumerate(tier))
+    own = [where for where, name in placed if name == plugin]
+    wrong = (problem for where in own for problem in conf.problems if problem.object == where)
+    return next((f"{problem.field} is ignored ({problem.what})" for problem in wrong), "")
 
 
 # Tiers: an empty one passes the question on, the first with somebody in it decides
 
 
-def _passed_on(seats: Sequence[Seat], tier: int) -> str:
-    """`gang offers nobody in tier 1, which passes the question on`; empty if an earlier tier had no say."""
-    empty = [seat for seat in seats if seat.tier < tier and not seat.result]
-    if not empty:
-        return ""
-    plugins, tiers = (
-        listed(dict.fromkeys(names)) for names in ((s.plugin for s in empty), (str(s.tier) for s in empty))
-    )
-    return f"{plugins} offers nobody in tier {tiers}, so tier {tier} is asked"
+def _passed_on(empty: Sequence[Seat], tier: int) -> str:
+    """` (gang offers nobody in tier 1, so tier 2 is asked)`; nothing if no earlier tier had a say."""
+    plugins, tiers = (listed(dict.fromkeys(each)) for each in ([s.plugin for s in empty], [str(s.tier) for s in empty]))
+    return f" ({plugins} offers nobody in tier {tiers}, so tier {tier} is asked)" if empty else ""
 
 
 def _no_lower_priority(
-    view: JobView, attempt: TaskTry, seats: Sequence[Seat], tier: int, refused: Sequence[TaskKey]
+    view: JobView, attempt: TaskTry, empty: Sequence[Seat], refused: Sequence[TaskKey]
 ) -> Kept | None:
     """What priority says of the candidates, where it alone kept an earlier tier from offering anybody."""
-    empty = [seat for seat in seats if seat.tier < tier and not seat.result]
     if [seat.plugin for seat in empty] != [PRIORITY] or empty[0].seq is None:
         return None
     keeper = words(PRIORITY).kept

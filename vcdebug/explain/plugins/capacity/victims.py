@@ -155,9 +155,8 @@ def _reason(
     attr = attrs[job.queue if job is not None else ""]
     asker = job_of(recording, task.key)
     asking = attrs.get(asker.queue) if asker is not None else None
-    judged = Reclaim(attrs, plugin.ancestor_level, Asker(task, asking) if asking is not None else None).judge(
-        victim, attr
-    )
+    asked = Asker(task, asking) if asking is not None else None
+    judged = Reclaim(attrs, plugin.ancestor_level, asked).judge(victim, attr)
     if judged.rule == NO_OVERLAP:
         return f"free nothing that {task.name} asks for"
     if judged.rule == GUARANTEE:

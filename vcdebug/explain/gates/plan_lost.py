@@ -57,13 +57,14 @@ def _finding(
         "pods.lost": count(len(lost), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
     }
-    evidence, help_ = proof(seq, f"{visit.action} commits {cost}"), "see the event that takes the place back"
+    evidence = proof(seq, f"{visit.action} commits {cost}")
+    advice = cluster("see the event that takes the place back")
     if undone is not None:
         at, action = undone
         evidence += proof(at, f"{action} takes the place of {lost[0]} back")
         if view.actions.index(action) > view.actions.index(visit.action):
-            help_ = f"put {action} before {visit.action} in actions: then nobody takes the plan back"
-    return Finding(PLAN_LOST, sentence, numbers, evidence, (cluster(help_),), operation_lines(statement))
+            advice = cluster(f"put {action} before {visit.action} in actions: then nobody takes the plan back")
+    return Finding(PLAN_LOST, sentence, numbers, evidence, (advice,), operation_lines(statement))
 
 
 def _undone(view: JobView, after: Seq, lost: Sequence[TaskKey]) -> tuple[Seq, str] | None:

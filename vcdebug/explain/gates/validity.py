@@ -41,6 +41,7 @@ def validity(view: JobView) -> Finding | None:
         return _lost(view, valid, lost)
     if not view.tasks and job.pod_group.phase in WAITING_PHASES:
         return None
+    # All pods of a role count here: those that leave are told of beside it.
     have = Counter(task.task_role for task in view.tasks.values())
     least = {} if job.roles_unchecked() else job.task_min_available
     roles = [f"role {role} has {have[role]} of {plural(few, 'pod')}" for role, few in least.items() if have[role] < few]

@@ -13,6 +13,7 @@ from vcdebug.cli.commands import commands_for
 from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.failure import Failure, attempt
 from vcdebug.cli.output import Output
+from vcdebug.collector import leave_alone
 from vcdebug.errors import VcdebugError
 
 EXIT_ERROR = 1
@@ -57,6 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(answer, Failure):
         output.narrate(answer.line)
         return EXIT_ERROR
+    if argv is None:
+        leave_alone()  # the interpreter would search everything once more before it ends
     return answer
 
 

@@ -6,7 +6,8 @@ Upstream: k8s.io/klog.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from string import Formatter
 from typing import NamedTuple
 
@@ -47,17 +48,22 @@ class Message(NamedTuple):
     def write(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
         """The line; a list is one of tasks by name."""
         shown = [tasks_text(value) if isinstance(value, list) else value for value in values]
-        return _GO.vformat(self.text, (), dict(zip(self.blanks, shown, strict=False)))
+        named = dict(zip(self.blanks, shown, strict=False))
+        return "".join([before + _filled(named, blank, form) for before, blank, form in _pieces(self.text)])
 
 
-class _GoFormatter(Formatter):
-    """Blanks are filled as Go's %v does, or by a width and precision of their own."""
+@cache
+def _pieces(text: str) -> tuple[tuple[str, str | None, str], ...]:
+    """What stands before each blank, the blank, and how it is written; read once per message."""
+    return tuple((before, blank, form or "") for before, blank, form, _ in Formatter().parse(text))
 
-    def format_field(self, value: object, format_spec: str) -> str:
-        return format(value, format_spec) if format_spec else text_of(value)
 
-
-_GO = _GoFormatter()
+def _filled(named: Mapping[str, object], blank: str | None, form: str) -> str:
+    """A blank as Go's %v fills it, or by a width and precision of its own."""
+    if blank is None:
+        return ""
+    value = named[blank]
+    return format(value, form) if form else text_of(value)
 
 
 def messages_of(rows: str) -> Iterator[Message]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from vcdebug.collector import collector_paused
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.files.program import program
 from vcdebug.snapshot.sources import Source
@@ -60,7 +61,7 @@ def save_recording(recording: Recording, path: Path, step: Callable[[], object] 
 
     recording.prepare()
     try:
-        with _replaced(path) as file:
+        with collector_paused(), _replaced(path) as file:
             for piece in stored(recording, program(), step):
                 file.write(piece)
     except UnstorableError as error:

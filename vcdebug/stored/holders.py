@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain
 from types import MappingProxyType, MethodType
@@ -26,13 +26,12 @@ Array = npt.NDArray[Any]  # Any: of any numbers
 Hold = Callable[["Gathered", Table, list[Held]], None]
 
 
-def _items(gathered: Gathered, table: Table, objects: list[Iterable[Held]]) -> None:
-    held = [list(one) for one in objects]
-    table.ends = Values.of_numbers(accumulate(map(len, held)), len(held))
-    gathered.add(table, "items", list(chain.from_iterable(held)))
+def _items(gathered: Gathered, table: Table, objects: Sequence[Collection[Held]]) -> None:
+    table.ends = Values.of_numbers(accumulate(map(len, objects)), len(objects))
+    gathered.add(table, "items", list(chain.from_iterable(objects)))
 
 
-def _sorted_items(gathered: Gathered, table: Table, objects: list[Iterable[Held]]) -> None:
+def _sorted_items(gathered: Gathered, table: Table, objects: Sequence[Collection[Held]]) -> None:
     _items(gathered, table, [sorted(one, key=repr) for one in objects])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -106,10 +107,10 @@ class FigureLog:
                 scalars = value.scalars
                 if scalars:
                     cells += (value.milli_cpu, value.memory, *scalars.values())
-                    shape.append((value.max_task_num, (*scalars,)))
+                    shape += (value.max_task_num, *scalars)
                 else:
                     cells += (value.milli_cpu, value.memory)
-                    shape.append((value.max_task_num, None if scalars is None else ()))
+                    shape += (value.max_task_num, None) if scalars is None else (value.max_task_num,)
             elif kind is float:
                 cells.append(value)
                 shape.append(float)
@@ -118,7 +119,7 @@ class FigureLog:
                 shape.append(object)
         key = (*shape,)
         number = self._layout_of.get(key)
-        cells[0] = self._new_layout(heads, shape[1:]) if number is None else number
+        cells[0] = self._new_layout(key) if number is None else number
         place = len(self._numbers)
         self._numbers.extend(cells)
         return place
@@ -133,9 +134,9 @@ class FigureLog:
         self._others.append(value)
         return len(self._others) - 1
 
-    def _new_layout(self, heads: tuple[Head, ...], kinds: list[Value]) -> int:
-        number = self._layout_of[heads, *kinds] = len(self._layouts)
-        self._layouts.append(_layout(heads, kinds))
+    def _new_layout(self, shape: tuple[Value, ...]) -> int:
+        number = self._layout_of[shape] = len(self._layouts)
+        self._layouts.append(_layout(shape[0], _kinds(shape[1:])))
         return number
 
     # Reading
@@ -219,6 +220,21 @@ def _layout(heads: tuple[Head, ...], kinds: Sequence[Kind]) -> Layout:
         entries.append(Entry(head.plugin, head.ripple, known, tuple(name for name in head.names if name)))
         at += len(head.names)
     return Layout(node, tuple(entries))
+
+
+def _kinds(shape: Sequence[Value]) -> list[Kind]:
+    """What figures are: an amount lies flat, its largest number of tasks before the names of its scalars."""
+    starts = [at for at, part in enumerate(shape) if isinstance(part, int | type)]
+    kinds: list[Kind] = []
+    for start, end in pairwise([*starts, len(shape)]):
+        names = shape[start + 1 : end]
+        kinds.append(shape[start] if isinstance(shape[start], type) else (shape[start], _scalars(names)))
+    return kinds
+
+
+def _scalars(names: Sequence[str | None]) -> tuple[str, ...] | None:
+    """None alone stands for a nil map."""
+    return None if names and names[0] is None else tuple(name for name in names if name is not None)
 
 
 def _cells(kinds: Sequence[Kind], at: int) -> list[Cell]:

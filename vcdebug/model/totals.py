@@ -15,27 +15,28 @@ _NOTHING: Mapping[str, float] = {}
 class Totals:
     """What shares are taken of: the cluster, or what a queue deserves."""
 
-    __slots__ = ("dimensions", "resource")
+    __slots__ = ("_cpu", "_memory", "_scalars", "dimensions", "resource")
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
         self.dimensions = [(name, amount) for name, amount in resource.items() if amount >= MIN_RESOURCE]
         """Dimensions that hold something: cpu, memory, then scalars ascending; `pods` is one of them."""
+        self._cpu = resource.milli_cpu if resource.milli_cpu >= MIN_RESOURCE else 0.0
+        self._memory = resource.memory if resource.memory >= MIN_RESOURCE else 0.0
+        self._scalars = [(name, amount) for name, amount in self.dimensions if name not in (CPU, MEMORY)]
 
     def dominant(self, allocated: Resource) -> tuple[str, float]:
         """(dimension, share) of the largest share; the earlier dimension where two are equal.
         Upstream: plugins/drf.calculateShare.
         """
         name, value = "", 0.0
+        if self._cpu and (share := allocated.milli_cpu / self._cpu) > value:
+            name, value = CPU, share
+        if self._memory and (share := allocated.memory / self._memory) > value:
+            name, value = MEMORY, share
         scalars = allocated.scalars or _NOTHING
-        for dimension, total in self.dimensions:
-            if dimension == CPU:
-                share = allocated.milli_cpu / total
-            elif dimension == MEMORY:
-                share = allocated.memory / total
-            else:
-                share = scalars.get(dimension, 0.0) / total
-            if share > value:
+        for dimension, total in self._scalars:
+            if (share := scalars.get(dimension, 0.0) / total) > value:
                 name, value = dimension, share
         return name, value
 

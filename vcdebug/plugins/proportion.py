@@ -245,8 +245,8 @@ class Proportion(Plugin):
         attr.hold(attr.allocated.clone().add(event.task.resreq))
 
     def deallocate_func(self, event: Event) -> None:
-        attr = self.queues[self.jobs[event.task.job].queue]
         queue = self.jobs[event.task.job].queue
+        attr = self.queues[queue]
         attr.hold(attr.allocated.clone().sub(removable(self.ssn, self.name, queue, attr.allocated, event.task.resreq)))
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:

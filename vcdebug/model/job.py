@@ -123,16 +123,14 @@ class JobInfo(TaskSet):
             self.total_request.sub(request).add(task.resreq)
         if stored.status & ALLOCATED_MASK:
             self.allocated.sub(request)
-        del self.tasks[uid]
-        self.unindex_task(uid, stored.status)
-        sub_job = self.sub_jobs[self.task_to_sub_job[uid]]
-        sub_job.delete_task(task)
+        before, had = stored.status, task.status
         task.status = status
+        del self.tasks[uid]
         self.tasks[uid] = task
-        self.index_task(task)
+        self.reindex_task(task, before)
         if status & ALLOCATED_MASK:
             self.allocated.add(task.resreq)
-        sub_job.add_task(task)
+        self.sub_jobs[self.task_to_sub_job[uid]].exchange_task(task, had)
 
     def _sub_job_for(self, task: TaskInfo) -> SubJobInfo:
         """Upstream: api/job_info.getOrCreateSubJob."""

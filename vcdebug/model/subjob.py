@@ -69,6 +69,15 @@ class SubJobInfo(TaskSet):
         self.tasks.pop(task.uid, None)
         self.unindex_task(task.uid, task.status)
 
+    def exchange_task(self, task: TaskInfo, before: TaskStatus) -> None:
+        """delete_task and add_task in one, where the task had the status `before` when it was deleted."""
+        tasks, uid = self.tasks, task.uid
+        tasks.pop(uid, None)
+        tasks[uid] = task
+        self.reindex_task(task, before)
+        if task.priority > self.priority:
+            self.priority = task.priority
+
     def get_min_resources(self) -> Resource:
         """Requests of the tasks indexed as Pending, stale entries included.
         Upstream: api/sub_job_info.GetMinResources.

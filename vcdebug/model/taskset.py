@@ -86,6 +86,25 @@ class TaskSet:
         if not entries:
             del self.task_status_index[status]
 
+    def reindex_task(self, task: TaskInfo, before: TaskStatus) -> None:
+        """unindex_task and index_task in one: the task moves from one status to the one that it has now."""
+        uid, status, index = task.uid, task.status, self.task_status_index
+        entries = index.get(before)
+        if entries is not None and uid in entries:
+            if before is TaskStatus.PENDING and entries[uid].best_effort:
+                self._idle_pending -= 1
+            self.changes += 1
+            del entries[uid]
+            if not entries:
+                del index[before]
+        self.changes += 1
+        entries = index.get(status)
+        if entries is None:
+            entries = index[status] = {}
+        if status is TaskStatus.PENDING and task.best_effort and uid not in entries:
+            self._idle_pending += 1
+        entries[uid] = task
+
     def with_status(self, status: TaskStatus) -> list[TaskInfo]:
         """Tasks of one status, by UID in the cycle's order."""
         entries = self.task_status_index.get(status)

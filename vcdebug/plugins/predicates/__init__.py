@@ -40,7 +40,7 @@ from vcdebug.plugins.predicates.stable import (
     EquivalenceCache,
     StableFilters,
 )
-from vcdebug.plugins.predicates.verdicts import Chain, Verdict, where
+from vcdebug.plugins.predicates.verdicts import Chain, Verdict, alone, where
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
     NodeVolumeLimitsFilter,
@@ -196,7 +196,7 @@ class Predicates(Plugin):
         rows, pod = nodes.rows, task.pod
         state = self._ssn.cycle_state(task)
         if len(rows) == 1:
-            return np.array([self._predicate_one(pod, state, rows)], dtype=np.uint16)
+            return alone(self._predicate_one(pod, state, rows))
         codes = self._settled(pod, rows)
         asked = [candidate for candidate in self._filters if candidate.name not in state.skip]
         if not asked:
@@ -248,9 +248,12 @@ class Predicates(Plugin):
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
         """As predicate, for one node: actions ask about a node again after each eviction."""
-        index = self._stable_index(pod, rows).item(0)
-        statuses = [status for _, status in self._judged(pod, state, rows, index) if status is not None]
-        return self._ssn.reasons.code(tuple(statuses)) if statuses else 0
+        if self._cache is None:
+            index = self._stable.index(self._view.shapes.placement(pod)).item(rows.item(0))
+        else:
+            index = self._stable_index(pod, rows).item(0)
+        statuses = tuple([status for _, status in self._judged(pod, state, rows, index) if status is not None])
+        return self._ssn.reasons.code(statuses) if statuses else 0
 
     def _judged(self, pod: Pod, state: CycleState, rows: IntArray, stable: int) -> list[tuple[str, Status | None]]:
         """Each filter that is asked about one node and what it objects to, up to an objection that ends it."""

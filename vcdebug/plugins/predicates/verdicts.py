@@ -5,6 +5,7 @@ Upstream: plugins/predicates (predicateFn).
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,14 @@ def everywhere(status: Status, size: int) -> Verdict:
 def where(status: Status, failing: BoolArray) -> Verdict:
     """The failure on some rows."""
     return Verdict((status,), failing.astype(INDEX))
+
+
+@cache
+def alone(code: int) -> Codes:
+    """The answer for one node, kept once; read only."""
+    codes: Codes = np.array([code], dtype=np.uint16)
+    codes.flags.writeable = False
+    return codes
 
 
 class Chain:

@@ -120,6 +120,7 @@ class Predicates(Plugin):
         self._by_filter = [(one.name, one) for one in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._in_their_order(self._volumes, self._claims)
+        self._giving_back = [one for one in (self._claims, self._volumes) if one is not None]
         self._affinity_prepares = self._affinity_on and not has(PREFILTER_REGISTRATIONS)
         without = LATER_PRE_FILTERS if has(PREFILTER_REGISTRATIONS) else ()
         self._preparing = tuple(one for one in self._filters if one.name not in without)
@@ -419,9 +420,8 @@ class Predicates(Plugin):
         if row is None:
             return
         state = self._ssn.cycle_state(task)
-        for reserving in (self._claims, self._volumes):
-            if reserving is not None:
-                reserving.unreserve(state, task.pod.node_name)
+        for reserving in self._giving_back:
+            reserving.unreserve(state, task.pod.node_name)
         if self._release_devices(task):
             self._view.remove_pod(row, task.pod.uid)
 

@@ -10,9 +10,8 @@ from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, queu
 from tests.recorded import GOLDEN, ROOT, bundled, golden
 from vcdebug.debugger.figures import QUEUE, Figure
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equation_document import equation_document
 from vcdebug.explain.equations import equation
-from vcdebug.explain.figure_texts import figure_words
+from vcdebug.explain.figure_texts import equation_document, figure_words
 from vcdebug.explain.refusal_parts import Check, checks, filter_checks
 from vcdebug.framework.record import HookEvent, PopEvent, PredicateEvent
 from vcdebug.snapshot.snapshot import Manifest

@@ -72,8 +72,12 @@ def not_tried(view: JobView) -> Finding:
         return found
     else:
         sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
-    evidence = proof(view.action_ends(view.actions[-1]) if view.actions else None, "the last action ends")
+    evidence = _at_the_end(view, "the last action ends")
     return Finding(NOT_TRIED, sentence, {}, evidence, (owner("look at the actions and at the next cycle"),))
+
+
+def _at_the_end(view: JobView, text: str) -> tuple[Evidence, ...]:
+    return proof(view.action_ends(view.actions[-1]) if view.actions else None, text)
 
 
 def _passed_over(view: JobView, task: TaskInfo) -> Finding | None:
@@ -106,7 +110,6 @@ def _no_backfill(view: JobView, task: TaskInfo) -> Finding:
         f"{task.name} requests nothing (best effort): allocate leaves such pods to {BACKFILL}, which is not among the "
         f"actions ({', '.join(view.actions)})."
     )
-    end = view.action_ends(view.actions[-1]) if view.actions else None
-    evidence = proof(end, "the last action ends, and nobody looked at it")
+    evidence = _at_the_end(view, "the last action ends, and nobody looked at it")
     advice = (owner("let the pod request some cpu or memory"), cluster(f"add {BACKFILL} to the actions"))
     return Finding(NOT_TRIED, sentence, {}, evidence, advice)

@@ -50,23 +50,19 @@ def named(name: str, value: float) -> str:
 
 def resource(what: Resource, names: Iterable[str] | None = None) -> str:
     """All dimensions that hold something, or the named ones; a pod's own place is not worth a word."""
-    wanted = dict.fromkeys(names) if names is not None else None
-    shown = [
-        named(name, value)
-        for name, value in what.items()
-        if (name in wanted if wanted is not None else abs(value) >= MIN_RESOURCE and name != PODS)
-    ]
-    return ", ".join(shown) or "nothing"
+    return ", ".join(named(name, value) for name, value in _told(what, names)) or "nothing"
 
 
 def numbers(prefix: str, what: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
-    """`prefix.cpu` and so on, in cores, bytes and pieces."""
-    wanted = dict.fromkeys(names) if names is not None else None
-    return {
-        f"{prefix}.{name}": number(name, value)
-        for name, value in what.items()
-        if (name in wanted if wanted is not None else abs(value) >= MIN_RESOURCE and name != PODS)
-    }
+    """`prefix.cpu` and so on of the same, in cores, bytes and pieces."""
+    return {f"{prefix}.{name}": number(name, value) for name, value in _told(what, names)}
+
+
+def _told(what: Resource, names: Iterable[str] | None) -> list[tuple[str, float]]:
+    if names is None:
+        return [(name, value) for name, value in what.items() if abs(value) >= MIN_RESOURCE and name != PODS]
+    wanted = dict.fromkeys(names)
+    return [(name, value) for name, value in what.items() if name in wanted]
 
 
 def number(name: str, value: float) -> Number:

@@ -12,6 +12,7 @@ from vcdebug.explain.equations_scores import choice, node_score
 from vcdebug.explain.limits import NOT_ASKED, dimensions
 from vcdebug.explain.orders import Compared, Order, order_at, rival
 from vcdebug.explain.plugins import words
+from vcdebug.explain.searches import visited_rows
 from vcdebug.framework.record import (
     BestEvent,
     HookEvent,
@@ -187,8 +188,7 @@ def search(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName
     if node is not None:
         return room_on(recording, seq, event.task, node)
     state, request = before(recording, seq), task_of(recording, event.task).init_resreq
-    visited = sorted([*event.feasible.tolist(), *event.failed.tolist()])
-    names = [recording.node_names[row] for row in visited]
+    names = [recording.node_names[row] for row in visited_rows(event)]
     futures = [state.nodes[name].future_idle() for name in names]
     with_room = tuple(name for name, future in zip(names, futures, strict=True) if request.less_equal(future))
     terms = tuple(_spread(name, amount, names, futures) for name, amount in request.items())

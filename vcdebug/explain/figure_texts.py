@@ -1,4 +1,4 @@
-"""A term's figures in words: each in the unit of its line, or in its own."""
+"""An equation's figures in words, each in the unit of its line or in its own, and the whole for programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from vcdebug.explain import amounts
-from vcdebug.explain.equation import Amount, Equation, Figure, Ratio, Term
+from vcdebug.explain.equation import Amount, Equation, Figure, Ratio, Term, Verdict
 from vcdebug.model.resource import Resource
 
 
@@ -44,3 +44,33 @@ def figure_words(found: Equation, term: Term) -> str:
     return ", ".join(
         f"{head} {figure_text(found, term, figure)}".strip() for head, figure in told if figure not in (None, "")
     )
+
+
+def equation_document(found: Equation) -> dict[str, object]:
+    """For programs, the keys are a contract: amounts in milli-cores, bytes and thousandths."""
+    return {
+        "title": found.title,
+        "formula": found.formula,
+        "columns": list(found.columns),
+        "terms": [
+            {
+                "name": term.name,
+                "figures": [_plain(figure) for figure in term.figures],
+                "holds": term.holds,
+                **({"note": term.note} if term.note else {}),
+            }
+            for term in found.terms
+        ],
+        "verdict": _plain(found.verdict),
+        **({"deciding": found.deciding} if found.deciding else {}),
+        **({"note": found.note} if found.note else {}),
+        **({"compared": found.compared} if found.compared else {}),
+    }
+
+
+def _plain(figure: Figure | Verdict) -> object:
+    if isinstance(figure, Resource):
+        return dict(figure.items())
+    if isinstance(figure, Amount):
+        return float(figure)
+    return list(figure) if isinstance(figure, tuple) else figure

@@ -13,6 +13,7 @@ from vcdebug.explain.candidates import filter_of
 from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.evictions import fate_of
+from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
 from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span
@@ -23,7 +24,6 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, job_of, task_of, tasks_before
 from vcdebug.trace.visits import inside
 
-EVICTING: Final = ("preempt", "reclaim")
 NEVER: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
 QUEUE_LIMITS: Final = ("Allocatable", "SimulateAllocatable")
@@ -105,7 +105,7 @@ class Funnel:
 def funnel_at(recording: Recording, seq: Seq) -> Funnel | None:
     """The search that an event belongs to."""
     action, task = recording.tree.around(seq, Level.ACTION), recording.tree.around(seq, Level.TASK)
-    if action is None or task is None or action.name not in EVICTING:
+    if action is None or task is None or action.name not in EVICTING_ACTIONS:
         return None
     return _funnel(recording, task.index, action.name)
 
@@ -113,7 +113,7 @@ def funnel_at(recording: Recording, seq: Seq) -> Funnel | None:
 def funnels(recording: Recording, seq: Seq) -> tuple[Funnel, ...]:
     """Every search of the evicting action around an event."""
     action = recording.tree.around(seq, Level.ACTION)
-    if action is None or action.name not in EVICTING:
+    if action is None or action.name not in EVICTING_ACTIONS:
         return ()
     tasks = [span for span in inside(recording, action) if span.level is Level.TASK]
     return tuple(_funnel(recording, span.index, action.name) for span in tasks)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vcdebug.explain import amounts, given_away
-from vcdebug.explain.advice import MORE_NODES, cluster, owner
+from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
 from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.explain.shut_windows import zones_shut
 from vcdebug.explain.volumes_wanted import UNBOUND
 from vcdebug.explain.wishes import Obstacle, resource_meant
 from vcdebug.model.resource import PODS, Resource
@@ -27,12 +26,12 @@ NODE_ORDER = "node-order"
 def no_node(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     """Why no node takes the task."""
     if room.nodes and all(_too_large(task, node) for node in room.nodes):
-        return larger_than_any(view, task, room)
+        return _larger_than_any(task, room)
     if not room.waiting and not room.free:
-        return unresolvable(view, task, room)
+        return _unresolvable(task, room)
     if room.waiting and all(node.kind == "pods" for node in room.waiting) and not room.free:
-        return _pod_count(view, task, room)
-    return _mixed(view, task, room)
+        return _pod_count(task, room)
+    return _mixed(task, room)
 
 
 def hopeless(view: JobView, task: TaskInfo, room: NodeFits) -> Finding | None:
@@ -95,17 +94,29 @@ def histogram_lines(room: NodeFits) -> tuple[str, ...]:
     return tuple(f"{plural(len(names), 'node')}: {reason}  ({listed(names)})" for reason, names in room.histogram)
 
 
-def _numbers(task: TaskInfo, room: NodeFits) -> dict[str, Number]:
-    return {
-        **amounts.numbers("request", task.init_resreq),
-        "nodes": count(len(room.nodes), "nodes"),
-        "nodes.unresolvable": count(len(room.of_kind("unresolvable")), "nodes"),
-        "nodes.tooSmall": count(len(room.of_kind("too small")), "nodes"),
-        "nodes.short": count(len(room.of_kind("short", "pods", "refused")), "nodes"),
+def _finding(
+    room: NodeFits,
+    cause: str,
+    sentence: str,
+    advice: tuple[Advice, ...],
+    numbers: Mapping[str, Number],
+    proof: tuple[Evidence, ...] = (),
+) -> Finding:
+    """What is said of all nodes: the searches are its proof, the reasons its table."""
+    counts = {
+        "nodes": room.nodes,
+        "nodes.unresolvable": room.of_kind("unresolvable"),
+        "nodes.tooSmall": room.of_kind("too small"),
+        "nodes.short": room.of_kind("short", "pods", "refused"),
     }
+    counted = {name: count(len(nodes), "nodes") for name, nodes in counts.items()}
+    every = {**amounts.numbers("request", room.task.init_resreq), **counted, **numbers}
+    evidence = search_evidence(room.view, room.task)
+    told = tuple(sorted((*evidence, *proof))) if proof else evidence
+    return Finding(cause, sentence, every, told, advice, histogram_lines(room))
 
 
-def larger_than_any(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
+def _larger_than_any(task: TaskInfo, room: NodeFits) -> Finding:
     """A single task asks more than any node has in all."""
     from vcdebug.explain.no_node_advice import CSI, for_larger
 
@@ -115,7 +126,7 @@ def larger_than_any(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         if value > 0:
             largest[name] = max(room.nodes, key=lambda node: node.allocatable.get(name))
     beyond = [name for name, node in largest.items() if request.get(name) > node.allocatable.get(name)]
-    numbers = _numbers(task, room)
+    numbers: dict[str, Number] = {}
     if beyond:
         name = beyond[0]
         node = largest[name]
@@ -139,31 +150,29 @@ def larger_than_any(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
             "none is in all of them, and no eviction can help."
         )
     advice = for_larger([name for name in beyond if largest[name].allocatable.get(name) <= 0])
-    return Finding(LARGER, sentence, numbers, search_evidence(view, task), advice, histogram_lines(room))
+    return _finding(room, LARGER, sentence, advice, numbers)
 
 
-def unresolvable(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
+def _unresolvable(task: TaskInfo, room: NodeFits) -> Finding:
     """No node can ever take the task as it is."""
-    if not room.nodes:
-        sentence = f"The session has no nodes at all, so nothing can take {task.name}."
-        return Finding(UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(view, task), (MORE_NODES,))
-    reasons = room.histogram
-    several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
-    text = reasons[0][0] if len(reasons) == 1 else several
     from vcdebug.explain.no_node_advice import for_unresolvable, with_obstacles
     from vcdebug.explain.obstacles import obstacles
 
+    if not room.nodes:
+        sentence = f"The session has no nodes at all, so nothing can take {task.name}."
+        return _finding(room, UNRESOLVABLE, sentence, (MORE_NODES,), {})
+    reasons = room.histogram
+    several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
+    text = reasons[0][0] if len(reasons) == 1 else several
     ways = obstacles(room)
     sentence = f"{_none_takes(task, room)}: {text}{_wanted(task)}{_told(ways)}. Evictions would not help."
     advice = with_obstacles(ways, for_unresolvable(room, [reason for reason, _ in reasons]))
-    return Finding(
-        UNRESOLVABLE, sentence, _numbers(task, room), search_evidence(view, task), advice, histogram_lines(room)
-    )
+    return _finding(room, UNRESOLVABLE, sentence, advice, {})
 
 
 def _none_takes(task: TaskInfo, room: NodeFits) -> str:
     """`None of 3 nodes can ever take a as it is`; what passes by itself is not said to be for ever."""
-    from vcdebug.explain.obstacles import PASSING, untolerated_taints
+    from vcdebug.explain.obstacles import PASSING, untolerated_taints, zones_shut
 
     passing = any(taint.key.startswith(PASSING) for node in room.nodes for taint in untolerated_taints(room, node))
     passing = passing or any(zones_shut(room)) or any(w in n.reason.lower() for n in room.nodes for w in UNBOUND)
@@ -186,7 +195,7 @@ def _wanted(task: TaskInfo) -> str:
     return f" (it wants {', '.join(f'{key}={value}' for key, value in sorted(selector.items()))})"
 
 
-def _pod_count(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
+def _pod_count(task: TaskInfo, room: NodeFits) -> Finding:
     crowded = room.of_kind("pods")
     limits = dict.fromkeys(amounts.amount(PODS, node.allocatable.get(PODS)) for node in crowded)
     node = crowded[0]
@@ -196,36 +205,34 @@ def _pod_count(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
         f"but not for one more pod: each already has the {' or '.join(limits)} pods it may run."
     )
     numbers = {
-        **_numbers(task, room),
         "pods.allocatable": amounts.number(PODS, node.allocatable.get(PODS)),
         "pods.free": amounts.number(PODS, node.future.get(PODS)),
     }
     advice = (owner("run fewer small pods"), cluster("add nodes, or raise the kubelets' maxPods"))
-    return Finding(POD_COUNT, sentence, numbers, search_evidence(view, task), advice, histogram_lines(room))
+    return _finding(room, POD_COUNT, sentence, advice, numbers)
 
 
-def _mixed(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
+def _mixed(task: TaskInfo, room: NodeFits) -> Finding:
+    from vcdebug.explain.no_node_advice import for_mixed, with_obstacles
+    from vcdebug.explain.obstacles import obstacles
+
     text = ", ".join(f"{len(names)} {reason}" for reason, names in room.histogram)
     where = f"fits none of {len(room.nodes)} nodes" if len(room.nodes) > 1 else "does not fit on the only node"
     sentence = f"{task.name} ({amounts.resource(task.init_resreq)}) {where}: {text}"
-    numbers, node = _numbers(task, room), room.nearest
+    numbers, node = dict[str, Number](), room.nearest
     if node is not None and node.short:
         free = [(name, max(node.future.get(name), 0.0)) for name, _ in node.short]
         sentence += f"; nearest is {node.name} with {amounts.all_named(free)} free, {_too_few(node)} too few"
         numbers.update({f"nearest.{name}": amounts.number(name, value) for name, value in free})
         numbers.update({f"short.{name}": amounts.number(name, missing) for name, missing in node.short})
     sentence += _spread_out(task, room)
-    from vcdebug.explain.no_node_advice import for_mixed, with_obstacles
-    from vcdebug.explain.obstacles import obstacles
-
     ways = obstacles(room)
     sentence += _told(ways)
     advice = with_obstacles(ways, for_mixed(room))
     taken = given_away.takers(room)
     if taken:
         sentence += f"; {given_away.told(room, taken)}"
-    evidence = tuple(sorted((*search_evidence(view, task), *given_away.proof(taken))))
-    return Finding(MIXED, f"{sentence}.", numbers, evidence, advice, histogram_lines(room))
+    return _finding(room, MIXED, f"{sentence}.", advice, numbers, given_away.proof(taken))
 
 
 def _spread_out(task: TaskInfo, room: NodeFits) -> str:

@@ -9,9 +9,9 @@ from functools import cached_property
 from vcdebug.explain.candidates import Spared, filter_of, spared
 from vcdebug.explain.histogram import Histogram, histogram
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.room_at import Before, tasks_by_node, unasked
 from vcdebug.explain.room_at import Kind as Kind
 from vcdebug.explain.room_at import NodeFit as NodeFit
+from vcdebug.explain.room_at import tasks_by_node, unasked
 from vcdebug.explain.searches import refusals
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
@@ -46,9 +46,9 @@ class NodeFits:
         objections.update(self._recorded())
         found = unasked(self.view.recording, self._since, tuple(self.task.init_resreq.items()))
         if not objections:
-            return [one.fit for one in found]
+            return found
         get = objections.get
-        return [self._node(one, said) if (said := get(one.fit.name)) else one.fit for one in found]
+        return [self._refused(one, said) if (said := get(one.name)) else one for one in found]
 
     def _recorded(self) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
         """What the recorded search says about the nodes for which it got beyond resources."""
@@ -59,8 +59,8 @@ class NodeFits:
             if not all(status.reason.startswith(SHORTAGE) for status in statuses):
                 yield name, statuses
 
-    def _node(self, before: Before, statuses: tuple[Status, ...]) -> NodeFit:
-        fit = before.with_objections(statuses)
+    def _refused(self, node: NodeFit, statuses: tuple[Status, ...]) -> NodeFit:
+        fit = node.with_objections(statuses)
         if fit.kind == "refused" and cards_short(self.view.session.nodes[fit.name], self.task) is not None:
             return replace(fit, kind="unresolvable")
         return fit
@@ -110,24 +110,16 @@ class NodeFits:
         """Why preempt's or reclaim's own filter leaves a task alone."""
         return spared(self.view.recording, filter_of(self.view.recording, action, self.task), victim)
 
-    def fits_without(self, node: NodeFit, victims: Sequence[TaskInfo]) -> bool:
+    def fits_without(self, node: NodeName, victims: Sequence[TaskInfo]) -> bool:
         """Whether the node holds the task once these have left."""
-        return self.task.init_resreq.less_equal(self.state.nodes[node.name].future_without(victims))
-
-    def would_fit(self, name: NodeName, victims: Sequence[TaskInfo]) -> bool:
-        """The same for a node by its name."""
-        return self.fits_without(self._by_name[name], victims)
-
-    @cached_property
-    def _by_name(self) -> dict[NodeName, NodeFit]:
-        return {node.name: node for node in self.nodes}
+        return self.task.init_resreq.less_equal(self.state.nodes[node].future_without(victims))
 
     def could_free(self, action: str) -> list[NodeFit]:
         """Suitable nodes on which the action's own candidates hold enough."""
         return [
             node
             for node in self.waiting
-            if (found := self.candidates(action, node.name)) and self.fits_without(node, found)
+            if (found := self.candidates(action, node.name)) and self.fits_without(node.name, found)
         ]
 
 

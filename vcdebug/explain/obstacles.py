@@ -7,20 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import listed, listed_first, plural
 from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short
-from vcdebug.explain.shut_windows import zones_shut
 from vcdebug.explain.volumes_wanted import volumes_wanted
-from vcdebug.explain.waiting_holders import waiting_holders
 from vcdebug.explain.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, Taint, parse_taints, parse_tolerations, tolerated
+from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.state_before import requested
 
 UNREADY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 PASSING = "node.kubernetes.io/"
 """Taints that the control plane sets and takes away by itself begin like this."""
 NODEGROUP = "nodegroup"
+TDM = "tdm"
+HOLDS = (TaskStatus.RUNNING, TaskStatus.BOUND)
 
 
 def obstacles(room: NodeFits) -> list[Obstacle]:
@@ -196,6 +198,61 @@ def _cards(room: NodeFits) -> Iterator[Obstacle]:
                 cluster(f"add a node with {plural(asked, 'card')}"),
             ),
         )
+
+
+def zones_shut(room: NodeFits) -> Iterator[Obstacle]:
+    """tdm keeps everybody off the nodes of a revocable zone until its window opens."""
+    tdm = room.view.session.plugins.get(TDM)
+    if tdm is None:
+        return
+    from vcdebug.plugins.tdm import Tdm
+
+    if not isinstance(tdm, Tdm):
+        return
+    for zone, window in tdm.windows.items():
+        error = tdm.zones.error(zone)
+        names = [node.name for node in _refusing(room, error)] if error else []
+        if names:
+            now = tdm.zones.now.strftime("%H:%M")
+            verb = "is" if len(names) == 1 else "are"
+            yield Obstacle(
+                f"{listed(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
+                (owner(f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)"),),
+            )
+
+
+# Who holds what it lacks
+
+
+def waiting_holders(room: NodeFits) -> Iterator[Obstacle]:
+    """On the nearest node, where what lacks is held by jobs of which other pods find no place, as this one's do."""
+    near = room.nearest
+    if near is None or near.kind != "short":
+        return
+    own = [task for task in room.view.job.tasks.values() if task.status in HOLDS]
+    others = [task for task in room.tasks_on(near.name) if task.status in HOLDS and _waits(room, task)]
+    theirs = [task for task in others if task.job != room.view.job.uid]
+    held = requested(room.view.recording, (task.key for task in theirs))
+    if not own or not theirs or not all(held.get(name) >= lack for name, lack in near.short):
+        return
+    jobs = dict.fromkeys(task.job for task in theirs)
+    verb, lack = ("waits", "its") if len(jobs) == 1 else ("wait", "their")
+    yield Obstacle(
+        f"{near.name} is held by {listed((task.name for task in theirs), MOST_HOLDERS)} of {listed(jobs)}, which "
+        f"{verb} for {lack} own other pods as this job does with {plural(len(own), 'running pod')}: if none can end "
+        "without them, they hold each other up for ever",
+        (
+            sharers(
+                f"end {listed(jobs, 1)} or this job, and let fewer start at once (minMember or minResources of "
+                "whole jobs)"
+            ),
+        ),
+    )
+
+
+def _waits(room: NodeFits, task: TaskInfo) -> bool:
+    job = room.view.session.jobs.get(task.job)
+    return job is not None and job.count(TaskStatus.PENDING) > 0
 
 
 _READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (

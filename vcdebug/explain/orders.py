@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
+from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.plugin import Difference, Then, decided, smaller_first
 from vcdebug.explain.plugins import words
 from vcdebug.framework.combine import Tiers
+from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER, VICTIM_QUEUE_ORDER, AnyHook
 from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, Tie, pod_indexes, tie_key
 from vcdebug.model.names import Seq, TaskKey
@@ -25,13 +27,11 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, task_of
 
 Kind = Literal["queue", "job", "task", "subjob", "victim"]
-HOOKS = {"queue": "queue_order", "job": "job_order", "task": "task_order", "subjob": "sub_job_order"}
-POINTS = {
-    "queue_order": "QueueOrder",
-    "job_order": "JobOrder",
-    "task_order": "TaskOrder",
-    "sub_job_order": "SubJobOrder",
-    "victim_queue_order": "VictimQueueOrder",
+ORDERS: Final[Mapping[str, AnyHook]] = {
+    "queue": QUEUE_ORDER,
+    "job": JOB_ORDER,
+    "task": TASK_ORDER,
+    "subjob": SUB_JOB_ORDER,
 }
 INDEX = "index in the name"
 
@@ -52,7 +52,6 @@ TIES: Final[Mapping[str, tuple[Tie, ...]]] = {
     "task": TASK_TIES,
     "subjob": SUB_JOB_TIES,
 }
-EVICTING = ("preempt", "reclaim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ class Order(NamedTuple):
 def kind_of(recording: Recording, seq: Seq) -> Kind | None:
     """What kind of queue a pop left: tasks that leave one inside a node's turn are victims."""
     event = recording.event(seq)
-    if not isinstance(event, PopEvent) or event.kind not in HOOKS:
+    if not isinstance(event, PopEvent) or event.kind not in ORDERS:
         return None
     if event.kind == "task" and _eviction(recording, seq):
         return "victim"
@@ -110,7 +109,7 @@ def kind_of(recording: Recording, seq: Seq) -> Kind | None:
 
 def _eviction(recording: Recording, seq: Seq) -> bool:
     span, action = recording.tree.innermost(seq), recording.tree.around(seq, Level.ACTION)
-    return span is not None and span.level is Level.NODE and action is not None and action.name in EVICTING
+    return span is not None and span.level is Level.NODE and action is not None and action.name in EVICTING_ACTIONS
 
 
 Heap = tuple[int, str, str]
@@ -221,21 +220,23 @@ def _element(recording: Recording, kind: Kind, name: str) -> object:
 
 def _asked(then: Then, kind: Kind, left: object, right: object) -> Iterator[Compared]:
     """Plugins tier by tier, then what decides without them."""
-    yield from _plugins(then, HOOKS[kind], left, right)
+    yield from _plugins(then, ORDERS[kind], left, right)
     yield from map(Compared, ties(kind, left, right))
 
 
-def _plugins(then: Then, hook: str, left: object, right: object) -> Iterator[Compared]:
-    tiers = then.recording.session.plugin_calls.get(hook, Tiers())
-    for tier, plugin_calls in enumerate(tiers, start=1):
-        for plugin_call in plugin_calls:
-            comparator = words(plugin_call.plugin).comparators.get(hook)
-            if comparator is None:
-                unknown = Difference(f"{plugin_call.plugin}'s own order", None, None, 0, known=False)
-                yield Compared(unknown, POINTS[hook], tier, plugin_call.plugin)
-                continue
-            for difference in comparator(then, left, right):
-                yield Compared(difference, POINTS[hook], tier, plugin_call.plugin)
+def _plugins(then: Then, hook: AnyHook, left: object, right: object) -> Iterator[Compared]:
+    """What each plugin compares; of one about which nothing is said a recording keeps nothing."""
+    for tier, plugin in _in_turn(then, hook):
+        unknown = Difference(f"{plugin}'s own order", None, None, 0, known=False)
+        comparator = words(plugin).comparators.get(hook.method)
+        for difference in comparator(then, left, right) if comparator is not None else (unknown,):
+            yield Compared(difference, hook.upstream, tier, plugin)
+
+
+def _in_turn(then: Then, hook: AnyHook) -> Iterator[tuple[int, str]]:
+    """(tier, plugin) of those that are asked."""
+    tiers = then.recording.session.plugin_calls.get(hook.method, Tiers())
+    return ((tier, one.plugin) for tier, plugin_calls in enumerate(tiers, start=1) for one in plugin_calls)
 
 
 # Victims
@@ -256,18 +257,16 @@ def _victims(then: Then, left: TaskKey, right: TaskKey, asker: TaskKey) -> Itera
             queues = recording.session.queues
             yield from _victim_queues(then, queues[mine.queue], queues[other.queue], queues[preemptor.queue])
             return
-        for step in _plugins(then, "job_order", mine, other):
+        for step in _plugins(then, JOB_ORDER, mine, other):
             yield replace(step, reverse=True)
     for step in _asked(then, "task", one, two):
         yield replace(step, reverse=True)
 
 
 def _victim_queues(then: Then, left: QueueInfo, right: QueueInfo, asking: QueueInfo) -> Iterator[Compared]:
-    tiers = then.recording.session.plugin_calls.get("victim_queue_order", Tiers())
-    for tier, plugin_calls in enumerate(tiers, start=1):
-        for plugin_call in plugin_calls:
-            compare = words(plugin_call.plugin).victim_queues
-            for difference in compare(then, left, right, asking) if compare is not None else ():
-                yield Compared(difference, POINTS["victim_queue_order"], tier, plugin_call.plugin)
+    for tier, plugin in _in_turn(then, VICTIM_QUEUE_ORDER):
+        compare = words(plugin).victim_queues
+        for difference in compare(then, left, right, asking) if compare is not None else ():
+            yield Compared(difference, VICTIM_QUEUE_ORDER.upstream, tier, plugin)
     for step in _asked(then, "queue", left, right):
         yield replace(step, reverse=True)

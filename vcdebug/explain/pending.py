@@ -37,33 +37,29 @@ def explain(recording: Recording, word: str) -> Explanation:
 
 def explain_subject(recording: Recording, subject: Subject) -> Explanation:
     """The answer for a job or pod that is there, and whether the input is to be trusted."""
-    answer = _explained(recording, subject)
+    return replace(_explained(recording, subject), doubt=doubt(recording))
+
+
+def doubt(recording: Recording) -> str:
+    """Why every answer about it may be wrong; empty where the input shows one moment."""
     provenance = recording.snapshot.provenance
-    return answer if provenance is None else replace(answer, doubt=provenance.torn())
+    return "" if provenance is None else provenance.torn()
 
 
 def _explained(recording: Recording, subject: Subject) -> Explanation:
     if subject.job not in recording.session.jobs:
         finding: Finding = resolve(OUTSIDE)(recording, subject)
-        name = subject.job or subject.pod or ""
-        scheduled = finding.cause == PLACES
-        return Explanation(
-            name,
-            subject.pod,
-            scheduled,
-            finding,
-            (),
-            by_harm(finding.advice),
-            steps_outside_session(recording, finding),
-        )
+        name, way = subject.job or subject.pod or "", steps_outside_session(recording, finding)
+        return Explanation(name, subject.pod, finding.cause == PLACES, finding, (), by_harm(finding.advice), way)
     view = JobView(recording, subject.job, subject.pod)
     found = next(said(view, GOT), None)
-    findings = list(_distinct(judge(view) if found is None else [found, *_beside(view, found)]))
-    dominant, contributing = _beyond_minimum(view, findings[0]), tuple(findings[1:])
-    advice = by_harm(line for finding in findings for line in finding.advice)
-    return Explanation(
-        view.job.uid, subject.pod, dominant.cause in HAS, dominant, contributing, advice, steps(view, dominant)
-    )
+    once: dict[str, Finding] = {}
+    for finding in judge(view) if found is None else [found, *_beside(view, found)]:
+        once.setdefault(finding.cause, finding)
+    first, *others = once.values()
+    dominant, way = _beyond_minimum(view, first), steps(view)
+    advice = by_harm(line for finding in once.values() for line in finding.advice)
+    return Explanation(view.job.uid, subject.pod, dominant.cause in HAS, dominant, tuple(others), advice, way)
 
 
 def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
@@ -74,15 +70,6 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
     met = f"minMember {view.job.min_available} is met by {plural(ready, 'ready pod')}"
     line = f"{met}: the gang does not hold {plural(len(view.left_over), 'pending pod')} back"
     return replace(finding, lines=(*finding.lines, line))
-
-
-def _distinct(findings: list[Finding]) -> Iterator[Finding]:
-    """Each cause once."""
-    seen: dict[str, None] = {}
-    for finding in findings:
-        if finding.cause not in seen:
-            seen[finding.cause] = None
-            yield finding
 
 
 def _beside(view: JobView, found: Finding) -> list[Finding]:

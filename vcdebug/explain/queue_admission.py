@@ -140,16 +140,16 @@ def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
     ]
 
 
-def _reserved(job: JobInfo, form: Reserving) -> Resource:
-    reserved = reserved_resource(job, form)
+def _reserved(view: JobView, job: JobInfo) -> Resource:
+    reserved = reserved_resource(job, Reserving.of(view.recording.snapshot.release))
     return reserved if reserved is not None else whole_minimum(job)
 
 
 def without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> Resource:
     """What would count if they were gone."""
-    result, form = total.clone(), Reserving.of(view.recording.snapshot.release)
+    result = total.clone()
     for job in stuck:
-        result.sub_without_assert(_reserved(job, form))
+        result.sub_without_assert(_reserved(view, job))
     return result
 
 
@@ -157,8 +157,8 @@ def held_by_stuck(
     view: JobView, seq: Seq, plugin: str, stuck: Sequence[JobInfo], lines: tuple[str, ...], limit: Resource
 ) -> Finding:
     """The job would fit without them."""
-    minimum, form = view.job.get_min_resources(), Reserving.of(view.recording.snapshot.release)
-    held = total(_reserved(job, form) for job in stuck)
+    minimum = view.job.get_min_resources()
+    held = total(_reserved(view, job) for job in stuck)
     names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != PODS]
     who = amounts.listed(job.uid for job in stuck)
     holds = "holds" if len(stuck) == 1 else "hold"
@@ -175,9 +175,9 @@ def held_by_stuck(
     advice = (
         owner(f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)"),
         sharers(
-            f"delete {stuck[0].uid}: that gives back {amounts.resource(_reserved(stuck[0], form), names)}",
+            f"delete {stuck[0].uid}: that gives back {amounts.resource(_reserved(view, stuck[0]), names)}",
             f"PodGroup/{stuck[0].uid}:-",
         ),
     )
-    more = tuple(f"{job.uid}: Inqueue, reserves {amounts.resource(_reserved(job, form), names)}" for job in stuck)
+    more = tuple(f"{job.uid}: Inqueue, reserves {amounts.resource(_reserved(view, job), names)}" for job in stuck)
     return Finding(HELD, sentence, numbers, not_admitted(seq, plugin), advice, (*lines, *more))

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from vcdebug.explain.funnel import EVICTING, PLACED, funnels
+from vcdebug.explain.funnel import PLACED, funnels
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, PredicateEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
@@ -80,7 +80,7 @@ def _predicates(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, Tas
 
 
 def _searches(recording: Recording, node: NodeName) -> Iterator[tuple[Seq, TaskKey, str, str]]:
-    starts = (seq for seq, event in recording.every(ActionEvent) if event.what == "start" and event.action in EVICTING)
+    starts = (seq for seq, event in recording.every(ActionEvent) if event.what == "start")
     for search in (search for seq in starts for search in funnels(recording, seq)):
         for turn in search.tried:
             if turn.node == node and turn.outcome != PLACED:

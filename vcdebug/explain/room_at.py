@@ -54,6 +54,11 @@ class NodeFit:
             return f"Insufficient {' and '.join(name for name, _ in self.short)}"
         return objections or "room"
 
+    def with_objections(self, statuses: tuple[Status, ...]) -> NodeFit:
+        """The same node, of which nothing has been said before, and what the predicates say."""
+        kind = _kind(statuses, too_small=self.kind == "too small", short=self.short)
+        return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
+
 
 FUTURE, ALLOCATABLE = 0, 1
 """Places in NodeIdle."""
@@ -66,19 +71,6 @@ class NodeIdle(NamedTuple):
     allocatable: Resource
 
 
-class Before(NamedTuple):
-    """A node for a request, before any predicate is asked."""
-
-    fit: NodeFit
-    too_small: bool
-
-    def with_objections(self, statuses: tuple[Status, ...]) -> NodeFit:
-        """The node, and what the predicates say."""
-        fit = self.fit
-        kind = _kind(statuses, too_small=self.too_small, short=fit.short)
-        return NodeFit(fit.name, kind, statuses, fit.future, fit.allocatable, fit.short)
-
-
 @per_recording(most=8)
 def rooms(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
     """Every node after an event."""
@@ -89,13 +81,13 @@ def rooms(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
 
 
 @per_recording(most=32)
-def unasked(recording: Recording, seq: Seq, request: Amounts) -> Sequence[Before]:
+def unasked(recording: Recording, seq: Seq, request: Amounts) -> Sequence[NodeFit]:
     """Every node for a request, as if no predicate objected."""
     asked = tuple((name, amount) for name, amount in request if amount > 0)
     everyone = rooms(recording, seq)
     small, short = (_lacking(recording, seq, asked, field) for field in (ALLOCATABLE, FUTURE))
     return [
-        _before(name, everyone[name], asked, small=is_small, short=is_short)
+        _unasked(name, everyone[name], asked, small=is_small, short=is_short)
         for name, is_small, is_short in zip(everyone, small, short, strict=True)
     ]
 
@@ -137,10 +129,10 @@ def _as_it_was(task: TaskInfo, state: TaskState) -> TaskInfo:
     return clone
 
 
-def _before(name: NodeName, room: NodeIdle, asked: Amounts, *, small: bool, short: bool) -> Before:
+def _unasked(name: NodeName, room: NodeIdle, asked: Amounts, *, small: bool, short: bool) -> NodeFit:
     missing = lack(asked, room.allocatable) if small else lack(asked, room.future) if short else ()
     kind = _kind((), too_small=small, short=missing)
-    return Before(NodeFit(name, kind, (), room.future, room.allocatable, missing), small)
+    return NodeFit(name, kind, (), room.future, room.allocatable, missing)
 
 
 def lack(asked: Amounts, available: Resource) -> Lack:

@@ -31,7 +31,7 @@ def steps_outside_session(recording: Recording, finding: Finding) -> tuple[Step,
     return (Step("in the session", "failed", finding.sentence, seqs),)
 
 
-def steps(view: JobView, dominant: Finding) -> tuple[Step, ...]:
+def steps(view: JobView) -> tuple[Step, ...]:
     """Every station in the scheduler's order."""
     found = [_in_session(view), _enqueued(view), _valid(view)]
     if any(step.state == "failed" for step in found):

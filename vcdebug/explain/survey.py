@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vcdebug.collector import collector_paused
 from vcdebug.explain.answer import Explanation, Finding
-from vcdebug.explain.pending import explain_subject
+from vcdebug.explain.pending import doubt, explain_subject
 from vcdebug.explain.subject import NotFoundError, Subject, find_subject
 from vcdebug.model.names import QueueName
 from vcdebug.model.status import TaskStatus
@@ -61,11 +61,7 @@ class Survey:
 def survey(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
     """Every job that is not whole after this cycle, in the order of names; `tell` hears how many are explained."""
     with collector_paused():
-        return _survey(recording, tell or _nobody)
-
-
-def _nobody(done: int, total: int) -> None:
-    """Nobody wants to hear it."""
+        return _survey(recording, tell or (lambda *_: None))
 
 
 def _survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
@@ -76,7 +72,7 @@ def _survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
     for one in broken:
         tell(len(waiting), len(broken))
         waiting.append(_surveyed(recording, one, stands.homeless))
-    return Survey(len(subjects), tuple(waiting), len(recording.problems), doubt=_doubt(recording))
+    return Survey(len(subjects), tuple(waiting), len(recording.problems), doubt=doubt(recording))
 
 
 def survey_one(recording: Recording, word: str) -> Survey:
@@ -84,14 +80,9 @@ def survey_one(recording: Recording, word: str) -> Survey:
     try:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError:
-        return Survey(0, (), len(recording.problems), named=True, doubt=_doubt(recording))
+        return Survey(0, (), len(recording.problems), named=True, doubt=doubt(recording))
     surveyed = _surveyed(recording, subject, standing(recording).homeless)
-    return Survey(1, (surveyed,), len(recording.problems), named=True, doubt=_doubt(recording))
-
-
-def _doubt(recording: Recording) -> str:
-    provenance = recording.snapshot.provenance
-    return "" if provenance is None else provenance.torn()
+    return Survey(1, (surveyed,), len(recording.problems), named=True, doubt=doubt(recording))
 
 
 def _subjects(stands: Standing) -> list[Subject]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.equation_document import equation_document
-from vcdebug.explain.figure_texts import figure_words
+from vcdebug.explain.figure_texts import equation_document, figure_words
 from vcdebug.explain.refusal_parts import Check, cache_hits, cache_key, checks, statuses_of
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey

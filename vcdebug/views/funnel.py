@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.funnel import EVICTING, PLACED, Funnel, NodeFunnel, Stage, funnel_at, funnels
+from vcdebug.explain.funnel import PLACED, Funnel, NodeFunnel, Stage, funnel_at, funnels
+from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
@@ -50,9 +51,9 @@ def _nothing(recording: Recording, seq: Seq) -> str:
     action = recording.tree.around(seq, Level.ACTION)
     if action is not None and action.name.startswith("gang"):
         return GANGS
-    if action is not None and action.name in EVICTING:
+    if action is not None and action.name in EVICTING_ACTIONS:
         return NOBODY_STARVES
-    if not any(name in EVICTING for name in recording.conf.actions):
+    if not any(name in EVICTING_ACTIONS for name in recording.conf.actions):
         return NOT_CONFIGURED
     return NO_SEARCH
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from vcdebug.debugger.breakpoints.base import Kind, merged
-from vcdebug.explain.funnel import EVICTING, between_jobs
+from vcdebug.explain.funnel import between_jobs
+from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.votes import question
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE, VICTIM_TASKS
 from vcdebug.framework.record import HookEvent, Level, PredicateEvent, Span
@@ -38,7 +39,7 @@ def _searches(recording: Recording, span: Span) -> bool:
     if span.level is not Level.TASK or span.first > span.last:
         return False
     action = recording.tree.around(span.first, Level.ACTION)
-    return action is not None and action.name in EVICTING
+    return action is not None and action.name in EVICTING_ACTIONS
 
 
 _CHOOSING = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream, VICTIM_TASKS.upstream)

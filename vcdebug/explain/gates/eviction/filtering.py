@@ -54,7 +54,7 @@ def filtered(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: No
     for name, each, why in judged:
         if why is None or why.rule not in ELSEWHERE:
             mine.setdefault(name, []).append(each)
-    in_domain = any(here.would_fit(name, pods) for name, pods in mine.items())
+    in_domain = any(here.fits_without(name, pods) for name, pods in mine.items())
     return _finding(view, attempt, nodes, order, spared), in_domain
 
 

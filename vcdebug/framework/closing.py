@@ -11,7 +11,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
-from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.model.status import ALLOCATED_MASK, TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
 from vcdebug.snapshot.canonical import binary_text, decimal_text, milli_text
@@ -77,12 +77,14 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
     Upstream: framework/session.updateQueueStatus.
     """
     allocated = {name: Resource() for name in ssn.queues}
+    devices = any(node.devices for node in ssn.nodes.values())
     for job in ssn.jobs.values():
-        charged = [job.queue, *_ancestors(ssn, job.queue)]
-        for uid in sorted(job.tasks):
-            if allocated_status(job.tasks[uid].status):
-                for queue in charged:
-                    allocated[queue].add(_request(ssn, job.tasks[uid]))
+        charged = [allocated[name] for name in (job.queue, *_ancestors(ssn, job.queue))]
+        tasks = job.tasks
+        for task in [tasks[uid] for uid in sorted(tasks)]:
+            if task.status & ALLOCATED_MASK:
+                for held in charged:
+                    held.add(_request(ssn, task) if devices else task.resreq)
     return {name: quantities(resource) for name, resource in allocated.items()}
 
 

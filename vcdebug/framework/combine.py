@@ -48,9 +48,9 @@ def first_difference(tiers: Tiers, args: Args) -> int:
     """The first non-zero comparison, else 0."""
     for tier in tiers:
         for plugin_call in tier:
-            answer = int(plugin_call.call(*args))
+            answer = plugin_call.call(*args)
             if answer != 0:
-                return answer
+                return int(answer)
     return 0
 
 

@@ -9,6 +9,7 @@ Upstream: framework session (NodeMap), k8s framework NodeInfo.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +59,18 @@ class Columns:
         self.milli_cpu[row] = sum(milli_cpu)  # exact: ints
         self.memory[row] = sum(memory)  # exact: ints
         self.gpu[row] = sum(gpu)  # exact: ints
+
+
+TEXTS = ([str, str, int], [str, str, str])
+"""Types of what nodes state of cpu, memory and GPUs, the last perhaps not at all."""
+
+
+def _scored(cpu: object, memory: object, gpu: object) -> Scored:
+    return Scored(milli_value(cpu), value(memory), value(gpu))
+
+
+_scored_once = lru_cache(maxsize=1024)(_scored)
+"""Nodes of one kind state the same texts."""
 
 
 def _gate_open(_gate: str) -> bool:
@@ -141,8 +154,12 @@ class NodeView:
 
     def _read_allocatable(self, row: Row) -> None:
         amounts = (self.manifests[row].get("status") or {}).get("allocatable") or {}
-        cpu, memory, gpu = amounts.get("cpu", 0), amounts.get("memory", 0), amounts.get(GPU, 0)
-        self.allocatable.add(row, Scored(milli_value(cpu), value(memory), value(gpu)), 1)
+        stated = amounts.get("cpu", 0), amounts.get("memory", 0), amounts.get(GPU, 0)
+        kinds = [amount.__class__ for amount in stated]
+        cpu, memory, gpu = _scored_once(*stated) if kinds in TEXTS else _scored(*stated)
+        self.allocatable.milli_cpu[row] = cpu
+        self.allocatable.memory[row] = memory
+        self.allocatable.gpu[row] = gpu
 
     def add_pod(self, row: Row, pod: Pod) -> None:
         """Put a pod on a node."""

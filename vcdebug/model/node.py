@@ -69,9 +69,12 @@ class NodeInfo:
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.oversubscription_node = parse_bool(self.labels.get(OVERSUBSCRIPTION_LABEL, "")) is True
         self.offline_job_evicting = parse_bool(self.annotations.get(OFFLINE_EVICTING_KEY, "")) is True
-        extra = oversubscription(self.annotations)
-        self.allocatable = Resource.from_list(status.get("allocatable")).add(extra)
-        self.capability = Resource.from_list(status.get("capacity")).add(extra)
+        self.allocatable = Resource.from_list(status.get("allocatable"))
+        self.capability = Resource.from_list(status.get("capacity"))
+        if self.annotations:
+            extra = oversubscription(self.annotations)
+            self.allocatable.add(extra)
+            self.capability.add(extra)
         self.idle = self.allocatable.clone()
         self.used = Resource()
         self.releasing = Resource()

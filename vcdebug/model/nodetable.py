@@ -5,7 +5,7 @@ A NodeInfo's Resources are what is true; a changed node's row is copied into the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +24,9 @@ LIVE_FIELDS: tuple[Field, ...] = ("idle", "used", "releasing", "pipelined", "fut
 FIXED_FIELDS: tuple[Field, ...] = ("allocatable", "capability")
 Wanted = tuple[tuple[str, float], ...]
 """The dimensions of a request with their amounts, in order."""
+
+
+_NO_SCALARS: Mapping[str, float] = {}
 
 
 class NodeTable:
@@ -79,9 +82,13 @@ class NodeTable:
         self._wanted = {}
         shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
-        for field in self._columns:
-            for row, node in enumerate(self.nodes):
-                self._write(row, node, field)
+        for field, columns in self._columns.items():
+            amounts = [self._amount(node, field) for node in self.nodes]
+            columns[0] = [amount.milli_cpu for amount in amounts]
+            columns[1] = [amount.memory for amount in amounts]
+            for name, dim in self.dims.items():
+                if dim > 1:
+                    columns[dim] = [(amount.scalars or _NO_SCALARS).get(name, 0.0) for amount in amounts]
         self._seen = dict.fromkeys(LIVE_FIELDS, len(self.changes))
 
     def _write(self, row: Row, node: NodeInfo, field: Field) -> None:

@@ -155,7 +155,8 @@ class TaskSet:
         """Ready and best-effort pending tasks reach the minimum.
         Upstream: api/job_info.IsReady, api/sub_job_info.IsReady.
         """
-        return self.settled_task_num() >= self.min_available
+        ready = self._ready if self._ready_at == self.changes else self.ready_task_num()
+        return ready + self._idle_pending >= self.min_available
 
     def is_pipelined(self) -> bool:
         """As ready, with waiting tasks. Upstream: api/job_info.IsPipelined, api/sub_job_info.IsPipelined."""

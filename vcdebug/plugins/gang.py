@@ -59,15 +59,14 @@ class Gang(Plugin):
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """Upstream: plugins/gang.jobOrderFn."""
-        return self._unready_first("gang.job-order", left, right)
+        mine, other = left.is_ready(), right.is_ready()
+        self.log("gang.job-order", left.uid, mine, right.uid, other)
+        return unready_first(mine, other)
 
     def sub_job_order(self, left: SubJobInfo, right: SubJobInfo) -> int:
         """Upstream: plugins/gang.subJobOrderFn."""
-        return self._unready_first("gang.sub-job-order", left, right)
-
-    def _unready_first(self, line: str, left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> int:
         mine, other = left.is_ready(), right.is_ready()
-        self.log(line, left.uid, mine, right.uid, other)
+        self.log("gang.sub-job-order", left.uid, mine, right.uid, other)
         return unready_first(mine, other)
 
     def job_ready(self, job: JobInfo) -> bool:

@@ -11,9 +11,11 @@ from vcdebug.kube.requests import PodRequests, Scored
 from vcdebug.kube.resource_scores import ResourceScores, least_allocated, most_allocated
 from vcdebug.model.nodetable import LIVE_FIELDS, NodeTable
 from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
 from vcdebug.plugins.binpack import Binpack
 
 SEEDS = range(60)
+RUNNING = TaskStatus.RUNNING
 
 
 def requests(random: Random) -> list[Resource]:
@@ -63,6 +65,22 @@ def test_shortages_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
     fresh = NodeTable(list(ssn.nodes.values()))
     for request, field in asked:
         assert fresh.lacking(request, field).tolist() == ssn.node_table.lacking(request, field).tolist()
+
+
+@over(SEEDS)
+def test_what_leaves_a_node_counts_as_room_to_come(seed: int) -> None:
+    random = Random(seed)
+    ssn = random_session(seed)
+    table = ssn.node_table
+    running = [(node, task) for node in table.nodes for task in node.tasks_in_order() if task.status is RUNNING]
+    for node, task in random.sample(running, min(3, len(running))):
+        both = Resource(node.future_idle().milli_cpu + task.resreq.milli_cpu)
+        table.lacking(both, "future")
+        leaving = task.clone()
+        leaving.status = TaskStatus.RELEASING
+        assert node.update_task(leaving) is None
+        assert node.future_holds(both)
+        assert 0 == table.lacking(both, "future")[node.row]
 
 
 @over(SEEDS)

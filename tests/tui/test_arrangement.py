@@ -74,3 +74,16 @@ def test_a_list_of_the_cluster_that_is_too_wide_for_its_column_goes_below_when_a
     assert places["nodes"].width > places["jobs"].width + 40
     assert places["nodes"].height == 60 * 56 // 100
     assert "effects" not in places
+
+
+class LongEvent(Wide):
+    """An event that has much to say, above a list that has more."""
+
+    def lines(self, name: str, width: int) -> int:
+        return {"moment": 24, "effects": 40}.get(name, 5)
+
+
+def test_a_wide_list_leaves_the_event_above_it_its_lines() -> None:
+    places = arranged(Asked(200, 56, "effects"), LongEvent(120))
+    assert places["moment"].height >= 24
+    assert places["effects"].height == 56 - 24 - 5 - 5

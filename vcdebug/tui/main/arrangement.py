@@ -110,7 +110,8 @@ def _wide(asked: Asked, wishes: Wishes) -> Places:
     tail = asked.chosen if wanted.get(asked.chosen, width) > right else USUAL_TAIL
     beside = [name for name in CLUSTER if name != tail]
     wide = wishes.cells(tail) > middle
-    below = _below(asked, tail, width - left, _heights_of(beside, right, wishes), wishes) if wide else 0
+    above = max(sum(_heights_of(MIDDLE, middle, wishes)), sum(_heights_of(beside, right, wishes)))
+    below = _below(asked, tail, width - left, above, wishes) if wide else 0
     events = MIDDLE if wide else (*MIDDLE, tail)
     return {
         FLOW: Place(0, 0, left, height),
@@ -120,10 +121,10 @@ def _wide(asked: Asked, wishes: Wishes) -> Places:
     }
 
 
-def _below(asked: Asked, tail: str, width: int, beside: Sequence[int], wishes: Wishes) -> int:
-    """The lines of a list below the columns: what the cluster above leaves over, at least a share."""
+def _below(asked: Asked, tail: str, width: int, above: int, wishes: Wishes) -> int:
+    """The lines of a list below the columns: what those leave over, at least a share."""
     share = (60 if asked.focus == tail else 30) * asked.height // 100
-    return min(max(wishes.lines(tail, width), LEAST), max(share, asked.height - sum(beside)))
+    return min(max(wishes.lines(tail, width), LEAST), max(share, asked.height - above))
 
 
 def _column(names: Sequence[str], place: Place, focus: str, wishes: Wishes, *, filler: int = 0) -> dict[str, Place]:

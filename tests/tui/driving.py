@@ -60,7 +60,7 @@ class Desk:
         return self.moment.seq
 
     def panel(self, name: str) -> Panel:
-        return self.main.query_one(f"#{name}", Panel)
+        return self.main.panel(name)
 
     def text(self, name: str) -> str:
         """What a panel shows, whole."""

@@ -16,7 +16,7 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.main.arrangement import FLOW, MIDDLE, NARROW, USUAL_LIST, Asked, Places, arranged
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import panel as new_panel
-from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.panels.base import Panel, keys_in_force
 from vcdebug.tui.widgets.tabs import Tab
 
 LISTS: Final = tuple(panel.name for panel in PANELS if panel.name not in (FLOW, *MIDDLE))
@@ -44,7 +44,7 @@ ARRANGED: Final = Arranged()
 
 
 class MainLayout(Widget):
-    """All panels; every change of the moment reaches those that are seen."""
+    """The panels; every change of the moment reaches those that are seen."""
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
 
@@ -54,10 +54,11 @@ class MainLayout(Widget):
         self._chosen = USUAL_LIST
         self._focus = MIDDLE[0]
         self._widest: dict[str, int] = {}
-        self._panels = {name: new_panel(shows) for name, shows in _KINDS.items()}
+        self._panels = {name: new_panel(_KINDS[name]) for name in (FLOW, *MIDDLE)}
+        """Those that somebody has asked for: most never are, and each takes time to set up."""
 
     def compose(self) -> ComposeResult:
-        """Every panel; which of them are seen depends on the room."""
+        """The panels that every size shows; others come when they are asked for."""
         yield from self._panels.values()
 
     def on_mount(self) -> None:
@@ -95,11 +96,16 @@ class MainLayout(Widget):
 
     @property
     def panels(self) -> dict[str, Panel]:
-        """Every panel by its name."""
+        """The panels that somebody has asked for, by their names."""
         return self._panels
 
     def panel(self, name: str) -> Panel:
         """The panel of a name."""
+        if name not in self._panels:
+            panel = self._panels[name] = new_panel(_KINDS[name])
+            panel.set_reactive(Panel.moment, self.moment)
+            panel.display = False
+            self.mount(panel)
         return self._panels[name]
 
     @property
@@ -125,7 +131,8 @@ class MainLayout(Widget):
 
     def tabs(self) -> Iterable[Tab]:
         """Every panel with its key in force."""
-        return (Tab(panel.key, panel.shows.title, name, panel.shows.group) for name, panel in self._panels.items())
+        keys = keys_in_force(self.screen)
+        return (Tab(keys.get(one.name, one.key), one.title, one.name, one.group) for one in PANELS)
 
     # What has which place
 
@@ -146,7 +153,7 @@ class MainLayout(Widget):
 
     def _show(self, places: Places) -> bool:
         """Show or hide the panels as arranged; whether one of them was hidden before."""
-        appeared = [panel for name, panel in self._panels.items() if name in places and not panel.display]
+        appeared = [panel for name in places if not (panel := self.panel(name)).display]
         for name, panel in self._panels.items():
             panel.display = name in places
         for panel in appeared:
@@ -155,10 +162,10 @@ class MainLayout(Widget):
 
     def lines(self, name: str, width: int) -> int:
         """The lines that a panel wants at a width."""
-        return self._panels[name].wanted_lines(width, framed=self.app.size.width >= NARROW)
+        return self.panel(name).wanted_lines(width, framed=self.app.size.width >= NARROW)
 
     def cells(self, name: str) -> int:
         """The cells that a panel wants; a column does not get narrower while one steps."""
-        wanted = self._panels[name].wanted_cells(framed=self.app.size.width >= NARROW)
+        wanted = self.panel(name).wanted_cells(framed=self.app.size.width >= NARROW)
         self._widest[name] = max(wanted, self._widest.get(name, 0))
         return self._widest[name]

@@ -121,7 +121,12 @@ class MainScreen(Screen[Next]):
             copy=lambda text, how: copy_text(self.app, text, how),
         )
         self.keeper = SessionKeeper(
-            store, start, settings.problems, show_panel=self.show_panel, focused_grid=self._focused_grid
+            store,
+            start,
+            settings.problems,
+            show_panel=self.show_panel,
+            panel=self._panels.panel,
+            focused_grid=self._focused_grid,
         )
         self.asking = Asking(
             self.current,
@@ -183,8 +188,6 @@ class MainScreen(Screen[Next]):
 
     def on_key(self) -> None:
         """Any key removes the hint that is shown at the first start."""
-        self._tabs.tabs = tuple(self._panels.tabs())
-        self._tabs.all_key = key_names(keys_of(by_id()["panels"], self.settings.keys)[:1])
         self.query_one(FirstKeys).display = False
 
     # The recording
@@ -277,6 +280,10 @@ class MainScreen(Screen[Next]):
 
     def _focused_grid(self) -> Grid:
         return self.grid
+
+    def panel(self, name: str) -> Panel:
+        """The panel of a name, whether or not it is seen."""
+        return self._panels.panel(name)
 
     def _draw(self, moment: DebuggerState) -> None:
         self.asking_again.moved(moment)

@@ -16,6 +16,7 @@ from vcdebug.tui.session_state import Session, Store
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import count
+from vcdebug.views.panels import PANEL_VIEWS
 
 
 class SessionKeeper:
@@ -28,6 +29,7 @@ class SessionKeeper:
         problems: Sequence[str],
         *,
         show_panel: Callable[[str], None],
+        panel: Callable[[str], Panel],
         focused_grid: Callable[[], Grid],
     ) -> None:
         self._store = store
@@ -35,12 +37,13 @@ class SessionKeeper:
         self._problems = tuple(problems)
         """What is wrong in the file of settings."""
         self._show_panel = show_panel
+        self._panel_of = panel
         self._focused_grid = focused_grid
         self._session = Session(store, None)
         self._driver: Driver | None = None
         self._panel = ""
         self.panels: dict[str, Panel] = {}
-        """The panels by name, once they are there."""
+        """Those that are there, by name."""
         self.lines: tuple[str, ...] = ()
         """What there is to say about the settings and the session's file."""
 
@@ -85,9 +88,9 @@ class SessionKeeper:
             driver.goto(seq)
         filters = data.get("filters")
         for name, text in (filters if isinstance(filters, dict) else {}).items():
-            if name in self.panels:
-                self.panels[name].set_filter(str(text))
-        if data.get("panel") in self.panels:
+            if name in PANEL_VIEWS:
+                self._panel_of(name).set_filter(str(text))
+        if data.get("panel") in PANEL_VIEWS:
             self._show_panel(str(data["panel"]))
         return lines
 
@@ -96,7 +99,7 @@ class SessionKeeper:
         if self._start.panel:
             self._show_panel(self._start.panel)
         if self._start.filter:
-            grid = self._focused_grid() if self._start.panel else self.panels["jobs"]
+            grid = self._focused_grid() if self._start.panel else self._panel_of("jobs")
             grid.set_filter(self._start.filter)
 
     def _remember(self, driver: Driver) -> None:

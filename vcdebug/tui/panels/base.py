@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 from weakref import ref
 
 from rich.cells import cell_len
@@ -13,6 +13,7 @@ from textual import events, on
 from textual.binding import Binding, BindingsMap
 from textual.message import Message
 from textual.reactive import reactive
+from textual.screen import Screen
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.moment import NotReachedError, without_waiting
@@ -165,11 +166,7 @@ class Panel(Grid):
     @cached_property
     def key(self) -> str:
         """The key in force: the usual one unless somebody has chosen another."""
-        mine = f"panel-{self.shows.name}"
-        return next(
-            (key_name(key) for key, one in self.screen.active_bindings.items() if one.binding.id == mine),
-            self.shows.key,
-        )
+        return keys_in_force(self.screen).get(self.shows.name, self.shows.key)
 
     def show_filter(self) -> None:
         """The frame says what is not seen: rows that the filter hides, columns beyond the edge."""
@@ -223,6 +220,16 @@ class Panel(Grid):
         """What a key of this panel alone does."""
         if self.extra is not None:
             self.extra.act(name)
+
+
+def keys_in_force(screen: Screen[Any]) -> dict[str, str]:  # Any: what a screen answers
+    """The key that leads to each panel: of several the first."""
+    known: dict[str, str] = {}
+    for key, one in screen.active_bindings.items():
+        start, _, name = (one.binding.id or "").partition("-")
+        if start == "panel":
+            known.setdefault(name, key_name(key))
+    return known
 
 
 class Extra:

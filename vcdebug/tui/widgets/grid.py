@@ -19,6 +19,7 @@ from textual.strip import Strip
 from vcdebug.debugger.figures import Figure
 from vcdebug.tui.widgets.column_widths import GUTTER
 from vcdebug.tui.widgets.ordering import Order, marked, next_order
+from vcdebug.tui.widgets.pens import meaning
 from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke
 from vcdebug.tui.widgets.table_layout import STANDS_IN, Layout, Placed, lay_out, unfolded
@@ -29,7 +30,6 @@ from vcdebug.views.base import HERE, Row, Table
 CURSOR = "›"
 PAUSE = 0.005
 """Seconds for keys between two slices of work."""
-STYLES = ("title", "strong", "muted", "good", "bad", "warn", "accent", "here")
 
 
 class Measured(NamedTuple):
@@ -43,23 +43,12 @@ class Measured(NamedTuple):
 class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     """Rows under heads, with a cursor, a filter and the row of the present event marked."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"grid--{style}" for style in (*STYLES, "cursor", "cell")}
     DEFAULT_CSS = """
     Grid {
         scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable; height: 1fr;
         scrollbar-color: $foreground 40%; scrollbar-background: $background;
         scrollbar-color-hover: $foreground 60%; scrollbar-background-hover: $background;
     }
-    Grid .grid--title { text-style: bold; color: $text-secondary; }
-    Grid .grid--strong { text-style: bold; }
-    Grid .grid--muted { text-style: dim; }
-    Grid .grid--good { color: $text-success; }
-    Grid .grid--bad { color: $text-error; }
-    Grid .grid--warn { color: $text-warning; }
-    Grid .grid--accent { color: $text-accent; text-style: bold; }
-    Grid .grid--here { color: $text-primary; text-style: bold; }
-    Grid .grid--cursor { background: $primary-muted; }
-    Grid .grid--cell { text-style: underline; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "next row", id="table.down"),
@@ -417,7 +406,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             names = [name for name, wanted in (("cursor", selected), (style, bool(style)), ("cell", cell)) if wanted]
             pen = self.rich_style
             for name in names:
-                pen = pen + self.get_component_rich_style(f"grid--{name}", partial=True)
+                pen += meaning(name, self.app.theme_variables)
             self._pens[style, selected, cell] = pen
         return pen
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from textual.color import Color
 
 from tests.tui.driving import NARROW, opened
 from vcdebug.errors import ConfigError
@@ -11,6 +12,7 @@ from vcdebug.tui.config import Settings, example, read_settings
 from vcdebug.tui.keymap import by_id
 from vcdebug.tui.keynames import key_name, textual_key
 from vcdebug.tui.themes import THEMES
+from vcdebug.tui.widgets.pens import meaning
 from vcdebug.tui.widgets.status import Status
 
 
@@ -132,8 +134,9 @@ async def test_words_are_readable_on_the_ground_of_each_theme(name: str) -> None
         await desk.pause()
         grid = desk.panel("moment")
         for style in ("good", "bad", "warn", "accent", "here"):
-            colour = grid.get_component_styles(f"grid--{style}").color
-            back = grid.background_colors[1]
+            ink = meaning(style, desk.app.theme_variables).color
+            assert ink is not None
+            colour, back = Color.from_rich_color(ink), grid.background_colors[1]
             assert 4.5 <= contrast(colour.rgb, back.rgb), style
 
 

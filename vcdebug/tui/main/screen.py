@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Event
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -27,6 +27,7 @@ from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.copying import Copying
 from vcdebug.tui.main.current import Current
+from vcdebug.tui.main.following import Next
 from vcdebug.tui.main.footer import show_keys
 from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.main.layout import MainLayout
@@ -57,13 +58,6 @@ from vcdebug.tui.widgets.timeline import Timeline
 Result = TypeVar("Result")
 KEPT_EVERY = 10.0
 """Seconds after which a new position is kept: a terminal may close without a word."""
-
-
-class Next(NamedTuple):
-    """What follows the main screen: another snapshot, or the chooser with the reason why this one is closed."""
-
-    snapshot: str = ""
-    failure: str = ""
 
 
 class MainScreen(Screen[Next]):

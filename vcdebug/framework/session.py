@@ -11,6 +11,7 @@ from typing import ParamSpec, TypeVar
 from vcdebug.framework import hooks
 from vcdebug.framework.accounts import OpenAccounts
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.begun import opening_of
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.draws import Draws
@@ -65,7 +66,7 @@ class Session:
         self, snapshot: Snapshot, conf: SchedulerConf, record: Record, *, beside: Session | None = None
     ) -> None:
         """`beside` is the session of a cycle on nearly the same objects: what is the same is read there."""
-        cluster = ClusterInfo(snapshot, None if beside is None else beside.cluster)
+        cluster = ClusterInfo(snapshot, *(() if beside is None else (beside.cluster, opening_of(beside, conf))))
         self.snapshot = snapshot
         self.process: Process = snapshot.process
         """What the process remembers; plugins replace what is theirs."""

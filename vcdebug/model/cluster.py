@@ -12,6 +12,7 @@ from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskId
 from vcdebug.model.node import NodeInfo
+from vcdebug.model.opening import Opening
 from vcdebug.model.ordering import Ordering
 from vcdebug.model.persistence import Persistence
 from vcdebug.model.pod_reader import PodReader
@@ -27,6 +28,7 @@ class ClusterInfo:
     """Jobs, nodes and queues (keys ascending) with everything that a session starts from."""
 
     __slots__ = (
+        "distinct",
         "hyper_nodes",
         "jobs",
         "namespaces",
@@ -40,8 +42,8 @@ class ClusterInfo:
         "snapshot",
     )
 
-    def __init__(self, snapshot: Snapshot, beside: ClusterInfo | None = None) -> None:
-        """`beside` holds what was read of nearly the same objects."""
+    def __init__(self, snapshot: Snapshot, beside: ClusterInfo | None = None, opening: Opening | None = None) -> None:
+        """`beside` holds what was read of nearly the same objects, `opening` what a cycle on them began with."""
         self.snapshot = snapshot
         self.ordering = Ordering(snapshot.chance.order_seed)
         self.queues: dict[QueueName, QueueInfo] = {}
@@ -51,12 +53,17 @@ class ClusterInfo:
         """Tasks that Volcano handles but whose job is not in the session."""
         self.restored: dict[TaskId, NodeName] = {}
         """Tasks that an earlier cycle pipelined, and where."""
+        self.distinct = True
+        """Whether no two pods have the same name or UID."""
         self.priority_classes = _PriorityClasses(snapshot)
         self._read_queues()
         self._read_nodes()
         self.persistence = Persistence(snapshot, self.nodes)
         self._read_jobs()
-        self._read_pods(beside)
+        if opening is not None and opening.is_of(self):
+            opening.give(self)
+        else:
+            self._read_pods(beside)
         labels = {name: node.labels for name, node in self.nodes.items()}
         self.hyper_nodes = HyperNodes(snapshot.of("HyperNode"), labels)
 
@@ -92,6 +99,8 @@ class ClusterInfo:
         tasks: dict[str, TaskInfo] = {}
         for task in PodReader(self.snapshot, beside).tasks(self.snapshot.of("Pod")):
             tasks[task.uid or task.key] = task
+        uids, keys = ({name(task) for task in tasks.values()} for name in (attrgetter("uid"), attrgetter("key")))
+        self.distinct = len(uids) == len(keys) == len(tasks) and "" not in uids
         for task in sorted(tasks.values(), key=attrgetter("key")):
             self._place(task)
 
@@ -101,6 +110,10 @@ class ClusterInfo:
         node = self.nodes.get(task.node_name) if task.node_name else None
         if node is not None and not completed_status(task.status):
             node.add_task(task)
+        self.enter(task)
+
+    def enter(self, task: TaskInfo) -> None:
+        """Put a task into its job, if the session has that."""
         if not task.job:
             return
         job = self.jobs.get(task.job)

@@ -137,9 +137,16 @@ class JobInfo(TaskSet):
         match = match_sub_group(self.uid, self.pod_group, task) if self.pod_group.sub_group_policies else None
         uid = match[1] if match else self.uid
         self.task_to_sub_job[task.uid] = uid
+        return self._sub_job(uid, match and (match[0].name, match[2]))
+
+    def only_sub_job(self) -> SubJobInfo:
+        """The sub job of all tasks where no policy groups them."""
+        return self._sub_job(self.uid, None)
+
+    def _sub_job(self, uid: SubJobId, match: tuple[str, str] | None) -> SubJobInfo:
         sub_job = self.sub_jobs.get(uid)
         if sub_job is None:
-            sub_job = self.sub_jobs[uid] = self._new_sub_job(uid, match and (match[0].name, match[2]))
+            sub_job = self.sub_jobs[uid] = self._new_sub_job(uid, match)
         return sub_job
 
     def _new_sub_job(self, uid: SubJobId, match: tuple[str, str] | None) -> SubJobInfo:

@@ -82,10 +82,10 @@ class Pod:
         copy.manifest, copy.spec, copy.status = self.manifest, self.spec, self.status
         copy.name, copy.namespace, copy.key, copy.uid = self.name, self.namespace, self.key, self.uid
         copy.subject, copy.labels, copy.annotations = self.subject, self.labels, self.annotations
-        copy.creation_timestamp, copy.nominated_node_name = self.creation_timestamp, self.nominated_node_name
-        copy.deleting = self.deleting
+        copy.creation_timestamp, copy.deleting = self.creation_timestamp, self.deleting
         copy.volcano_gate_known, copy._resources_text = self.volcano_gate_known, self._resources_text
         copy.node_name = self.spec.get("nodeName") or ""
+        copy.nominated_node_name = self.status.get("nominatedNodeName") or ""
         return copy
 
     @property

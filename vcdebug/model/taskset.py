@@ -64,6 +64,12 @@ class TaskSet:
         self._idle_pending = 0
         """Entries under Pending that request nothing."""
 
+    def begin_with(self, index: StatusIndex) -> None:
+        """Enter many tasks at once where there are none: the same as index_task for each."""
+        self.task_status_index = index
+        self.changes = sum(map(len, index.values()))  # exact: ints
+        self._idle_pending = sum(task.best_effort for task in index.get(TaskStatus.PENDING, {}).values())  # exact: ints
+
     def index_task(self, task: TaskInfo) -> None:
         """Enter the task under its current status. Upstream: api/job_info.addTaskIndex."""
         self.changes += 1

@@ -1,0 +1,28 @@
+"""What a finished cycle began with, for one on nearly the same objects.
+
+Upstream: none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from vcdebug.framework.conf import SchedulerConf
+from vcdebug.framework.record import StateEvent
+from vcdebug.model.opening import Opening
+
+if TYPE_CHECKING:
+    from vcdebug.framework.session import Session
+
+SPARING: Final = ("enqueue", "allocate", "backfill", "preempt", "reclaim")
+"""Actions that place tasks which wait, and evict copies: a task that runs is never changed by them."""
+
+
+def opening_of(before: Session, conf: SchedulerConf) -> Opening | None:
+    """None where one of the two cycles may change what it began with, or the earlier one never opened."""
+    if not all(name in SPARING for name in (*before.conf.actions, *conf.actions)):
+        return None
+    opened = next((event for event in before.record.events if isinstance(event, StateEvent)), None)
+    if opened is None:
+        return None
+    return Opening(before.cluster, dict(zip(before.node_table.names, opened.nodes, strict=True)))

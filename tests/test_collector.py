@@ -6,7 +6,7 @@ from weakref import ref
 
 import pytest
 
-from vcdebug.collector import FIRST, MOST_ASIDE, collector_paused, leave_alone, look_again
+from vcdebug.collector import FIRST, MOST_ASIDE, _Aside, collector_paused, leave_alone, look_again
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +30,22 @@ def test_once_looked_at_again_nothing_stays_aside() -> None:
     with collector_paused():
         assert not gc.isenabled()
     assert (True, 0) == (gc.isenabled(), gc.get_freeze_count())
+
+
+def test_nothing_is_looked_for_before_a_cycle_beside_the_only_one_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("pauses", 0), ("objects", 0), ("most", MOST_ASIDE)):
+        monkeypatch.setattr(_Aside, name, value)
+    looked: list[int] = []
+
+    def collect() -> int:
+        looked.append(_Aside.pauses)
+        return 0
+
+    monkeypatch.setattr(gc, "collect", collect)
+    for beside in (False, False, True, True, True):
+        with collector_paused(look=True, beside=beside):
+            _Aside.objects += MOST_ASIDE // 2 + 1
+    assert looked == [5]
 
 
 def test_what_was_dropped_is_found_before_the_next_cycle() -> None:

@@ -14,14 +14,15 @@ FIRST = 2
 
 
 @contextmanager
-def collector_paused(*, look: bool = False) -> Iterator[None]:
+def collector_paused(*, look: bool = False, beside: bool = False) -> Iterator[None]:
     """Loading and a cycle keep nearly everything that they make: searching it again and again finds nothing.
 
     `look`: a snapshot or a cycle begins, before which those that were dropped may have to be found.
+    `beside`: of a cycle next to one that is still there.
     """
     running = gc.isenabled()
     if running and look:
-        _find_dropped()
+        _find_dropped(beside=beside)
     gc.disable()
     try:
         yield
@@ -65,9 +66,12 @@ def _set_aside() -> None:
     gc.unfreeze()
 
 
-def _find_dropped() -> None:
+def _find_dropped(*, beside: bool) -> None:
     """Look at everything after every million objects that were set aside, and less often while little is found."""
     _Aside.pauses += 1
+    if beside and _Aside.pauses <= FIRST + 1:
+        _Aside.objects = 0  # the only snapshot and its cycle are those beside this one
+        return
     if _Aside.pauses <= FIRST or _Aside.objects <= _Aside.most:
         return
     found = gc.collect()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.recorded import bundled, each_case, recorded
+from tests.recorded import BLOCKED, bundled, each_case, recorded
 from vcdebug.debugger.what_if import edited
 from vcdebug.framework.placement import PredicateHelper
-from vcdebug.framework.record import PredicateEvent
+from vcdebug.framework.record import OpEvent, PredicateEvent, StateEvent
 from vcdebug.model.pod import Pod
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
@@ -120,3 +123,75 @@ def test_everything_is_searched_again_after_a_change_of_a_node(monkeypatch: pyte
 def placing() -> Recording:
     """A bundled cycle whose first searches are those of allocate."""
     return replay(edited(bundled().snapshot, [parse_edit('conf:actions="enqueue, allocate, backfill"')]))
+
+
+EVICTING = (BLOCKED, "preempt-works", "reclaim-across-queues", "shuffle-clears-nodes")
+
+
+def tasks_of(recording: Recording) -> list[TaskInfo]:
+    """Those of jobs, those on nodes, and those of neither."""
+    session = recording.session
+    held = [job.tasks.values() for job in session.jobs.values()] + [
+        one.tasks.values() for one in session.nodes.values()
+    ]
+    return [*chain.from_iterable(held), *session.cluster.orphans]
+
+
+def standing(recording: Recording) -> list[object]:
+    """Everything that a session holds of its tasks, nodes and jobs."""
+    session = recording.session
+    tasks = [
+        (task.key, *task.transaction(), task.last_transaction, task.pod.node_name, task.pod.nominated_node_name)
+        for task in tasks_of(recording)
+    ]
+    nodes = [
+        (str(node.idle), str(node.used), str(node.releasing), str(node.pipelined)) for node in session.nodes.values()
+    ]
+    jobs = [
+        (
+            str(job.allocated),
+            str(job.total_request),
+            {status: [*held] for status, held in job.task_status_index.items()},
+        )
+        for job in session.jobs.values()
+    ]
+    return [tasks, nodes, jobs, [str(one) for state in states(recording) for one in state.nodes]]
+
+
+def states(recording: Recording) -> list[StateEvent]:
+    return [event for event in recording.events if isinstance(event, StateEvent)]
+
+
+@pytest.mark.parametrize("name", EVICTING)
+def test_a_cycle_that_evicts_changes_nothing_of_the_one_that_it_runs_beside(name: str) -> None:
+    whole = bundled(name)
+    quiet = replay(edited(whole.snapshot, [parse_edit('conf:actions="enqueue"')]))
+    before = digest(quiet), standing(quiet)
+    beside = replay(whole.snapshot, beside=quiet)
+    assert digest(beside) == digest(whole)
+    assert any(isinstance(event, OpEvent) and event.op == "evict" for event in beside.events)
+    assert before == (digest(quiet), standing(quiet))
+
+
+@pytest.mark.parametrize("name", EVICTING)
+def test_what_a_cycle_has_evicted_runs_again_in_one_beside_it(name: str) -> None:
+    whole = bundled(name)
+    quiet = edited(whole.snapshot, [parse_edit('conf:actions="enqueue"')])
+    assert standing(replay(quiet, beside=whole)) == standing(replay(quiet))
+
+
+@pytest.mark.parametrize(("name", "shared"), [(name, name != EVICTING[-1]) for name in EVICTING])
+def test_tasks_that_run_are_shared_unless_an_action_evicts_them_themselves(name: str, shared: bool) -> None:
+    base = bundled(name)
+    known = dict.fromkeys(map(id, tasks_of(base)))
+    beside = tasks_of(replay(replace(base.snapshot), beside=base))
+    assert any(id(task) in known for task in beside) == shared
+    assert not [task for task in beside if id(task) in known and task.status is TaskStatus.PENDING]
+
+
+def test_a_job_of_which_tasks_wait_has_them_to_itself() -> None:
+    base = bundled("pending-queue-quota")
+    known = dict.fromkeys(map(id, tasks_of(base)))
+    beside = tasks_of(replay(replace(base.snapshot), beside=base))
+    assert [task for task in beside if not task.pod.spec.get("nodeName")]
+    assert not [task for task in beside if id(task) in known and not task.pod.spec.get("nodeName")]

@@ -6,15 +6,18 @@ Upstream: plugins gang, priority, drf, proportion; api/job_info (CheckTaskValid)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from vcdebug.explain.equation import Term
 from vcdebug.explain.equations import equation
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import Result
 from vcdebug.logs.context import Context, Said
+from vcdebug.model.names import JobId, Seq
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import Resource
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import job_before
 
 Subject = JsonObject
@@ -37,9 +40,14 @@ def gang_valid(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """Roles are counted unless their minima exceed the job's."""
     if subject["job"] not in at.recording.session.jobs:
         return
-    job = job_before(at.recording, subject["job"], at.seq)
+    job = at.recording.session.jobs[subject["job"]]
     if not job.roles_unchecked():
-        yield "job.valid", job.name, job.namespace, job.usable_by_role(), job.task_min_available
+        usable = partial(_usable_by_role, at.recording, job.uid, at.seq)
+        yield "job.valid", job.name, job.namespace, usable, job.task_min_available
+
+
+def _usable_by_role(recording: Recording, job: JobId, seq: Seq) -> Mapping[str, int]:
+    return job_before(recording, job, seq).usable_by_role()
 
 
 def gang_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
@@ -47,7 +55,7 @@ def gang_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said
     for term in _kept(at):
         job = at.recording.session.jobs[at.task(term.name).job]
         yield "gang.kept", term.name, job.name, *term.figures
-    yield "gang.victims", at.tasks_text(result), at.task_text(subject["task"])
+    yield "gang.victims", list(result), partial(at.now.task_text, subject["task"])
 
 
 def priority_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
@@ -58,18 +66,18 @@ def priority_victims(at: Context, subject: Subject, result: Result) -> Iterator[
     for term in _kept(at):
         own = at.task(term.name).job == preemptor.job
         yield "priority.task" if own else "priority.job", term.name, *term.figures
-    yield "priority.victims", at.tasks_text(result)
+    yield "priority.victims", list(result)
 
 
 def drf_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """Nothing where the preemptor's job is gone."""
     if at.task(subject["task"]).job in at.recording.session.jobs:
-        yield "drf.victims", at.tasks_text(result)
+        yield "drf.victims", list(result)
 
 
 def proportion_victims(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """Who may be reclaimed."""
-    yield "proportion.victims", at.tasks_text(result)
+    yield "proportion.victims", list(result)
 
 
 def proportion_overused(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
@@ -97,7 +105,7 @@ ANSWERS: Mapping[tuple[str, str], Callable[[Context, Subject, Result], Iterator[
     ("gang", "Preemptable"): gang_victims,
     ("gang", "Reclaimable"): gang_victims,
     ("priority", "Preemptable"): priority_victims,
-    ("priority", "UnifiedEvictable"): lambda at, _, result: iter([("priority.unified", at.tasks_text(result))]),
+    ("priority", "UnifiedEvictable"): lambda _, __, result: iter([("priority.unified", list(result))]),
     ("drf", "Preemptable"): drf_victims,
     ("proportion", "Reclaimable"): proportion_victims,
     ("proportion", "Overused"): proportion_overused,

@@ -6,10 +6,11 @@ Upstream: api/job_info (TaskInfo.String).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from vcdebug.logs.gotext import text_of
 from vcdebug.logs.message import UNKNOWN
-from vcdebug.model.names import Row, Seq, TaskKey
+from vcdebug.model.names import NodeName, Row, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
@@ -17,7 +18,28 @@ from vcdebug.trace.timeline import ClusterState
 
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 Said = tuple[object, ...]
-"""A message's key, and what fills its blanks."""
+"""A message's key, and what fills its blanks: values, tasks by name as a list, or a `partial` that finds a value."""
+
+
+class Present(NamedTuple):
+    """A recording in one state: all that a line still needs when its text is written."""
+
+    recording: Recording
+    state: ClusterState
+
+    def tasks_text(self, keys: Iterable[TaskKey]) -> str:
+        """`[Task (...) Task (...)]`."""
+        return f"[{' '.join(map(self.task_text, keys))}]"
+
+    def task_text(self, key: TaskKey) -> str:
+        """TaskInfo.String()."""
+        task, now = self.recording.timeline.tasks[key], self.state.tasks[key]
+        numa = UNKNOWN if NUMA_POLICY in task.pod.annotations else "{ map[]}"
+        return (
+            f"Task ({task.uid}:{key}): taskSpec {task.task_role}, job {task.job}, nodeName {now.node}, "
+            f"status {now.status.label}, pri {task.priority}, resreq {task.resreq}, "
+            f"preemptable {text_of(task.preemptable)}, revocableZone {task.revocable_zone}, numaInfo {numa}"
+        )
 
 
 class Context:
@@ -26,7 +48,7 @@ class Context:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.seq: Seq = 0
-        self.state: ClusterState = recording.timeline.state_at(0)
+        self.now = Present(recording, recording.timeline.state_at(0))
         """What an event found, or what a line between two events finds."""
         self.action = ""
         self.failed: dict[str, dict[Row, None]] | None = None
@@ -38,27 +60,24 @@ class Context:
     def move_to(self, seq: Seq, *, after: bool = False) -> None:
         """To an event's beginning, or behind it."""
         self.seq = seq
-        self.state = self.recording.timeline.state_at(seq if after else seq - 1)
+        self.now = Present(self.recording, self.recording.timeline.state_at(seq if after else seq - 1))
+
+    @property
+    def state(self) -> ClusterState:
+        """The state at present."""
+        return self.now.state
 
     def task(self, key: TaskKey) -> TaskInfo:
         """A task, for what never changes about it."""
         return self.recording.timeline.tasks[key]
 
-    def future_idle(self, node: str) -> Resource:
-        """Idle, what is being released, less what is promised."""
-        amounts = self.state.nodes[node]
-        return amounts.idle.clone().add(amounts.releasing).sub_without_assert(amounts.pipelined)
 
-    def tasks_text(self, keys: Iterable[TaskKey]) -> str:
-        """`[Task (...) Task (...)]`."""
-        return f"[{' '.join(map(self.task_text, keys))}]"
+def idle(state: ClusterState, node: NodeName) -> Resource:
+    """What nobody holds of a node."""
+    return state.nodes[node].idle
 
-    def task_text(self, key: TaskKey) -> str:
-        """TaskInfo.String()."""
-        task, now = self.task(key), self.state.tasks[key]
-        numa = UNKNOWN if NUMA_POLICY in task.pod.annotations else "{ map[]}"
-        return (
-            f"Task ({task.uid}:{key}): taskSpec {task.task_role}, job {task.job}, nodeName {now.node}, "
-            f"status {now.status.label}, pri {task.priority}, resreq {task.resreq}, "
-            f"preemptable {text_of(task.preemptable)}, revocableZone {task.revocable_zone}, numaInfo {numa}"
-        )
+
+def future_idle(state: ClusterState, node: NodeName) -> Resource:
+    """Idle, what is being released, less what is promised."""
+    amounts = state.nodes[node]
+    return amounts.idle.clone().add(amounts.releasing).sub_without_assert(amounts.pipelined)

@@ -9,7 +9,7 @@ Upstream: the klog calls of one scheduling cycle.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from vcdebug.framework.record import (
     ActionEvent,
@@ -22,7 +22,8 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.logs import answer_lines, event_lines, opening_lines, search_lines, usage_lines
-from vcdebug.logs.context import Context, Said
+from vcdebug.logs.context import Context, Present, Said
+from vcdebug.logs.message import Message
 from vcdebug.logs.messages import texts
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -53,16 +54,40 @@ IN_SHORT: Mapping[str, Callable[..., Iterator[Said]]] = {
 """What the engine logs in short, and what is printed instead."""
 
 
-class LogLine(NamedTuple):
-    """A line that the real scheduler would print at one moment."""
+class LogLine:
+    """A line that the real scheduler would print at one moment; its text is written when somebody reads it."""
 
-    seq: Seq
-    """The event that it belongs to."""
-    level: int
-    """The -v level from which it is printed."""
-    text: str
-    key: str
-    """The message, a key of `messages.BY_KEY`."""
+    __slots__ = ("_message", "_now", "_said", "_text", "level", "seq")
+
+    def __init__(self, seq: Seq, message: Message, said: Said, now: Present) -> None:
+        self.seq = seq
+        """The event that it belongs to."""
+        self.level = message.level
+        """The -v level from which it is printed."""
+        self._message = message
+        self._said = said
+        self._now = now
+        self._text: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The message, a key of `messages.BY_KEY`."""
+        return self._message.key
+
+    @property
+    def text(self) -> str:
+        """What is printed."""
+        if self._text is None:
+            self._text = self._message.write(self._said[1:], self._now.tasks_text)
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LogLine):
+            return NotImplemented
+        return (self.seq, self.key, self.text) == (other.seq, other.key, other.text)
+
+    def __hash__(self) -> int:
+        return hash((self.seq, self.key, self.text))
 
 
 def log_lines(recording: Recording, level: int = LOUDEST) -> Iterator[LogLine]:
@@ -75,7 +100,7 @@ def log_lines(recording: Recording, level: int = LOUDEST) -> Iterator[LogLine]:
         if message is None or message.level > level:
             continue
         reached = max(reached, min(at.seq + message.ahead, len(recording)))
-        yield LogLine(reached, message.level, message.write(said[1:], at.tasks_text), message.key)
+        yield LogLine(reached, message, said, at.now)
 
 
 def _whole_cycle(at: Context) -> Iterator[Said]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from string import Formatter
 from typing import NamedTuple
 
@@ -46,8 +46,9 @@ class Message(NamedTuple):
         return re.compile("(.*)".join(map(re.escape, parts)), re.DOTALL)
 
     def write(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
-        """The line; a list is one of tasks by name."""
-        shown = [tasks_text(value) if isinstance(value, list) else value for value in values]
+        """The line; a list is one of tasks by name, a `partial` is asked for its value."""
+        found = [value() if isinstance(value, partial) else value for value in values]
+        shown = [tasks_text(value) if isinstance(value, list) else value for value in found]
         named = dict(zip(self.blanks, shown, strict=False))
         return "".join([before + _filled(named, blank, form) for before, blank, form in _pieces(self.text)])
 

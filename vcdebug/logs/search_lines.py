@@ -6,6 +6,9 @@ Upstream: util/predicate_helper, util/scheduler_helper; scores of nodeorder, bin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from math import isnan
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +17,7 @@ from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PREDICATE
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.gomath import mod
 from vcdebug.logs import usage_lines
-from vcdebug.logs.context import Context, Said
+from vcdebug.logs.context import Context, Present, Said, future_idle, idle
 from vcdebug.logs.gotext import json_object
 from vcdebug.logs.message import UNKNOWN
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, Status, fit_error_text
@@ -44,18 +47,18 @@ def start(at: Context, row: Row) -> Iterator[Said]:
 
 def search(at: Context, event: PredicateEvent) -> Iterator[Said]:
     """Every node in visiting order; what the error cache knew is not printed again."""
-    task, names = at.task(event.task), at.recording.node_names
+    task, names, state = at.task(event.task), at.recording.node_names, at.state
     group = f"{task.job}/{task.task_role}"
     known = at.failed.setdefault(group, {}) if at.failed is not None and task.task_role else {}
     codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
     asked = _answering(at, PREDICATE.method)
     for row in _visited(at, event):
-        yield "search.node", event.task, names[row], task.resreq, at.state.nodes[names[row]].idle
+        yield "search.node", event.task, names[row], task.resreq, partial(idle, state, names[row])
         statuses = at.recording.reasons.statuses(codes[row]) if row in codes else ()
         if row not in known:
             yield from _filtered(at, event.task, row, asked, statuses)
         if statuses and row not in known:
-            yield "search.failed", fit_error_text(event.task, names[row], statuses)
+            yield "search.failed", partial(fit_error_text, event.task, names[row], statuses)
     known.update(dict.fromkeys(codes))
 
 
@@ -100,40 +103,55 @@ def candidates(at: Context, name: str, index: int, rows: IntArray) -> Iterator[S
     if not nodes:
         yield "allocate.no-match", name, index
     for node in nodes:
-        yield "allocate.node", node, at.state.nodes[node].idle, at.future_idle(node)
+        yield "allocate.node", node, partial(idle, at.state, node), partial(future_idle, at.state, node)
 
 
 def no_victims(at: Context, node: NodeName, request: Resource, victims: list[TaskKey]) -> Iterator[Said]:
     """A node's victims do not make enough room."""
-    future = at.future_idle(node)
+    yield f"{at.action}.no-victims", node, request, partial(_future_with, at.now, node, victims)
+
+
+def _future_with(now: Present, node: NodeName, victims: list[TaskKey]) -> Resource:
+    future = future_idle(now.state, node)
     for victim in victims:
-        future.add(at.task(victim).resreq)
-    yield f"{at.action}.no-victims", node, request, future
+        future.add(now.recording.timeline.tasks[victim].resreq)
+    return future
 
 
 def hyper_node_scores(at: Context, sub_job: str, scores: dict[str, float]) -> Iterator[Said]:
     """Totals of a sub job's hypernodes."""
-    yield "score.domains", sub_job, json_object(scores)
+    yield "score.domains", sub_job, partial(json_object, scores)
 
 
 def scores(at: Context, event: ScoreEvent) -> Iterator[Said]:
     """Each plugin's score of each node, each batch, and the totals."""
     names = [at.recording.node_names[row] for row in event.rows.tolist()]
     parts = dict(event.parts)
-    for index, node in enumerate(names):
-        for plugin in _answering(at, NODE_ORDER.method):
-            if plugin == "usage" and plugin in parts:
-                yield from usage_lines.scored(at, event.task, node, int(event.rows[index]), float(parts[plugin][index]))
-            elif plugin in parts and not np.isnan(parts[plugin][index]):
-                yield from _score(
-                    at, event.task, node, plugin, {name: float(part[index]) for name, part in parts.items()}
-                )
+    yield from _node_by_node(at, event, names, {name: part.tolist() for name, part in parts.items()})
     for plugin in _answering(at, BATCH_NODE_ORDER.method):
         if plugin in ("nodeorder", "predicates"):
             for part, scored in _batch_parts(at, plugin, parts):
-                yield "score.batch-part", part, event.task, _by_node(names, scored)
-            yield f"score.{plugin}-batch", event.task, _by_node(names, parts.get(f"{plugin}/batch"))
-    yield "score.total", event.task, _by_node(names, event.total)
+                yield "score.batch-part", part, event.task, partial(_by_node, names, scored)
+            yield f"score.{plugin}-batch", event.task, partial(_by_node, names, parts.get(f"{plugin}/batch"))
+    yield "score.total", event.task, partial(_by_node, names, event.total)
+
+
+def _node_by_node(
+    at: Context, event: ScoreEvent, names: list[NodeName], parts: Mapping[str, list[float]]
+) -> Iterator[Said]:
+    """What each plugin gave a node, which is nothing (not a number) where it was not asked."""
+    asked = [plugin for plugin in _answering(at, NODE_ORDER.method) if plugin in parts]
+    own = _parts_of_nodeorder(at, parts) if "nodeorder" in asked else ()
+    for index, node in enumerate(names):
+        for plugin in asked:
+            score = parts[plugin][index]
+            if plugin == "usage":
+                yield from usage_lines.scored(at, event.task, node, int(event.rows[index]), score)
+            elif not isnan(score) and plugin == "nodeorder":
+                yield from _parts(event.task, node, own, index)
+                yield "score.nodeorder", event.task, node, score
+            elif not isnan(score) and plugin == "binpack":
+                yield "score.binpack", event.task, node, score
 
 
 def _batch_parts(at: Context, plugin: str, parts: Mapping[str, FloatArray]) -> Iterator[tuple[str, FloatArray | None]]:
@@ -152,24 +170,30 @@ def _answering(at: Context, method: str) -> list[str]:
     return [plugin_call.plugin for tier in at.recording.session.plugin_calls[method] for plugin_call in tier]
 
 
-def _score(at: Context, task: TaskKey, node: NodeName, plugin: str, parts: dict[str, float]) -> Iterator[Said]:
-    """nodeorder goes through its parts that are asked node by node; binpack prints its sum."""
-    if plugin == "nodeorder":
-        yield from _parts(at, task, node, parts)
-        yield "score.nodeorder", task, node, parts[plugin]
-    elif plugin == "binpack":
-        yield "score.binpack", task, node, parts[plugin]
+class _Part(NamedTuple):
+    """A scorer of nodeorder that is asked node by node."""
+
+    name: str
+    scores: list[float]
+    weight: int
+    images: str
+    """The weight of images, which releases that do not normalise show beside each scorer."""
 
 
-def _parts(at: Context, task: TaskKey, node: NodeName, parts: dict[str, float]) -> Iterator[Said]:
-    """Each part with its weight; releases that do not normalise show the weight of images beside each of them."""
+def _parts_of_nodeorder(at: Context, parts: Mapping[str, list[float]]) -> tuple[_Part, ...]:
     weights = _weights(at)
-    for path, score in parts.items():
-        part = path.removeprefix("nodeorder/")
-        if part in KEYS and not np.isnan(score):
-            weight = weights[KEYS[part]]
-            yield "score.scoring", part
-            yield "score.part", node, task, part, weight, round(score / weight), score, str(weights[KEYS[IMAGES]])
+    named = ((path.removeprefix("nodeorder/"), scores) for path, scores in parts.items())
+    images = str(weights[KEYS[IMAGES]])
+    return tuple(_Part(name, scores, weights[KEYS[name]], images) for name, scores in named if name in KEYS)
+
+
+def _parts(task: TaskKey, node: NodeName, parts: tuple[_Part, ...], index: int) -> Iterator[Said]:
+    """Each part with its weight."""
+    for part in parts:
+        score = part.scores[index]
+        if not isnan(score):
+            yield "score.scoring", part.name
+            yield "score.part", node, task, part.name, part.weight, round(score / part.weight), score, part.images
 
 
 def _weights(at: Context) -> dict[str, int]:

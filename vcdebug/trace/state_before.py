@@ -81,13 +81,17 @@ def plugin_of(recording: Recording, kind: type[AnyPlugin]) -> AnyPlugin:
     return plugin
 
 
-@per_recording(MOST_JOBS)
 def job_before(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
     """The job as it was before an event: the model's own object, built anew with the tasks' statuses."""
+    return _job_after(recording, uid, recording.timeline.same_as(seq - 1))
+
+
+@per_recording(MOST_JOBS)
+def _job_after(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
     job = recording.session.jobs[uid]
     copy = JobInfo(PodGroup(job.pod_group.manifest), recording.snapshot.flags.default_queue)
     copy.priority = job.priority
-    for task in tasks_before(recording, sorted(task.key for task in job.tasks.values()), seq):
+    for task in tasks_before(recording, sorted(task.key for task in job.tasks.values()), seq + 1):
         copy.add_task_info(task)
     return copy
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from vcdebug.collector import collector_paused
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.logs.levels import LEVELS, USUAL
 from vcdebug.logs.log_writer import LogLine, log_lines
@@ -37,7 +38,10 @@ class Written(NamedTuple):
 
 
 class Narration:
-    """A recording's log while it is being written, loudest level; a front end may write a part at a time."""
+    """A recording's lines while they are being found, loudest level; a front end may find a part at a time.
+
+    Found is which lines there are and whose they are; their texts are written when somebody looks.
+    """
 
     def __init__(self, recording: Recording) -> None:
         self._source = islice(log_lines(recording, LEVELS[-1]), MOST_LINES)
@@ -47,7 +51,8 @@ class Narration:
     def write(self, most: int = MOST_LINES) -> bool:
         """At most so many lines more; whether that was the last of them."""
         before = len(self.lines)
-        self.lines += islice(self._source, most)
+        with collector_paused():
+            self.lines += islice(self._source, most)
         self.done = self.done or len(self.lines) - before < most or len(self.lines) == MOST_LINES
         return self.done
 

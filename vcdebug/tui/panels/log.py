@@ -12,9 +12,9 @@ from vcdebug.tui.panels.base import GO, Extra, Panel
 from vcdebug.views.base import Table
 
 AT_ONCE = 1_000
-"""Lines written before the first look."""
-PART = 200
-"""Lines written between two keys."""
+"""Lines found before the first look."""
+PART = 4_000
+"""Lines found between two keys."""
 PAUSE = 0.03
 
 
@@ -35,7 +35,7 @@ class Log(Extra):
     def view(self, moment: DebuggerState) -> Table:
         """The log at the chosen level, or as much louder as the event's own lines need.
 
-        A long one is written while keys go on working.
+        The lines of a long one are found while keys go on working.
         """
         from vcdebug.views.log import heard_at, log_so_far, narration
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from vcdebug.model.names import IntArray
+from vcdebug.tui.widgets.natural_order import natural_places
 from vcdebug.views.base import Table
 
 ASCENDING: Final = "▲"
@@ -21,10 +22,6 @@ _UNITS: Final = {
 _MARKS = " ✓✗★●·▸▾◉○◆▲▼≈<>=~"
 _MISSING = frozenset(("", "–", "-", "—", "none"))
 _FIGURE = re.compile(r"([-+]?\d{1,3}(?: \d{3})+|[-+]?\d+)(\.\d+)?\s?([KMGTP]i|[mkMGTP])?(?![\w.])")
-_NUMBERS = re.compile(r"([0-9]+)")
-_BETWEEN: Final = "\x1f"
-_DIGITS_FIRST: Final = {ord(digit): place for place, digit in enumerate("0123456789")}
-"""A text that goes on with a number comes before all others that begin alike."""
 _BEGINS: Final = frozenset("0123456789+-")
 """What a figure may begin with."""
 
@@ -78,39 +75,34 @@ def ranked(texts: Sequence[str]) -> Ranks:
     """Compare the texts of a column once; those that are alike are looked at together."""
     distinct = list(dict.fromkeys(texts))
     bare = [text.strip(_MARKS) for text in distinct]
-    like_figures = [at for at, text in enumerate(bare) if text[:1] in _BEGINS]
-    figures = {at: found for at in like_figures if (found := _FIGURE.match(bare[at])) is not None}
+    figures = {at: found for at, text in enumerate(bare) if text[:1] in _BEGINS and (found := _FIGURE.match(text))}
     words = [at for at, text in enumerate(bare) if at not in figures and text not in _MISSING]
-    rests = _natural([bare[at][found.end() :] for at, found in figures.items()])
-    sizes = [(_value(found), rest) for found, rest in zip(figures.values(), rests, strict=True)]
     missing = len(distinct)
     places = np.full(len(distinct), missing, dtype=np.int64)
-    places[list(figures)] = _ranks(sizes, 0)
-    places[words] = _ranks(_natural([bare[at] for at in words]), len(figures))
+    places[list(figures)] = _by_size([found.groups("") for found in figures.values()], _rests(bare, figures))
+    places[words] = len(figures) + natural_places([bare[at] for at in words])
     if len(distinct) < len(texts):
         known = {text: at for at, text in enumerate(distinct)}
         places = places[[known[text] for text in texts]]
     return Ranks(places, missing)
 
 
-def _ranks(keys: Sequence[Any], first: int) -> list[int]:  # Any: what compares
-    """The place of each key among all of them; what compares as equal has the same one."""
-    known = {key: place for place, key in enumerate(sorted(dict.fromkeys(keys)), first)}
-    return [known[key] for key in keys]
+def _rests(bare: Sequence[str], figures: Mapping[int, re.Match[str]]) -> IntArray:
+    """Where what stands behind each figure comes among all that does."""
+    rests = [bare[at][found.end() :] for at, found in figures.items()]
+    distinct = list(dict.fromkeys(rests))
+    known = dict(zip(distinct, natural_places(distinct).tolist(), strict=True))
+    return np.array([known[rest] for rest in rests], dtype=np.int64)
 
 
-def _value(found: re.Match[str]) -> float:
-    whole, fraction, unit = found.groups()
-    return float(whole.replace(" ", "") + (fraction or "")) * _UNITS.get(unit or "", 1.0)
-
-
-def _natural(texts: Sequence[str]) -> list[str]:
-    """Texts that compare as their words and numbers do: all at once, which is much faster than one by one."""
-    if not texts:
-        return []
-    parts = _NUMBERS.split(_BETWEEN.join(texts).casefold())
-    numbers = parts[1::2]
-    widest = max(map(len, numbers), default=0)
-    if any(len(number) != widest for number in numbers):
-        parts[1::2] = [number.zfill(widest) for number in numbers]
-    return "".join(parts).translate(_DIGITS_FIRST).split(_BETWEEN)
+def _by_size(figures: Sequence[tuple[str, ...]], rests: IntArray) -> IntArray:
+    """How many figures are smaller, those of one size as what stands behind them."""
+    sizes = np.array(
+        [float(whole.replace(" ", "") + fraction) * _UNITS.get(unit, 1.0) for whole, fraction, unit in figures]
+    )
+    order = np.lexsort((rests, sizes))
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (sizes[order][1:] != sizes[order][:-1]) | (rests[order][1:] != rests[order][:-1])
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    return places

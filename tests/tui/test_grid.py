@@ -239,3 +239,7 @@ def test_a_long_answer_stands_below_whichever_column_it_is_in() -> None:
     rows = [Row("1", (Piece("a"), Piece(" ".join(["because"] * 40)), Piece("in a queue of a job of a cluster")))]
     found = lay_out(Table("T", columns, rows), rows, 60)
     assert found.bands[-1] == found.bands[-1]._replace(columns=(1,), headed=False)
+
+
+def test_an_item_of_a_list_stays_together_in_a_narrow_column() -> None:
+    assert ["cpu 8,", "  mem 60Gi,", "  gpu 2"] == wrap_text("cpu 8, mem 60Gi, gpu 2", 12)

@@ -188,3 +188,18 @@ async def test_a_title_that_has_no_room_stands_whole_below_the_frame_after_a_lis
         assert 2 == len(frames)
         assert not any("…" in line for line in frames)
         assert "Victims: Preemptable for" in desk.screen()
+
+
+async def test_without_a_lower_edge_the_title_names_the_columns_that_went() -> None:
+    async with opened("preempt-blocked-by-gang", (80, 24)) as desk:
+        await desk.command("panel evictions")
+        title = next(text for text in desk.screen().splitlines() if "<E>" in text and "Evictions" in text and "━" in text)
+        assert "without" in title
+
+
+async def test_an_operation_takes_one_line_per_amount_at_80_cells() -> None:
+    async with opened("preempt-blocked-by-gang", (80, 24)) as desk:
+        await desk.command("goto 107")
+        await desk.command("panel moment")
+        released = [text for text in desk.screen().splitlines() if "node releasing" in text]
+        assert released and all(text.split()[-1] in ("8", "60Gi", "2", "1") for text in released)

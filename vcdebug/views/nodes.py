@@ -110,7 +110,7 @@ def _said(title: str, node: NodeInfo, amounts: NodeAmounts) -> Piece:
 
 def _some(resource: Resource) -> Piece:
     shown = [f"{short_name(n)} {amount(n, v)}" for n, v in resource.items() if v and n != PODS]
-    return Piece(" ".join(shown), "warn") if shown else muted("–")
+    return Piece(", ".join(shown), "warn") if shown else muted("–")
 
 
 def remarks(node: NodeInfo) -> str:

@@ -20,7 +20,7 @@ from vcdebug.views.cell_figures import operation_figure
 from vcdebug.views.names import bare
 
 COLUMNS = (
-    Column("what"),
+    Column("what", flexible=True),
     Column("dim"),
     Column("before", right=True),
     Column("", right=True),

@@ -54,6 +54,8 @@ class Panel(Grid):
     """How wide some rows want to be."""
     _said = ""
     """What the lower side of the frame says."""
+    _headed: str | None = None
+    """What the upper side says."""
     _known: tuple[DebuggerState, Table] | None = None
     """A moment whose table took a run of the cycle."""
     given_up = False
@@ -144,7 +146,7 @@ class Panel(Grid):
         """Write a title into the frame; one that stands there already is not drawn again."""
         if title != self._framed:
             self._framed = title
-            self.border_title = self.title_text(title)
+            self._head_frame()
 
     def wanted_lines(self, width: int, *, framed: bool) -> int:
         """Lines for all of the content in a place of so many cells, the frame included."""
@@ -177,10 +179,20 @@ class Panel(Grid):
         self.note("  ".join([*parts, *self.unseen_columns()]))
 
     def note(self, said: str) -> None:
-        """Write a word into the lower side of the frame; likewise."""
+        """Write a word into the lower side of the frame, or behind the title where there is only an upper one."""
         if said != self._said:
             self._said = said
             self.border_subtitle = said.replace("[", "\\[")
+        self._head_frame()
+
+    def _head_frame(self) -> None:
+        title = self._framed or ""
+        said = "" if self.styles.border_bottom[0] else self._said
+        if said and cell_len(f"{title}  {said}") <= self.outer_size.width - FRAME:
+            title = f"{title}  {said}"
+        if self._framed is not None and title != self._headed:
+            self._headed = title
+            self.border_title = self.title_text(title)
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
         """Other columns come into sight."""

@@ -11,6 +11,8 @@ SIGN = 4
 """Cells below which nothing but a sign is left of a text."""
 INDENT = 2
 """Cells by which a text's further lines stand in."""
+NARROW = 20
+"""Cells below which a list is broken behind a comma, so that `mem 60Gi` stays together."""
 
 
 def wrap_text(text: str, width: int) -> list[str]:
@@ -33,6 +35,9 @@ def wrap_text(text: str, width: int) -> list[str]:
 def _cut(text: str, width: int, indent: int) -> int:
     """Where a line ends: at a space; where its first word is too long, behind a dash of it."""
     fitting = text[: width + 1]
+    comma = fitting.rfind(", ", indent + 1) + 1 if width < NARROW else 0
+    if comma > indent:
+        return comma
     space = fitting.rfind(" ", indent + 1)
     if space > indent:
         return space

@@ -193,7 +193,9 @@ async def test_a_title_that_has_no_room_stands_whole_below_the_frame_after_a_lis
 async def test_without_a_lower_edge_the_title_names_the_columns_that_went() -> None:
     async with opened("preempt-blocked-by-gang", (80, 24)) as desk:
         await desk.command("panel evictions")
-        title = next(text for text in desk.screen().splitlines() if "<E>" in text and "Evictions" in text and "━" in text)
+        title = next(
+            text for text in desk.screen().splitlines() if "<E>" in text and "Evictions" in text and "━" in text
+        )
         assert "without" in title
 
 

@@ -48,7 +48,7 @@ def text(figure: Figure, value: object) -> str:
         return amounts.amount(figure.dim, value)
     if isinstance(value, Resource):
         shown = [f"{amounts.short_name(n)} {amounts.amount(n, v)}" for n, v in value.items() if v and n != "pods"]
-        return " ".join(shown) or "–"
+        return ", ".join(shown) or "–"
     return amounts.figure(value) or "–"
 
 

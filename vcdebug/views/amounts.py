@@ -58,6 +58,12 @@ def resource_text(resource: Resource) -> str:
     return ", ".join(parts) or "0"
 
 
+def besides_places(resource: Resource) -> str:
+    """The same for a list: without the places for pods, of which each task takes one, and empty where nothing is left."""
+    shown = (f"{short_name(name)} {amount(name, value)}" for name, value in resource.items() if value and name != PODS)
+    return ", ".join(shown)
+
+
 def figure(value: object) -> str:
     """A plugin's figure of any kind as text."""
     if isinstance(value, Resource):

@@ -9,9 +9,8 @@ from vcdebug.explain.evictions import evictions
 from vcdebug.explain.orders import order_at, rival, siblings
 from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.model.names import JobId, Seq
-from vcdebug.model.resource import PODS
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import amount, short_name
+from vcdebug.views.amounts import besides_places
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.names import bare
@@ -112,6 +111,5 @@ def _evictions(recording: Recording, name: JobId) -> Iterator[Row]:
 
 def _task(recording: Recording, key: str, seq: Seq) -> Row:
     task, now = recording.timeline.tasks[key], recording.timeline.state_at(seq).tasks[key]
-    wants = " ".join(f"{short_name(n)} {amount(n, v)}" for n, v in task.resreq.items() if v and n != PODS)
-    cells = (Piece(bare(key)), Piece(now.status.label), Piece(now.node or "–"), Piece(wants))
+    cells = (Piece(bare(key)), Piece(now.status.label), Piece(now.node or "–"), Piece(besides_places(task.resreq)))
     return Row(key, cells, subject=("task", key))

@@ -18,7 +18,7 @@ from vcdebug.trace.offered import asked_for, offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.trace.told_of_nodes import RELEASING, REMARKS, told_of_nodes
-from vcdebug.views.amounts import amount, dimensions, in_order, short_name
+from vcdebug.views.amounts import amount, besides_places, dimensions, in_order, short_name
 from vcdebug.views.bars import LEGEND, fullest, node_bar
 from vcdebug.views.base import KEPT_TABLES, Column, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import node_figure, task_figure
@@ -109,8 +109,8 @@ def _said(title: str, node: NodeInfo, amounts: NodeAmounts) -> Piece:
 
 
 def _some(resource: Resource) -> Piece:
-    shown = [f"{short_name(n)} {amount(n, v)}" for n, v in resource.items() if v and n != PODS]
-    return Piece(", ".join(shown), "warn") if shown else muted("–")
+    shown = besides_places(resource)
+    return Piece(shown, "warn") if shown else muted("–")
 
 
 def remarks(node: NodeInfo) -> str:
@@ -156,6 +156,9 @@ def node_detail(recording: Recording, seq: Seq, name: NodeName) -> Table:
 
 def _task_row(recording: Recording, key: str, state: ClusterState) -> Row:
     task = recording.timeline.tasks[key]
-    wants = " ".join(f"{short_name(n)} {amount(n, v)}" for n, v in task.resreq.items() if v and n != PODS)
     status = state.tasks[key].status.label
-    return Row(key, (Piece(key), Piece(status), Piece(str(task.priority)), Piece(wants)), subject=("task", key))
+    return Row(
+        key,
+        (Piece(key), Piece(status), Piece(str(task.priority)), Piece(besides_places(task.resreq))),
+        subject=("task", key),
+    )

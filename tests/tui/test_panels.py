@@ -204,4 +204,5 @@ async def test_an_operation_takes_one_line_per_amount_at_80_cells() -> None:
         await desk.command("goto 107")
         await desk.command("panel moment")
         released = [text for text in desk.screen().splitlines() if "node releasing" in text]
-        assert released and all(text.split()[-1] in ("8", "60Gi", "2", "1") for text in released)
+        assert released
+        assert all(text.split()[-1] in ("8", "60Gi", "2", "1") for text in released)

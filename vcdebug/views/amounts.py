@@ -59,7 +59,7 @@ def resource_text(resource: Resource) -> str:
 
 
 def besides_places(resource: Resource) -> str:
-    """The same for a list: without the places for pods, of which each task takes one, and empty where nothing is left."""
+    """The same without the places for pods, of which each task takes one; nothing at all is empty."""
     shown = (f"{short_name(name)} {amount(name, value)}" for name, value in resource.items() if value and name != PODS)
     return ", ".join(shown)
 

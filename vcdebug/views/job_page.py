@@ -10,7 +10,7 @@ from vcdebug.explain.orders import order_at, rival, siblings
 from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import besides_places
+from vcdebug.views.amounts import besides_places, resource_text
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.names import bare
@@ -48,8 +48,7 @@ def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
     ]
     head.append(gang(recording, seq, name))
     if job.pod_group.min_resources is not None:
-        wants = ", ".join(f"{short_name(n)} {amount(n, v)}" for n, v in job.pod_group.min_resources.items() if v)
-        head.append(line(muted("minResources "), wants))
+        head.append(line(muted("minResources "), resource_text(job.pod_group.min_resources)))
     rows = [_task(recording, key, seq) for key in sorted(task.key for task in job.tasks.values())]
     visits = [
         Row(f"span {span.index}", _visit(recording, span), span.first)

@@ -176,6 +176,7 @@ CACHES_WITHOUT_RECORDING = {
     "vcdebug/trace/memo.py": "the cache that lies in the recording",
     "vcdebug/logs/message.py": "where upstream's own texts have their blanks",
     "vcdebug/logs/messages.py": "patterns of upstream's own texts",
+    "vcdebug/tui/widgets/pens.py": "colours of the theme by their text",
     "vcdebug/cli/executors/cluster.py": "one unpickled function per worker",
 }
 

@@ -243,3 +243,4 @@ def test_a_long_answer_stands_below_whichever_column_it_is_in() -> None:
 
 def test_an_item_of_a_list_stays_together_in_a_narrow_column() -> None:
     assert ["cpu 8,", "  mem 60Gi,", "  gpu 2"] == wrap_text("cpu 8, mem 60Gi, gpu 2", 12)
+    assert ["cpu 8,", "mem 60Gi,", "  gpu 2"] == wrap_text("cpu 8, mem 60Gi, gpu 2", 9)

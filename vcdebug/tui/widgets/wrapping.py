@@ -26,10 +26,18 @@ def wrap_text(text: str, width: int) -> list[str]:
         cut = _cut(rest, width, indent)
         lines.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
-        spare = width - cell_len(rest.partition(" ")[0])
+        spare = width - cell_len(_together(rest, width))
         indent = min(usual, spare) if spare >= 0 else usual
         rest = " " * indent + rest
     return [*lines, rest]
+
+
+def _together(text: str, width: int) -> str:
+    """What the next line should not break: its first word, in a narrow column the first item of a list."""
+    item, comma, _ = text.partition(", ")
+    if comma and width < NARROW and cell_len(item) < width:
+        return f"{item},"
+    return text.partition(" ")[0]
 
 
 def _cut(text: str, width: int, indent: int) -> int:

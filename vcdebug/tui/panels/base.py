@@ -82,9 +82,15 @@ class Panel(Grid):
         self.frame(self.shows.title)
 
     def watch_moment(self) -> None:
-        """Draw the new moment, if anybody can see it."""
+        """Draw the new moment, if anybody can see it; rows of another recording are let go, since they may hold it."""
         if self.display:
             self.draw()
+        elif self.moment is not None and self._is_another(self.moment.recording) and not self.shows.keeps_row:
+            self._natural = self._measured = None
+            self.set_table(replace(self.table, rows=(), current="", sought=""))
+
+    def _is_another(self, recording: Recording) -> bool:
+        return self._drawn is not None and self._drawn() is not recording
 
     def draw(self) -> None:
         """Draw the moment."""
@@ -92,7 +98,7 @@ class Panel(Grid):
             self.set_table(Table(self.shows.title, foot=(line(muted("no recording yet")),)))
             return
         table = self._table(self.moment)
-        other = self._drawn is not None and self._drawn() is not self.moment.recording
+        other = self._is_another(self.moment.recording)
         self._drawn, self._drawn_width = ref(self.moment.recording), self.outer_size.width
         title, self.titled = self._title_for(table.title)
         self.frame(title)

@@ -29,6 +29,11 @@ def try_each(test: Callable[[Row], None], rows: Sequence[Row], name: Callable[[R
         raise ExceptionGroup(f"{len(failed)} of {len(rows)} rows fail", failed)
 
 
+def try_rules(rules: Sequence[Callable[[Row], None]], subject: Row) -> None:
+    """Try every rule on one subject."""
+    try_each(lambda rule: rule(subject), rules, lambda rule: rule.__name__)
+
+
 def _failure(test: Callable[[Row], None], row: Row, name: str) -> AssertionError | None:
     try:
         test(row)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.properties.clusters import random_cluster
-from tests.rows import try_each
+from tests.rows import try_rules
 from vcdebug.framework.record import CloseEvent, NodeAmounts, OpEvent, PanicEvent, StateEvent, StatementEvent
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus, allocated_status
@@ -103,4 +103,4 @@ RULES = (
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_rule_holds(seed: int) -> None:
     recording = replay(random_cluster(seed))
-    try_each(lambda rule: rule(recording), RULES, lambda rule: rule.__name__)
+    try_rules(RULES, recording)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from tests.rows import try_each
+from tests.rows import try_rules
 from vcdebug.framework.columns import Change
 from vcdebug.framework.record import CloseEvent, OpEvent, StateEvent, StatementEvent
 from vcdebug.model.resource import Resource
@@ -173,4 +173,4 @@ RULES = (
 @pytest.mark.parametrize("name", GOLDEN)
 def test_each_rule_holds_in_a_recorded_case(name: str) -> None:
     recording = golden(name)
-    try_each(lambda rule: rule(recording), RULES, lambda rule: rule.__name__)
+    try_rules(RULES, recording)

@@ -16,6 +16,7 @@ from vcdebug.debugger.recordings import Recordings
 from vcdebug.tui.completion import completions
 from vcdebug.tui.screens.confirm_leave import ConfirmLeaveScreen
 from vcdebug.tui.screens.page import PageScreen
+from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import Header
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.base import plain
@@ -310,6 +311,18 @@ async def test_a_branch_that_is_gone_takes_no_more_memory() -> None:
         gc.unfreeze()
         gc.collect()
         assert branch() is None
+
+
+async def test_a_panel_that_nobody_sees_lets_go_once_and_not_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_go: list[str | None] = []
+    monkeypatch.setattr(Grid, "let_go", lambda grid: let_go.append(grid.id))
+    async with opened() as desk:
+        await desk.command("panel log")
+        await desk.command("panel jobs")
+        await desk.work(f"set {GANG_OFF}")
+        for text in ("goto 20", "goto 30", "goto 40"):
+            await desk.command(text)
+    assert 1 == let_go.count("log")
 
 
 async def test_another_release_is_a_branch_that_the_header_and_the_conf_panel_name() -> None:

@@ -79,5 +79,4 @@ def idle(state: ClusterState, node: NodeName) -> Resource:
 
 def future_idle(state: ClusterState, node: NodeName) -> Resource:
     """Idle, what is being released, less what is promised."""
-    amounts = state.nodes[node]
-    return amounts.idle.clone().add(amounts.releasing).sub_without_assert(amounts.pipelined)
+    return state.nodes[node].future_idle()

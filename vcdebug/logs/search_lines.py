@@ -112,10 +112,8 @@ def no_victims(at: Context, node: NodeName, request: Resource, victims: list[Tas
 
 
 def _future_with(now: Present, node: NodeName, victims: list[TaskKey]) -> Resource:
-    future = future_idle(now.state, node)
-    for victim in victims:
-        future.add(now.recording.timeline.tasks[victim].resreq)
-    return future
+    tasks = now.recording.timeline.tasks
+    return now.state.nodes[node].future_without(tasks[victim] for victim in victims)
 
 
 def hyper_node_scores(at: Context, sub_job: str, scores: dict[str, float]) -> Iterator[Said]:

@@ -52,16 +52,19 @@ def in_order(names: Iterable[str]) -> list[str]:
     return [CPU, MEMORY, *sorted(name for name in names if name not in (CPU, MEMORY))]
 
 
+def listed(amounts: Iterable[tuple[str, float]]) -> str:
+    """Amounts by dimension, in the order given."""
+    return ", ".join(f"{short_name(name)} {amount(name, value)}" for name, value in amounts)
+
+
 def resource_text(resource: Resource) -> str:
     """`cpu 4, mem 8Gi, gpu 1`; nothing at all is `0`."""
-    parts = [f"{short_name(name)} {amount(name, value)}" for name, value in resource.items() if value]
-    return ", ".join(parts) or "0"
+    return listed((name, value) for name, value in resource.items() if value) or "0"
 
 
 def besides_places(resource: Resource) -> str:
     """The same without the places for pods, of which each task takes one; nothing at all is empty."""
-    shown = (f"{short_name(name)} {amount(name, value)}" for name, value in resource.items() if value and name != PODS)
-    return ", ".join(shown)
+    return listed((name, value) for name, value in resource.items() if value and name != PODS)
 
 
 def figure(value: object) -> str:

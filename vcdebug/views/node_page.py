@@ -17,7 +17,7 @@ from vcdebug.views.base import NO, SKIPPED, YES, Line, Piece, Row, Table, count,
 from vcdebug.views.equation import equation_table
 from vcdebug.views.inside import inside
 from vcdebug.views.names import bare
-from vcdebug.views.nodes import future_idle, node_detail, node_dimensions, remarks
+from vcdebug.views.nodes import node_detail, node_dimensions, remarks
 from vcdebug.views.parts import part
 from vcdebug.views.why_not import COLUMNS as CHECK_COLUMNS
 from vcdebug.views.why_not import node_checks
@@ -36,7 +36,7 @@ def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
 
 def _bars(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
     node, amounts = recording.session.nodes[name], recording.timeline.state_at(seq).nodes[name]
-    future, dims = future_idle(amounts), node_dimensions(recording)
+    future, dims = amounts.future_idle(), node_dimensions(recording)
     told = [dim for dim in dims if node.allocatable.get(dim) or amounts.used.get(dim)]
     width = max((len(short_name(dim)) for dim in told), default=0)
     for dim in told:

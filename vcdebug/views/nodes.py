@@ -129,16 +129,11 @@ def _overfull(amounts: NodeAmounts) -> str:
     return f"idle below 0: {' '.join(below)}" if below else ""
 
 
-def future_idle(amounts: NodeAmounts) -> Resource:
-    """Idle + releasing - pipelined."""
-    return amounts.idle.clone().add(amounts.releasing).sub_without_assert(amounts.pipelined)
-
-
 def node_detail(recording: Recording, seq: Seq, name: NodeName) -> Table:
     """One node: the arithmetic of its future idle, then the tasks on it."""
     state = recording.timeline.state_at(seq)
     amounts, node = state.nodes[name], recording.session.nodes[name]
-    future = future_idle(amounts)
+    future = amounts.future_idle()
     head = [line(muted("future idle = idle + releasing - pipelined"))]
     for dim in dimensions((node.allocatable, amounts.used)):
         parts = [amount(dim, r.get(dim)) for r in (future, amounts.idle, amounts.releasing, amounts.pipelined)]

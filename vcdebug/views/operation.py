@@ -14,7 +14,7 @@ from vcdebug.trace.node_map import ENTERS, KEEPER, LEAVES, pods_in_view
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import ALLOCATIONS, DEALLOCATIONS, told
 from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.amounts import amount, dimensions, figure, short_name
+from vcdebug.views.amounts import amount, dimensions, figure, resource_text, short_name
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import operation_figure
 from vcdebug.views.names import bare
@@ -76,8 +76,7 @@ def _head(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
     yield line(_words(recording, seq, event))
     task = recording.timeline.tasks.get(event.task)
     if task is not None:
-        wants = ", ".join(f"{short_name(n)} {amount(n, v)}" for n, v in task.resreq.items() if v)
-        yield line(muted(f"{event.task} requests {wants}, priority {task.priority}"))
+        yield line(muted(f"{event.task} requests {resource_text(task.resreq)}, priority {task.priority}"))
     if event.reason:
         yield line(muted(f"reason: {event.reason}"))
     if event.via:

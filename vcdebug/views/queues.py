@@ -14,7 +14,7 @@ from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.amounts import amount, figure, short_name
+from vcdebug.views.amounts import amount, figure, listed, short_name
 from vcdebug.views.base import NO, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.cell_figures import queue_figure
 
@@ -76,18 +76,14 @@ def pair_lines(found: Sequence[Pair]) -> Iterator[Line]:
     for pair in found:
         together.setdefault((pair.starved, pair.above), []).append(pair)
     for (starved, above), entries in together.items():
-        lacks = _listed([(pair.dimension, pair.lacks) for pair in entries])
+        lacks = listed([(pair.dimension, pair.lacks) for pair in entries])
         start = (Piece(f"{NO} {starved}", "bad"), Piece(f" lacks {lacks} of what it deserves; "))
         if not above:
             yield line(*start, muted("nobody holds more of it than it deserves"))
             continue
-        more = _listed([(pair.dimension, pair.surplus) for pair in entries])
+        more = listed([(pair.dimension, pair.surplus) for pair in entries])
         reclaim = "" if entries[0].reclaimable else ", but is not reclaimable"
         yield line(*start, Piece(f"▲ {above}", "warn"), f" holds {more} more than it deserves{reclaim}")
-
-
-def _listed(amounts: Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{short_name(name)} {amount(name, value)}" for name, value in amounts)
 
 
 def _figures(state: ClusterState, plugin: str, place: Place) -> Figures:

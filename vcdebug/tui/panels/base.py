@@ -86,8 +86,8 @@ class Panel(Grid):
         if self.display:
             self.draw()
         elif self.moment is not None and self._is_another(self.moment.recording) and not self.shows.keeps_row:
-            self._natural = self._measured = None
-            self.set_table(replace(self.table, rows=(), current="", sought=""))
+            self._drawn = self._natural = None
+            self.let_go()
 
     def _is_another(self, recording: Recording) -> bool:
         return self._drawn is not None and self._drawn() is not recording

@@ -122,6 +122,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to(0, 0, animate=False)
         self.show_cursor()
 
+    def let_go(self) -> None:
+        """Keep no row, and nothing that is known about one."""
+        self._measured = None
+        self.set_table(replace(self.table, rows=(), current="", sought=""))
+
     def set_filter(self, text: str) -> int:
         """Keep the rows that pass; says how many do, of what has been looked at until now."""
         kept = self._kept()

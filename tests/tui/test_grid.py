@@ -244,3 +244,30 @@ def test_a_long_answer_stands_below_whichever_column_it_is_in() -> None:
 def test_an_item_of_a_list_stays_together_in_a_narrow_column() -> None:
     assert ["cpu 8,", "  mem 60Gi,", "  gpu 2"] == wrap_text("cpu 8, mem 60Gi, gpu 2", 12)
     assert ["cpu 8,", "mem 60Gi,", "  gpu 2"] == wrap_text("cpu 8, mem 60Gi, gpu 2", 9)
+
+
+async def test_what_has_no_room_in_the_columns_stands_under_the_row_of_the_cursor() -> None:
+    columns = (Column("victim", name=True), Column("for", name=True), Column("tier", spare=2), Column("by", spare=1))
+    rows = tuple(
+        Row(str(i), (Piece(f"victim-worker-{i}"), Piece(f"preemptor-{i}"), Piece(str(i)), Piece(f"action {i}")))
+        for i in range(5)
+    )
+    app = GridApp()
+    async with app.run_test(size=(38, 12)) as pilot:
+        app.grid.set_table(Table("Evictions", columns, rows))
+        await pilot.pause()
+        assert [text.split() for text in app.shown()[1:4]] == [
+            ["›", "victim-worker-0", "preemptor-0"],
+            ["tier", "0", "by", "action", "0"],
+            ["victim-worker-1", "preemptor-1"],
+        ]
+        app.grid.action_move_to(-1)
+        await pilot.pause()
+        assert [text.split() for text in app.shown()[4:8]] == [
+            ["victim-worker-3", "preemptor-3"],
+            ["›", "victim-worker-4", "preemptor-4"],
+            ["tier", "4", "by", "action", "4"],
+            [],
+        ]
+        app.grid.action_column(1)
+        assert app.grid.unseen_columns() == ["without tier, by"]

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
+from rich.cells import cell_len
 
 from tests.recorded import ROOT, bundled
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
-from vcdebug.tui.widgets.table_layout import Layout, lay_out
+from vcdebug.tui.widgets.table_layout import NOTHING, Layout, lay_out, unfolded
 from vcdebug.tui.widgets.wrapping import closer, pad, tighter
 from vcdebug.views.base import Piece, Table
 from vcdebug.views.panels import PANELS
@@ -64,16 +65,45 @@ def flow_faults(layout: Layout, table: Table) -> Iterator[str]:
             yield f"{label} is cut to {placed.cells[0].text}"
 
 
+def under_the_cursor(layout: Layout, table: Table, width: int) -> str:
+    """The heads of the columns without a place whose cells the rows have below them, where the cursor stands."""
+    rows = table.rows[:LOOKED_AT]
+    said = [unfolded(layout, table.columns, i, row, width) for i, row in enumerate(rows)]
+    texts = [" ".join(piece.text for line in lines if line.band < 0 for piece in line.cells) for lines in said]
+    told = [
+        i
+        for i in layout.left_out
+        if all(row.cells[i].text in (*NOTHING, *text.split()) for row, text in zip(rows, texts, strict=True))
+    ]
+    return " ".join(["", *(table.columns[i].title for i in told)])
+
+
+def cut_under_the_cursor(layout: Layout, table: Table, width: int) -> Iterator[str]:
+    """Text, names apart, that is not whole even where the cursor stands."""
+    for index, row in enumerate(table.rows[:LOOKED_AT] if layout.tree is None else ()):
+        uniform = [layout.placed(index, row, band) for band in range(len(layout.bands))]
+        lines = unfolded(layout, table.columns, index, row, width)
+        for line in lines or (uniform if index >= layout.wrapped else ()):
+            band = layout.bands[line.band]
+            cells = zip(band.columns, band.widths, line.cells, strict=True) if line.band >= 0 else ()
+            yield from (
+                f"{cell.text} has {wide} cells of {width}"
+                for i, wide, cell in cells
+                if cell_len(cell.text) > wide and not table.columns[i].name
+            )
+
+
 def faults(table: Table, width: int) -> Iterator[str]:
     layout = lay_out(table, table.rows, width)
     if len(table.rows) and layout.width > width:
         yield f"{layout.width} cells for {width}"
     heads = " ".join(cell.text for line in layout.top if line.heads for cell in line.cells)
     if len(table.rows):
-        told = [c for c in table.columns if not (c.spare and c.title in layout.left_out(table.columns))]
-        yield from (f"head {c.title}" for c in told if not all(word in heads for word in c.title.split()))
+        heads += under_the_cursor(layout, table, width)
+        yield from (f"head {c.title}" for c in table.columns if not all(word in heads for word in c.title.split()))
         yield from flow_faults(layout, table)
         yield from (f"head {one.text} in {cells} cells" for one, cells in drawn_heads(layout) if len(one.text) > cells)
+    yield from cut_under_the_cursor(layout, table, width)
     rows = range(min(len(table.rows), LOOKED_AT))
     for column in [i for i, one in enumerate(table.columns) if one.name]:
         names = [(table.rows[row].cells[column].text.strip(GUIDES), shown(layout, table, row, column)) for row in rows]

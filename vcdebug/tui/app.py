@@ -20,7 +20,6 @@ from vcdebug.tui.config import Settings, read_settings
 from vcdebug.tui.folders import state_folder
 from vcdebug.tui.keymap import by_id, keys_of
 from vcdebug.tui.keynames import key_names
-from vcdebug.tui.main.following import Next
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import Store

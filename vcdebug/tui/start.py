@@ -1,11 +1,11 @@
-"""What the command line asked for: a snapshot, and where to stand in its recording."""
+"""What the command line asked for: a snapshot, and where to stand in its recording; and what follows it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.captures import Captures
 from vcdebug.debugger.driver import DebuggerState, Driver
@@ -98,3 +98,10 @@ class Start:
         if self.job is not None:
             return driver.next_about("job", self.job, back=False)
         return driver.moment()
+
+
+class Next(NamedTuple):
+    """What follows the main screen: another snapshot, or the chooser with the reason why this one is closed."""
+
+    snapshot: str = ""
+    failure: str = ""

@@ -27,7 +27,6 @@ from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.copying import Copying
 from vcdebug.tui.main.current import Current
-from vcdebug.tui.main.following import Next
 from vcdebug.tui.main.footer import show_keys
 from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.main.layout import MainLayout
@@ -45,7 +44,7 @@ from vcdebug.tui.screens.help import help_table
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.screens.panel_list import PANEL_PAGE, panel_table
 from vcdebug.tui.session_state import Store
-from vcdebug.tui.start import Start
+from vcdebug.tui.start import Next, Start
 from vcdebug.tui.themes import THEMES, theme_named
 from vcdebug.tui.widgets.first_keys import FirstKeys
 from vcdebug.tui.widgets.grid import Grid

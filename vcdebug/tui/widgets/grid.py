@@ -21,10 +21,10 @@ from vcdebug.tui.widgets.column_widths import GUTTER
 from vcdebug.tui.widgets.ordering import Order, marked, next_order
 from vcdebug.tui.widgets.pens import meaning
 from vcdebug.tui.widgets.rows import ShownRows
-from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke
-from vcdebug.tui.widgets.table_layout import STANDS_IN, Layout, Placed, lay_out, unfolded
+from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, filled, row_strokes
+from vcdebug.tui.widgets.table_layout import Layout, Placed, lay_out, unfolded
 from vcdebug.tui.widgets.tree_rows import above, path
-from vcdebug.tui.widgets.wrapping import pad, wrap
+from vcdebug.tui.widgets.wrapping import wrap
 from vcdebug.views.base import HERE, Row, Table
 
 CURSOR = "›"
@@ -224,17 +224,18 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.redraw()
 
     def _unfold(self) -> None:
-        """What long text of the cursor's row is shortened elsewhere is there in full."""
+        """What of the cursor's row is shortened or left out elsewhere is there in full."""
         row, layout, width = self.cursor_row, self._layout, self._laid_out_for
         if width <= 0:
             return
-        self._unfolded = () if row is None else unfolded(layout, self.table.columns, self.cursor, row)
-        more = max(len(self._unfolded) - len(layout.bands), 0)
+        self._unfolded = () if row is None else unfolded(layout, self.table.columns, self.cursor, row, width)
+        more = max(len(self._unfolded) - layout.lines_of(self.cursor), 0)
         self.virtual_size = Size(max(layout.width, width) if self._rows else width, layout.height + more)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as the content has: lets `height: auto` work."""
-        return max(self._laid_out(width).height, 1)
+        layout = self._laid_out(width)
+        return max(layout.height + bool(layout.left_out), 1)
 
     def _laid_out(self, width: int) -> Layout:
         """The layout for a width; the last one is kept while nothing else is shown than another present row."""
@@ -347,7 +348,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             inside = line + top - layout.line_of(self.cursor)
             if 0 <= inside < len(self._unfolded):
                 return self._unfolded[inside]
-            line -= len(self._unfolded) - len(layout.bands) if inside > 0 else 0
+            line -= len(self._unfolded) - layout.lines_of(self.cursor) if inside > 0 else 0
         if line < len(layout.body):
             return layout.body[line]
         if line < layout.body_size:
@@ -372,26 +373,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _strokes(self, placed: Placed, width: int) -> Iterator[Stroke]:
         if placed.row < 0 and not placed.heads:
-            yield from (Stroke(piece.text, piece.style) for piece in placed.cells)
-            return
+            return (Stroke(piece.text, piece.style) for piece in placed.cells)
         selected = 0 <= placed.row == self.cursor and self.shows_cursor
-        yield Stroke(self._gutter(placed, selected=selected), "here")
-        band = self._layout.bands[placed.band]
-        if placed.band:
-            yield Stroke(" " * STANDS_IN)
         columns = self.table.columns
         chosen = self.cursor_column if selected and len(columns) > 1 else -1
-        used = GUTTER + (STANDS_IN if placed.band else 0)
-        gap = 0 if placed.widths else band.gap
-        for index, room, piece in zip(band.columns, placed.widths or band.widths, placed.cells, strict=True):
-            if gap and index != band.columns[0]:
-                yield Stroke(" " * gap)
-                used += gap
-            column = columns[index]
-            yield Stroke(pad(piece.text, room, right=column.right, name=column.name), piece.style, cell=index == chosen)
-            used += room
-        if selected and used < width:
-            yield Stroke(" " * (width - used))
+        line = row_strokes(placed, self._layout, columns, chosen)
+        return filled([Stroke(self._gutter(placed, selected=selected), "here"), *line], width if selected else 0)
 
     @property
     def shows_cursor(self) -> bool:
@@ -489,5 +476,5 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """Words about the columns beyond the right edge, and about those that had no room at all."""
         edge = self.scroll_offset.x + self.scrollable_content_region.width
         beyond = len([end for end in self._layout.ends if end > edge])
-        without = ", ".join(filter(None, self._layout.left_out(self.table.columns)))
+        without = ", ".join(filter(None, (self.table.columns[i].title for i in self._layout.left_out)))
         return [*([f"{beyond} more →"] if beyond else []), *([f"without {without}"] if without else [])]

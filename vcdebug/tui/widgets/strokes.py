@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from vcdebug.tui.widgets.table_layout import STANDS_IN, Layout, Placed
+from vcdebug.tui.widgets.wrapping import pad
+from vcdebug.views.base import Column
 
 
 class Stroke(NamedTuple):
@@ -38,3 +44,29 @@ class Sight(NamedTuple):
     """The lines of the head that stay in sight."""
     around: Sequence[int]
     """The rows of a tree around the first one in sight."""
+
+
+def row_strokes(placed: Placed, layout: Layout, columns: Sequence[Column], chosen: int) -> Iterator[Stroke]:
+    """A line of a row or of the heads behind its mark: cells under each other, the chosen column's one marked."""
+    if placed.band:
+        yield Stroke(" " * STANDS_IN)
+    if placed.band < 0:
+        yield from (Stroke(piece.text, piece.style) for piece in placed.cells)
+        return
+    band = layout.bands[placed.band]
+    gap = 0 if placed.widths else band.gap
+    for index, room, piece in zip(band.columns, placed.widths or band.widths, placed.cells, strict=True):
+        if gap and index != band.columns[0]:
+            yield Stroke(" " * gap)
+        column = columns[index]
+        yield Stroke(pad(piece.text, room, right=column.right, name=column.name), piece.style, cell=index == chosen)
+
+
+def filled(strokes: Iterable[Stroke], width: int) -> Iterator[Stroke]:
+    """A line with spaces up to a width."""
+    used = 0
+    for stroke in strokes:
+        yield stroke
+        used += cell_len(stroke.text) if width else 0
+    if used < width:
+        yield Stroke(" " * (width - used))

@@ -25,7 +25,7 @@ from vcdebug.tui.widgets.column_widths import (
 )
 from vcdebug.tui.widgets.tree_rows import TreeRoom, spread
 from vcdebug.tui.widgets.wrapping import wrap, wrap_text
-from vcdebug.views.base import Column, Piece, Row, Table
+from vcdebug.views.base import Column, Line, Piece, Row, Table
 
 STANDS_IN = 4
 """Cells by which the further lines of a row stand in."""
@@ -64,6 +64,7 @@ class Placed(NamedTuple):
     first: bool = True
     """Whether it is the first line of its row."""
     band: int = 0
+    """The line of its row whose columns it has; below 0 it has pieces of text instead."""
     widths: tuple[int, ...] = ()
     """Cells of each, where the row has its own, side by side without gaps."""
 
@@ -109,10 +110,11 @@ class Layout(NamedTuple):
         onward = [i for band in self.bands for i in band.columns if (i - column) * by > 0]
         return min(onward, key=lambda i: abs(i - column), default=column)
 
-    def left_out(self, columns: Sequence[Column]) -> list[str]:
-        """The heads of columns that have no place."""
-        placed = [i for band in self.bands for i in band.columns]
-        return [column.title for i, column in enumerate(columns) if self.rows and i not in placed]
+    @property
+    def left_out(self) -> list[int]:
+        """The columns that have no place."""
+        placed = {i for band in self.bands for i in band.columns}
+        return [i for i in range(len(self.shared)) if self.rows and i not in placed]
 
     @property
     def head_lines(self) -> int:
@@ -148,16 +150,34 @@ class Layout(NamedTuple):
         return Placed(index, cells, first=band == 0, band=band)
 
 
-def unfolded(layout: Layout, columns: Sequence[Column], index: int, row: Row) -> tuple[Placed, ...]:
-    """The lines of a row whose long text is shortened elsewhere; none where nothing of it is."""
-    if index < layout.wrapped or layout.tree is not None:
+def unfolded(layout: Layout, columns: Sequence[Column], index: int, row: Row, width: int) -> tuple[Placed, ...]:
+    """The lines of a row of which something is shortened or left out elsewhere; none where nothing of it is."""
+    if layout.tree is not None:
         return ()
-    lines: list[Placed] = []
-    for number, band in enumerate(layout.bands):
-        cells = layout.placed(index, row, number).cells
-        wrapped = _wrapped_cells(cells, [columns[i] for i in band.columns], band.widths)
-        lines += [Placed(index, line, first=not (number or at), band=number) for at, line in enumerate(wrapped)]
-    return tuple(lines) if len(lines) > len(layout.bands) else ()
+    if index < layout.wrapped:
+        lines = [placed for placed in layout.body if placed.row == index]
+    else:
+        lines = [line for number in range(len(layout.bands)) for line in _in_full(layout, columns, index, row, number)]
+    lines += [Placed(index, line, first=False, band=-1) for line in _told(layout, columns, row, width)]
+    return tuple(lines) if len(lines) > layout.lines_of(index) else ()
+
+
+def _in_full(layout: Layout, columns: Sequence[Column], index: int, row: Row, number: int) -> Iterator[Placed]:
+    """The lines that the cells of one band take."""
+    band = layout.bands[number]
+    cells = layout.placed(index, row, number).cells
+    wrapped = _wrapped_cells(cells, [columns[i] for i in band.columns], band.widths)
+    yield from (Placed(index, line, first=not (number or at), band=number) for at, line in enumerate(wrapped))
+
+
+def _told(layout: Layout, columns: Sequence[Column], row: Row, width: int) -> list[Line]:
+    """What a row has in the columns that are left out, each behind its head."""
+    told: list[Piece] = []
+    for i in layout.left_out:
+        if row.cells[i].text not in NOTHING:
+            head = f"{columns[i].title} " if columns[i].title else ""
+            told += [Piece(f"  {head}" if told else head, "muted"), row.cells[i]]
+    return wrap(tuple(told), width - GUTTER - STANDS_IN) if told else []
 
 
 def _ends(band: Band, number: int) -> list[int]:
@@ -277,8 +297,9 @@ def _side_by_side(measured: _Measured, width: int, kept: Sequence[int] = ()) -> 
     """All columns in one line, or some, closer to each other or with a few words broken; None where they do not fit."""
     shown = kept or range(len(measured.table.columns))
     columns, natural = [measured.table.columns[i] for i in shown], [measured.natural[i] for i in shown]
+    shortens = not measured.wraps and total(natural) > width
     for least in (measured.unbroken, measured.least):
-        for gap in (GAP, GAP - 1):
+        for gap in (GAP - 1,) if shortens else (GAP, GAP - 1):
             widths = fitted(columns, natural, [least[i] for i in shown], width - GUTTER, gap)
             if total(widths, gap) <= width:
                 return measured.laid_out((Band(tuple(shown), tuple(widths), gap),), width)

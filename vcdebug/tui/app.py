@@ -23,7 +23,7 @@ from vcdebug.tui.keynames import key_names
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import Store
-from vcdebug.tui.start import STDIN, Start
+from vcdebug.tui.start import STDIN, Next, Start
 from vcdebug.tui.themes import THEMES
 from vcdebug.tui.typeahead import TypeAhead
 from vcdebug.tui.worker import USUAL, Limits

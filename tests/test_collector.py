@@ -1,12 +1,19 @@
 """Python's search for garbage beside the recordings."""
 
 import gc
+import sys
 from collections.abc import Iterator
 from weakref import ref
 
 import pytest
 
-from vcdebug.collector import FIRST, MOST_ASIDE, _Aside, collector_paused, leave_alone, look_again
+from tests.recorded import BLOCKED, ROOT
+from vcdebug import collector
+from vcdebug.collector import _Aside, collector_paused, leave_alone, look_again
+from vcdebug.snapshot.load import load
+from vcdebug.trace.effects import effects
+from vcdebug.trace.passing import passing
+from vcdebug.trace.replay import replay
 
 
 @pytest.fixture(autouse=True)
@@ -32,34 +39,39 @@ def test_once_looked_at_again_nothing_stays_aside() -> None:
     assert (True, 0) == (gc.isenabled(), gc.get_freeze_count())
 
 
-def test_nothing_is_looked_for_before_a_cycle_beside_the_only_one_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("pauses", 0), ("objects", 0), ("most", MOST_ASIDE)):
-        monkeypatch.setattr(_Aside, name, value)
-    looked: list[int] = []
+class Ring:
+    """Refers to itself, so that only a search finds that it was dropped."""
 
-    def collect() -> int:
-        looked.append(_Aside.pauses)
-        return 0
-
-    monkeypatch.setattr(gc, "collect", collect)
-    for beside in (False, False, True, True, True):
-        with collector_paused(look=True, beside=beside):
-            _Aside.objects += MOST_ASIDE // 2 + 1
-    assert looked == [5]
+    def __init__(self) -> None:
+        self.ring = self
 
 
-def test_what_was_dropped_is_found_before_the_next_cycle() -> None:
-    class Ring:
-        def __init__(self) -> None:
-            self.ring = self
-
-    for _ in range(FIRST):
-        with collector_paused(look=True):
-            pass
+def test_what_was_dropped_is_found_before_the_next_cycle_once_much_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "MUCH", 10_000)
+    monkeypatch.setattr(_Aside, "most", 10_000)
+    monkeypatch.setattr(_Aside, "blocks", sys.getallocatedblocks())
     with collector_paused(look=True):
         dropped = ref(Ring())
-        made = [[each] for each in range(MOST_ASIDE + 10)]
-    assert dropped() is not None
-    del made
+        little = [[each] for each in range(1_000)]
+    with collector_paused(look=True):
+        assert dropped() is not None
+        much = [[each] for each in range(20_000)]
     with collector_paused(look=True):
         assert dropped() is None
+    assert (1_000, 20_000) == (len(little), len(much))
+
+
+def test_what_is_let_go_leads_to_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = load(ROOT / "fixtures" / BLOCKED)
+    gc.collect()
+    monkeypatch.setattr(gc, "collect", lambda: pytest.fail("a search"))
+    monkeypatch.setattr(_Aside, "blocks", sys.getallocatedblocks())
+    with passing(replay(snapshot)) as recording:
+        alive = ref(recording.session.plugins["gang"])
+        monkeypatch.setattr(_Aside, "most", 2 * (sys.getallocatedblocks() - _Aside.blocks))
+        effects(recording)
+    del recording
+    assert alive() is None
+    for _ in range(10):
+        with passing(replay(snapshot)):
+            pass

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MOST_ASIDE = 1_000_000
-"""Some 200 MB."""
-RARELY = 8 * MOST_ASIDE
-FIRST = 2
-"""Before a snapshot and its cycle there was nothing that could have been dropped."""
+MUCH = 4_000_000
+"""Blocks of memory, some 400 MB: more than a snapshot of 5,000 nodes with its cycle."""
+RARELY = 4 * MUCH
 
 
 @contextmanager
-def collector_paused(*, look: bool = False, beside: bool = False) -> Iterator[None]:
+def collector_paused(*, look: bool = False) -> Iterator[None]:
     """Loading and a cycle keep nearly everything that they make: searching it again and again finds nothing.
 
     `look`: a snapshot or a cycle begins, before which those that were dropped may have to be found.
-    `beside`: of a cycle next to one that is still there.
     """
     running = gc.isenabled()
     if running and look:
-        _find_dropped(beside=beside)
+        _find_dropped()
     gc.disable()
     try:
         yield
@@ -36,6 +34,7 @@ def leave_alone() -> None:
     """Let the collector never again look at what there is now."""
     gc.freeze()
     _Aside.kept = True
+    _Aside.blocks = sys.getallocatedblocks()
 
 
 def look_again() -> None:
@@ -45,11 +44,10 @@ def look_again() -> None:
 
 
 class _Aside:
-    """How many objects were set aside since the collector last looked at everything, and how many may be."""
+    """What was there when the collector last looked at everything, and by how much it may grow."""
 
-    objects = 0
-    pauses = 0
-    most = MOST_ASIDE
+    blocks = 0
+    most = MUCH
     kept = False
     """Something shall be left alone for good. Python itself would count all of it to say so."""
 
@@ -61,19 +59,20 @@ def _set_aside() -> None:
     """
     if _Aside.kept:
         return
-    _Aside.objects += gc.get_count()[0]
     gc.freeze()
     gc.unfreeze()
 
 
-def _find_dropped(*, beside: bool) -> None:
-    """Look at everything after every million objects that were set aside, and less often while little is found."""
-    _Aside.pauses += 1
-    if beside and _Aside.pauses <= FIRST + 1:
-        _Aside.objects = 0  # the only snapshot and its cycle are those beside this one
+def _find_dropped() -> None:
+    """Look at everything where much has come since the last time, and less often while little of it is found.
+
+    What was let go has gone at once (`trace/passing.py`), and never leads to a search.
+    """
+    there = sys.getallocatedblocks()
+    _Aside.blocks = min(_Aside.blocks, there)
+    grown = there - _Aside.blocks
+    if grown <= _Aside.most:
         return
-    if _Aside.pauses <= FIRST or _Aside.objects <= _Aside.most:
-        return
-    found = gc.collect()
-    _Aside.most = MOST_ASIDE if found > _Aside.objects // 10 else min(2 * _Aside.most, RARELY)
-    _Aside.objects = 0
+    gc.collect()
+    _Aside.blocks = sys.getallocatedblocks()
+    _Aside.most = MUCH if there - _Aside.blocks > grown // 10 else min(2 * _Aside.most, RARELY)  # exact: ints

@@ -12,6 +12,7 @@ from vcdebug.cli.snapshots import replay_snapshot
 from vcdebug.errors import SnapshotError
 from vcdebug.explain.survey import Survey, survey, survey_one
 from vcdebug.snapshot.sources import Source
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 
 
@@ -30,7 +31,8 @@ class Surveyor:
         """The survey of a snapshot that came as bytes."""
         if isinstance(item.data, Failure):
             raise SnapshotError(item.data.line)
-        return self.survey(self.replay(NamedBytes(item.name, item.data)))
+        with passing(self.replay(NamedBytes(item.name, item.data))) as recording:
+            return self.survey(recording)
 
     def replay(self, where: Source, keeping: Keeping | None = None) -> Recording:
         """The cycle of a snapshot."""

@@ -58,10 +58,13 @@ def watch(
 
 def _once(take: Callable[[], Snapshot], history: History, met: Met) -> tuple[Path, str]:
     """One capture; its recording goes before the next one comes."""
+    from vcdebug.trace.passing import passing
     from vcdebug.trace.replay import replay
 
     snapshot = take()
-    return history.keep(snapshot), met(replay(snapshot))
+    file = history.keep(snapshot)
+    with passing(replay(snapshot)) as recording:
+        return file, met(recording)
 
 
 def _folder(word: str | None) -> Path:

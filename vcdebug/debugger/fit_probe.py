@@ -21,6 +21,7 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_conf import edited_conf
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -64,9 +65,9 @@ def alone(recording: Recording, job: JobId) -> Alone:
     groups = [_fresh_group(snapshot, info, info.name)]
     pods = list(_fresh_pods(info, info.name))
     objects = {**snapshot.objects, "Pod": [*others, *pods], GROUP: groups}
-    run = replay(_placing_only(replace(snapshot, objects=objects)), beside=recording)
-    counts = run.timeline.state_at(len(run)).job(job)
-    return Alone(len(pods), counts.ready + counts.waiting, explain(run, job))
+    with passing(replay(_placing_only(replace(snapshot, objects=objects)), beside=recording)) as run:
+        counts = run.timeline.state_at(len(run)).job(job)
+        return Alone(len(pods), counts.ready + counts.waiting, explain(run, job))
 
 
 def copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
@@ -78,11 +79,11 @@ def copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
         "Pod": [*snapshot.of("Pod"), *(pod for name in names for pod in _fresh_pods(info, name))],
         GROUP: [*snapshot.of(GROUP), *(_fresh_group(snapshot, info, name) for name in names)],
     }
-    run = replay(_placing_only(replace(snapshot, objects=objects)), beside=recording)
-    for number, name in enumerate(names):
-        told = explain(run, f"{info.namespace}/{name}")
-        if not told.scheduled:
-            return FittingCopies(number, most, no_place(told))
+    with passing(replay(_placing_only(replace(snapshot, objects=objects)), beside=recording)) as run:
+        for number, name in enumerate(names):
+            told = explain(run, f"{info.namespace}/{name}")
+            if not told.scheduled:
+                return FittingCopies(number, most, no_place(told))
     return FittingCopies(most, most, "")
 
 

@@ -13,6 +13,7 @@ from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
 from vcdebug.trace.effects import JobSummary, effects
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -86,10 +87,10 @@ class Odds:
 
 def draw(base: Recording, seed: int) -> Draw:
     """Run the cycle with everything drawn from one seed."""
-    run = whole(replay(replace(base.snapshot, chance=Chance.drawn(seed)), beside=base))
-    divergence = part_in_deeds(base, run)
-    at = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
-    return _outcome(run)._replace(seed=seed, parts_at=at)
+    with passing(replay(replace(base.snapshot, chance=Chance.drawn(seed)), beside=base)) as run:
+        divergence = part_in_deeds(base, whole(run))
+        at = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
+        return _outcome(run)._replace(seed=seed, parts_at=at)
 
 
 def _outcome(run: Recording) -> Draw:

@@ -336,6 +336,11 @@ class Session:
             self._hyper_node_rows[name] = None if known is None else self.node_table.rows_named(known)
         return self._hyper_node_rows[name]
 
+    def take_apart(self) -> None:
+        """Nobody looks at it any more: what speaks of each other here is parted, so that it goes without a search."""
+        self.node_table.nodes.clear()
+        vars(self).clear()
+
 
 def _sum(amounts: Iterable[Resource]) -> Resource:
     """Added up in their order."""

@@ -37,7 +37,7 @@ def replay(
     """
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     stages = Stages(clock)
-    with collector_paused(look=True, beside=beside is not None):
+    with collector_paused(look=True):
         session = run_cycle(
             snapshot,
             conf,

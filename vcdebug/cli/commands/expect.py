@@ -72,6 +72,7 @@ def _checked(case: Expectation, folder: Path, *, complete: bool | None) -> Check
     from vcdebug.cli.snapshots import edited_snapshot, load_snapshot, with_conf
     from vcdebug.debugger.expectations import verdicts
     from vcdebug.trace.cut import whole
+    from vcdebug.trace.passing import passing
     from vcdebug.trace.replay import replay
 
     start = time.perf_counter()
@@ -80,7 +81,8 @@ def _checked(case: Expectation, folder: Path, *, complete: bool | None) -> Check
         if case.conf is not None:
             beside = folder / case.conf
             snapshot = with_conf(snapshot, str(beside if beside.exists() else case.conf))
-        found = tuple(verdicts(case, whole(replay(edited_snapshot(snapshot, case.all_edits)))))
+        with passing(replay(edited_snapshot(snapshot, case.all_edits))) as recording:
+            found = tuple(verdicts(case, whole(recording)))
     except (VcdebugError, OSError) as error:
         return Checked(case.name, (), time.perf_counter() - start, str(error))
     return Checked(case.name, found, time.perf_counter() - start)

@@ -15,6 +15,7 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.trace.cut import whole
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -42,8 +43,10 @@ def deadlock(recording: Recording, subject: Subject) -> Deadlock | None:
     groups = [*([job] for job in holders[:_MOST]), *([holders] if len(holders) > 1 else [])]
     for group in groups:
         edits = tuple(f"Pod/{task.key}:-" for job in group for task in _held(job))
-        changed = replay(edited(recording.snapshot, [parse_edit(edit) for edit in edits]), beside=recording)
-        if explain_subject(whole(changed), subject).scheduled:
+        changed = edited(recording.snapshot, [parse_edit(edit) for edit in edits])
+        with passing(replay(changed, beside=recording)) as run:
+            placed = explain_subject(whole(run), subject).scheduled
+        if placed:
             own = jobs.get(subject.job)
             return Deadlock(tuple(job.uid for job in group), own is not None and waits_and_holds(own), edits)
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
 from vcdebug.trace.effects import Effect, effects
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -92,7 +94,10 @@ class Trials:
             changed = edited(self._snapshot, [parse_edit(text) for text in edits])
         except EditError:
             return None
-        recording = self._replayed(changed)
+        with self._replayed(changed) as recording:
+            return self._told(changed, recording, edits)
+
+    def _told(self, changed: Snapshot, recording: Recording, edits: Edits) -> Outcome | None:
         explanation = explain(recording, self._word)
         if explanation.cause == PANIC:
             return None
@@ -105,11 +110,16 @@ class Trials:
         later = yet_to_come(recording, Situation(self._base, self._asked)) if counted and explanation.scheduled else ""
         return outcome._replace(levers=tuple(levers(situation)) if further else (), later=later)
 
-    def _replayed(self, changed: Snapshot) -> Recording:
-        recording = whole(replay(changed, beside=self._near))
+    @contextmanager
+    def _replayed(self, changed: Snapshot) -> Iterator[Recording]:
+        """The first one stays: the others are run beside it."""
+        recording = replay(changed, beside=self._near)
         if self._near is None:
-            self._near = recording
-        return recording
+            self._near = whole(recording)
+            yield recording
+            return
+        with passing(recording):
+            yield whole(recording)
 
     def _outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> Outcome:
         after = Fates.of(recording)
@@ -131,10 +141,10 @@ class Trials:
         pods = stand_ins(self._snapshot, changed, explanation.job)
         if pods is None:
             return outcome
-        later = self._replayed(edited(changed, map(parse_edit, pods.edits)))
-        then, after = explain(later, explanation.job), Fates.of(later)
+        with self._replayed(edited(changed, map(parse_edit, pods.edits))) as later:
+            then, after = explain(later, explanation.job), Fates.of(later)
+            proposed = () if then.scheduled else levers(Situation(later, then))
         nodes = tuple(dict.fromkeys(after.placed_of(explanation.job).values()))
-        proposed = () if then.scheduled else levers(Situation(later, then))
         return outcome._replace(
             reached=then.scheduled,
             assumed=Assumed(pods.words, then.scheduled, nodes, then.cause, then.sentence),

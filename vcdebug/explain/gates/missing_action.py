@@ -23,6 +23,7 @@ from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.trace.memo import per_recording
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -58,7 +59,8 @@ def _effects_with(recording: Recording, action: str) -> Effects | None:
     from vcdebug.trace.effects import effects
 
     try:
-        return effects(with_action(recording, action))
+        with passing(with_action(recording, action)) as run:
+            return effects(run)
     except EditError:
         return None
 

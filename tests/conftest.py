@@ -1,6 +1,8 @@
 """What every test may ask for, and the order of the tests."""
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,9 @@ import pytest
 from tests.recorded import CASES, GOLDEN
 
 os.environ["VCDEBUG_CACHE"] = "off"  # tests keep nothing in the folder of whoever runs them
+gc.disable()  # between tests there is one search for garbage after very much of it, and none for each recording
+MOST_NEW = 4_000_000
+"""Objects since the last search for garbage; half a gigabyte."""
 CHECKOUT = Path(__file__).resolve().parents[1]
 SLOW = (
     "architecture/test_forbidden_forms.py",
@@ -67,6 +72,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_slow(item.path):
             item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves and what they import stay: nothing of it need be searched again and again."""
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """Behind a test, garbage is searched for where there may be much."""
+    result = yield
+    if gc.get_count()[0] > MOST_NEW:
+        gc.collect()
+    return result
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -48,9 +48,9 @@ def recorded(case: Path) -> Recording:
     return golden(case.name) if case.parent == ROOT / "tests" / "golden" / "random" else replay(load(case))
 
 
-@cache
+@lru_cache(maxsize=8)
 def golden(name: str) -> Recording:
-    """The replay of a copied random case."""
+    """The replay of a copied random case, kept while its tests follow each other."""
     return replay(load(ROOT / "tests" / "golden" / "random" / name))
 
 

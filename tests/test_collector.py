@@ -18,8 +18,10 @@ from vcdebug.trace.replay import replay
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
+    gc.enable()
     yield
     look_again()
+    gc.disable()
 
 
 def test_what_is_left_alone_stays_so_while_more_is_made() -> None:

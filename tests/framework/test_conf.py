@@ -95,3 +95,10 @@ def test_getters_take_only_their_own_types_and_warn_otherwise() -> None:
     assert (True, False) == (arguments.get_bool("t", default=False), arguments.get_bool("i", default=False))
     assert ("10", "x") == (arguments.get_string("s", "x"), arguments.get_string("i", "x"))
     assert "Could not parse argument: 10.0 for key f to int" == arguments.warnings[0]
+
+
+@pytest.mark.parametrize("text", ["actions: " + "[" * 100_000, "- " * 100_000 + "a"])
+def test_what_is_nested_without_end_is_refused_in_one_line(text: str) -> None:
+    (problem,) = parse_conf(text).problems
+    assert "rejected: not YAML: " in problem.what
+    assert "nests deeper than 100 levels" in problem.what

@@ -10,7 +10,7 @@ import re
 import yaml
 
 from vcdebug.snapshot.json_values import Json
-from vcdebug.snapshot.yaml_documents import BOOLEANS, MERGE, NULLS, Words
+from vcdebug.snapshot.yaml_documents import BOOLEANS, MERGE, NULLS, SAFE_LOADER, Words, refuse_deep
 
 _BOOL = Words(*BOOLEANS, "y", "Y", "n", "N")
 _INT = re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|(?:0|[1-9][0-9_]*))$")
@@ -21,7 +21,7 @@ _TRUE = ("y", "yes", "on", "true")
 _LARGEST_UINT = 2**64 - 1
 
 
-class YamlV2Loader(yaml.SafeLoader):
+class YamlV2Loader(SAFE_LOADER):  # type: ignore[misc]
     """A safe loader with yaml.v2's implicit types."""
 
 
@@ -69,5 +69,6 @@ YamlV2Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
 
 
 def load_yaml(text: str) -> Json:
-    """The document as plain data; raises yaml.YAMLError."""
+    """The document as plain data; raises yaml.YAMLError, or ValueError for one that is nested too deep."""
+    refuse_deep(text)
     return yaml.load(text, Loader=YamlV2Loader)  # a SafeLoader

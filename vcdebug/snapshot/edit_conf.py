@@ -10,6 +10,7 @@ import yaml
 
 from vcdebug.snapshot.edit import Edit
 from vcdebug.snapshot.edit_path import APPEND, EditError, PathStep
+from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, refuse_deep
 
 PLUGINS: Final = "plugins"
 """As the first step: the plugins of all tiers."""
@@ -20,8 +21,9 @@ _MAP, _SEQ = "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"
 def edited_conf(text: str, edit: Edit) -> str:
     """The configuration with one change."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError) as error:
+        refuse_deep(text)
+        root = yaml.compose(text, Loader=SAFE_LOADER)
+    except (yaml.YAMLError, ValueError) as error:
         raise edit.error("the configuration is not YAML") from error
     root = yaml.MappingNode(_MAP, []) if root is None else root
     steps = list(edit.path)
@@ -29,7 +31,7 @@ def edited_conf(text: str, edit: Edit) -> str:
         _edit_plugins(root, steps[1:], edit)
     else:
         _change(root, steps, edit)
-    return str(yaml.serialize(root, Dumper=yaml.SafeDumper))
+    return str(yaml.serialize(root, Dumper=SAFE_DUMPER))
 
 
 def _edit_plugins(root: yaml.Node, steps: Sequence[PathStep], edit: Edit) -> None:
@@ -139,8 +141,9 @@ def _element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> yaml.Node:
 
 def _value(edit: Edit) -> yaml.Node:
     try:
-        node = yaml.compose(edit.value, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError) as error:
+        refuse_deep(edit.value)
+        node = yaml.compose(edit.value, Loader=SAFE_LOADER)
+    except (yaml.YAMLError, ValueError) as error:
         raise edit.error("the value is not YAML", edit.value_at) from error
     return _scalar("") if node is None else node
 

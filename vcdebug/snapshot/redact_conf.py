@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import yaml
 
+from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, refuse_deep
+
 SECTIONS = ("actions", "tiers", "configurations", "metrics")
 METRICS = ("type", "interval")
 """Where the measurements come from is nobody's business, and neither is the password."""
@@ -21,8 +23,9 @@ Rewrite = Callable[[str], str]
 def redacted_conf(text: str, rewrite: Rewrite) -> str:
     """The configuration with only what decides; scalars keep their types, since the scheduler minds them."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError, ValueError):
+        refuse_deep(text)
+        root = yaml.compose(text, Loader=SAFE_LOADER)
+    except (yaml.YAMLError, ValueError):
         return NOT_YAML
     if root is None:
         return ""
@@ -36,7 +39,7 @@ def redacted_conf(text: str, rewrite: Rewrite) -> str:
     for node in list(_nodes(root, {})):
         if isinstance(node, yaml.ScalarNode) and node.tag == _TEXT:
             node.value = ADDRESS if "://" in node.value else rewrite(node.value)
-    return str(yaml.serialize(root, Dumper=yaml.SafeDumper))
+    return str(yaml.serialize(root, Dumper=SAFE_DUMPER))
 
 
 def _nodes(node: yaml.Node, done: dict[int, None]) -> Iterator[yaml.Node]:

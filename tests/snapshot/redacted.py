@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from tests.golden.compare import Difference, first_difference_of_lines
@@ -25,7 +25,7 @@ def divergence(original: Recording) -> Difference | None:
     """The first event in which the redacted snapshot decides otherwise."""
     done = redaction(original.snapshot)
     known = {real: new for texts in done.mapping.values() for real, new in texts.items()}
-    sentence = partial(_translation, known, done.names)
+    sentence = cache(partial(_translation, known, done.names))
     expected = (_ENCODE(translated(json.loads(line), sentence)) for line in lines(original))
     written = load(io.BytesIO(archive_bytes(done.snapshot)))
     return first_difference_of_lines(expected, lines(replay(written)))

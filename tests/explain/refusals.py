@@ -1,9 +1,7 @@
 """Why a node was refused: what each filter compares comes to what was recorded, for every failure of every case."""
 
 from collections import Counter
-from pathlib import Path
 
-from tests.recorded import each_case, recorded
 from vcdebug.explain.asked import asked_in
 from vcdebug.explain.equation import all_hold
 from vcdebug.explain.refusal_parts import CACHED, Check, cache_hits, checks_in, statuses_of
@@ -11,7 +9,6 @@ from vcdebug.framework.record import Event, Level, PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.trace.moment import look_on
 from vcdebug.trace.recording import Recording
 
 EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim")
@@ -74,14 +71,3 @@ class Refusals:
     def _action(self, seq: Seq) -> str:
         span = self.recording.tree.around(seq, Level.ACTION)
         return span.name if span is not None else ""
-
-
-def refusals(recording: Recording) -> Refusals:
-    found = Refusals(recording)
-    look_on(recording, found.look)
-    return found
-
-
-@each_case
-def test_each_refusal_is_what_the_figures_say(case: Path) -> None:
-    assert [] == refusals(recorded(case)).wrong[:1]

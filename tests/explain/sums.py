@@ -1,16 +1,12 @@
 """The inside of every score: what each plugin says a part was made of comes to the part that was recorded."""
 
 from collections import Counter
-from pathlib import Path
 
-from tests.recorded import each_case, recorded
 from vcdebug.explain.asked import asked_in
 from vcdebug.explain.equations_scores import parts_in
 from vcdebug.framework.record import Event, ScoreEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq
-from vcdebug.trace.moment import look_on
-from vcdebug.trace.recording import Recording
 
 
 class Sums:
@@ -32,14 +28,3 @@ class Sums:
                 self.derived[part.name] += 1
                 if not part.agrees:
                     self.wrong.append((seq, session.node_table.names[row], part.name, part.recorded, part.inside))
-
-
-def sums(recording: Recording) -> Sums:
-    found = Sums()
-    look_on(recording, found.look)
-    return found
-
-
-@each_case
-def test_what_each_part_is_made_of_comes_to_the_recorded_part(case: Path) -> None:
-    assert [] == sums(recorded(case)).wrong[:1]

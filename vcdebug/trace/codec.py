@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch
 from hashlib import sha256
+from itertools import islice
+from types import NoneType
 from typing import TextIO
 
 from vcdebug.framework.record import (
@@ -30,12 +32,16 @@ from vcdebug.framework.record import (
 from vcdebug.framework.subject import Result
 from vcdebug.framework.trace_form import statuses
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.model.resource import MAX_FLOAT64, Resource
+from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, Resource
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.trace.recording import Recording
 
 UNWRITTEN = (("drf", "allocated"),)
 """(plugin, figure) of operations that time travel needs and the schema does not have."""
+
+AT_ONCE = 500
+"""Events that are spelt together where nobody reads them one by one."""
+_AS_THEY_ARE = (str, bool, int, NoneType)
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
@@ -47,9 +53,9 @@ def write_jsonl(recording: Recording, file: TextIO) -> None:
 
 def digest(recording: Recording) -> bytes:
     """The same for recordings that would be written alike."""
-    encoder, total = EventEncoder(recording), sha256()
-    for event in recording.events:
-        total.update(_encode(encoder.encode(event)).encode())
+    encoder, total, events = EventEncoder(recording), sha256(), iter(recording.events)
+    while part := [encoder.encode(event) for event in islice(events, AT_ONCE)]:
+        total.update(_encode(part).encode())
     return total.digest()
 
 
@@ -88,21 +94,30 @@ def event_json(recording: Recording, seq: Seq) -> JsonDict:
 
 def number(amount: float) -> int | float | str:
     """Infinity and the largest float64 as text, whole numbers without a fraction."""
+    if -MAX_FLOAT64 < amount < MAX_FLOAT64:
+        whole = int(amount)
+        return whole if whole == amount else amount
     if amount >= MAX_FLOAT64:
         return "inf"
-    if amount <= -MAX_FLOAT64:
-        return "-inf"
-    return int(amount) if float(amount).is_integer() else amount
+    return "-inf" if amount <= -MAX_FLOAT64 else amount
 
 
 def resource_json(resource: Resource) -> JsonDict:
     """cpu and memory always, scalars only where the resource has them."""
-    return {name: number(amount) for name, amount in resource.items()}
+    body: JsonDict = {CPU: number(resource.milli_cpu), MEMORY: number(resource.memory)}
+    if resource.scalars:
+        body.update((name, number(amount)) for name, amount in sorted(resource.scalars.items()))
+    return body
 
 
 def plain(value: Result) -> Result:
     """Figures of a plugin as JSON data."""
-    if isinstance(value, Resource):
+    kind = type(value)
+    if kind is float:
+        return number(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    if kind is Resource:
         return resource_json(value)
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
@@ -112,7 +127,7 @@ def plain(value: Result) -> Result:
 
 
 def _amounts(amounts: NodeAmounts) -> JsonDict:
-    return {field: resource_json(getattr(amounts, field)) for field in NodeAmounts._fields}
+    return dict(zip(NodeAmounts._fields, map(resource_json, amounts), strict=True))
 
 
 def _nodes(names: Sequence[NodeName], amounts: Iterable[NodeAmounts]) -> JsonDict:
@@ -155,6 +170,9 @@ def _task_close(task: TaskClose) -> JsonDict:
     return body
 
 
+Form = Callable[[object, "EventEncoder"], JsonDict]
+
+
 class EventEncoder:
     """Turns events into what the trace writes; a code's statuses are spelt out once."""
 
@@ -162,10 +180,15 @@ class EventEncoder:
         self.names = recording.node_names
         self._reasons = recording.reasons
         self._statuses: dict[int, list[dict[str, object]]] = {}
+        self._forms: dict[type, Form] = {}
 
     def encode(self, event: object) -> JsonDict:
         """One event without its number."""
-        return _form(event, self)
+        kind = type(event)
+        form = self._forms.get(kind)
+        if form is None:
+            form = self._forms[kind] = _form.dispatch(kind)
+        return form(event, self)
 
     def statuses_of(self, code: int) -> list[dict[str, object]]:
         """What a code of a predicate event stands for."""
@@ -182,7 +205,8 @@ def _form(event: object, encoder: EventEncoder) -> JsonDict:
 @_form.register
 def _hook(event: HookEvent, encoder: EventEncoder) -> JsonDict:
     body: JsonDict = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain(event.result)}
-    body.update((field, plain(value)) for field, value in event.subject)
+    for field, value in event.subject:
+        body[field] = plain(value)
     return body
 
 
@@ -238,8 +262,9 @@ def _op(event: OpEvent, encoder: EventEncoder) -> JsonDict:
         "node": event.node,
         "plugins": _ledgers(event.books),
     }
-    if event.after is not None:
-        body["after"] = _amounts(event.after)
+    after = event.after
+    if after is not None:
+        body["after"] = _amounts(after)
     optional = {"reason": event.reason, "eviction": event.eviction, "via": event.via}
     body.update((field, value) for field, value in optional.items() if value is not None)
     return body

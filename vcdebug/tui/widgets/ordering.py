@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -16,14 +16,17 @@ from vcdebug.views.base import Table
 ASCENDING: Final = "▲"
 DESCENDING: Final = "▼"
 _UNITS: Final = {
-    "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15,
+    "": 1.0, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15,
     "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50,
 }  # fmt: skip
 _MARKS = " ✓✗★●·▸▾◉○◆▲▼≈<>=~"
 _MISSING = frozenset(("", "–", "-", "—", "none"))
-_FIGURE = re.compile(r"([-+]?\d{1,3}(?: \d{3})+|[-+]?\d+)(\.\d+)?\s?([KMGTP]i|[mkMGTP])?(?![\w.])")
-_BEGINS: Final = frozenset("0123456789+-")
-"""What a figure may begin with."""
+_FIGURE: Final = re.compile(
+    r"^([-+]?[0-9]{1,3}(?: [0-9]{3})+(?:\.[0-9]+)?|[-+]?[0-9]+(?:\.[0-9]+)?)[^\S\n]?([KMGTP]i|[mkMGTP])?(?![\w.])(.*)$"
+    r"|^.*$",
+    re.MULTILINE,
+)
+"""A line that begins with a figure, its unit and what stands behind them, or any other line."""
 
 
 class Order(NamedTuple):
@@ -75,11 +78,15 @@ def ranked(texts: Sequence[str]) -> Ranks:
     """Compare the texts of a column once; those that are alike are looked at together."""
     distinct = list(dict.fromkeys(texts))
     bare = [text.strip(_MARKS) for text in distinct]
-    figures = {at: found for at, text in enumerate(bare) if text[:1] in _BEGINS and (found := _FIGURE.match(text))}
-    words = [at for at, text in enumerate(bare) if at not in figures and text not in _MISSING]
+    read = _FIGURE.findall("\n".join(bare))
+    if len(read) > len(bare):
+        read = _FIGURE.findall("\n".join([text.replace("\n", " ") for text in bare]))
+    figures = [at for at, found in enumerate(read) if found[0]]
+    words = [at for at, found in enumerate(read) if not found[0] and bare[at] not in _MISSING]
     missing = len(distinct)
     places = np.full(len(distinct), missing, dtype=np.int64)
-    places[list(figures)] = _by_size([found.groups("") for found in figures.values()], _rests(bare, figures))
+    if figures:
+        places[figures] = _by_size(*zip(*[read[at] for at in figures], strict=True))
     places[words] = len(figures) + natural_places([bare[at] for at in words])
     if len(distinct) < len(texts):
         known = {text: at for at, text in enumerate(distinct)}
@@ -87,22 +94,21 @@ def ranked(texts: Sequence[str]) -> Ranks:
     return Ranks(places, missing)
 
 
-def _rests(bare: Sequence[str], figures: Mapping[int, re.Match[str]]) -> IntArray:
-    """Where what stands behind each figure comes among all that does."""
-    rests = [bare[at][found.end() :] for at, found in figures.items()]
-    distinct = list(dict.fromkeys(rests))
-    known = dict(zip(distinct, natural_places(distinct).tolist(), strict=True))
-    return np.array([known[rest] for rest in rests], dtype=np.int64)
-
-
-def _by_size(figures: Sequence[tuple[str, ...]], rests: IntArray) -> IntArray:
+def _by_size(numbers: Sequence[str], units: Sequence[str], rests: Sequence[str]) -> IntArray:
     """How many figures are smaller, those of one size as what stands behind them."""
-    sizes = np.array(
-        [float(whole.replace(" ", "") + fraction) * _UNITS.get(unit, 1.0) for whole, fraction, unit in figures]
-    )
-    order = np.lexsort((rests, sizes))
+    sizes = np.array([float(number.replace(" ", "")) for number in numbers])
+    sizes *= np.array([_UNITS[unit] for unit in units])
+    behind = _level_rests(rests)
+    order = np.lexsort((behind, sizes))
     new = np.ones(len(order), dtype=bool)
-    new[1:] = (sizes[order][1:] != sizes[order][:-1]) | (rests[order][1:] != rests[order][:-1])
+    new[1:] = (sizes[order][1:] != sizes[order][:-1]) | (behind[order][1:] != behind[order][:-1])
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
     return places
+
+
+def _level_rests(rests: Sequence[str]) -> IntArray:
+    """Where what stands behind each figure comes among all that does."""
+    distinct = list(dict.fromkeys(rests))
+    known = dict(zip(distinct, natural_places(distinct).tolist(), strict=True))
+    return np.array([known[rest] for rest in rests], dtype=np.int64)

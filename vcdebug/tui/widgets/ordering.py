@@ -86,7 +86,7 @@ def ranked(texts: Sequence[str]) -> Ranks:
     missing = len(distinct)
     places = np.full(len(distinct), missing, dtype=np.int64)
     if figures:
-        places[figures] = _by_size(*zip(*[read[at] for at in figures], strict=True))
+        places[figures] = _by_size([read[at] for at in figures])
     places[words] = len(figures) + natural_places([bare[at] for at in words])
     if len(distinct) < len(texts):
         known = {text: at for at, text in enumerate(distinct)}
@@ -94,11 +94,10 @@ def ranked(texts: Sequence[str]) -> Ranks:
     return Ranks(places, missing)
 
 
-def _by_size(numbers: Sequence[str], units: Sequence[str], rests: Sequence[str]) -> IntArray:
+def _by_size(figures: Sequence[tuple[str, str, str]]) -> IntArray:
     """How many figures are smaller, those of one size as what stands behind them."""
-    sizes = np.array([float(number.replace(" ", "")) for number in numbers])
-    sizes *= np.array([_UNITS[unit] for unit in units])
-    behind = _level_rests(rests)
+    sizes = np.array([float(number.replace(" ", "")) * _UNITS[unit] for number, unit, _ in figures])
+    behind = _level_rests([rest for _, _, rest in figures])
     order = np.lexsort((behind, sizes))
     new = np.ones(len(order), dtype=bool)
     new[1:] = (sizes[order][1:] != sizes[order][:-1]) | (behind[order][1:] != behind[order][:-1])

@@ -405,10 +405,14 @@ def _without(piece: Piece, shared: str) -> Piece:
 
 
 def _folded(column: Column, shared: str) -> str:
-    """A head of several words over narrow figures takes a line for each; a shared namespace stands in it."""
+    """A head of several words over narrow figures takes two lines; a shared namespace stands in it."""
     if shared:
         return f"{column.title} in {shared.rstrip('/')}"
-    return column.title if column.flexible else column.title.replace(" ", "\n")
+    words = column.title.split(" ")
+    if column.flexible or len(words) == 1:
+        return column.title
+    halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
+    return "\n".join(min(halves, key=lambda half: max(map(cell_len, half))))
 
 
 def _head_lines(heads: Sequence[str], bands: tuple[Band, ...]) -> list[Placed]:

@@ -51,14 +51,17 @@ class Columns:
         if amounts.gpu:
             self.gpu[row] += sign * amounts.gpu
 
-    def set(self, row: Row, pods: Sequence[Scored]) -> None:
-        """The sum of what pods ask for."""
-        if not pods:
-            return
-        milli_cpu, memory, gpu = zip(*pods, strict=True)
-        self.milli_cpu[row] = sum(milli_cpu)  # exact: ints
-        self.memory[row] = sum(memory)  # exact: ints
-        self.gpu[row] = sum(gpu)  # exact: ints
+    def fill(self, amounts: Sequence[tuple[int, int, int]]) -> None:
+        """Every node's amounts, as Scored has them."""
+        if amounts:
+            self.milli_cpu[:], self.memory[:], self.gpu[:] = zip(*amounts, strict=True)
+
+
+def _sum(amounts: Sequence[Scored]) -> tuple[int, int, int]:
+    if not amounts:
+        return 0, 0, 0
+    milli_cpu, memory, gpu = zip(*amounts, strict=True)
+    return sum(milli_cpu), sum(memory), sum(gpu)  # exact: ints
 
 
 TEXTS = ([str, str, int], [str, str, str])
@@ -71,6 +74,13 @@ def _scored(cpu: object, memory: object, gpu: object) -> Scored:
 
 _scored_once = lru_cache(maxsize=1024)(_scored)
 """Nodes of one kind state the same texts."""
+
+
+def _allocatable(manifest: JsonObject) -> Scored:
+    amounts = (manifest.get("status") or {}).get("allocatable") or {}
+    stated = amounts.get("cpu", 0), amounts.get("memory", 0), amounts.get(GPU, 0)
+    kinds = [amount.__class__ for amount in stated]
+    return _scored_once(*stated) if kinds in TEXTS else _scored(*stated)
 
 
 def _gate_open(_gate: str) -> bool:
@@ -129,37 +139,27 @@ class NodeView:
         """
         view = cls(names, nodes, gate, incoming_pod_level=incoming_pod_level, shapes=shapes)
         states = image_states(dict(zip(view.names, view.manifests, strict=True))) if images is None else images
+        view.allocatable.fill([_allocatable(manifest) for manifest in view.manifests])
+        view.images = [states.get(name, {}) for name in view.names]
         for row, name in enumerate(view.names):
-            view._read_allocatable(row)
-            view.images[row] = states.get(name, {})
-            view._hold(row, [task.pod for task in nodes[name].tasks_in_order() if task.status != TaskStatus.PIPELINED])
+            pods = [task.pod for task in nodes[name].tasks_in_order() if task.status != TaskStatus.PIPELINED]
+            view.pods[row] = [view.shapes.shape(pod) for pod in pods]
+        view._count_first()
         columns = (view.allocatable.milli_cpu, view.allocatable.memory)
         view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
         return view
 
-    def _hold(self, row: Row, pods: list[Pod]) -> None:
-        """Put many pods on an empty node: as add_pod, with one sum per column."""
-        shapes = [self.shapes.shape(pod) for pod in pods]
-        self.pods[row] = shapes
-        self.pod_count[row] = len(shapes)
-        for columns, amounts in (
-            (self.requested, [shape.requests.requested for shape in shapes]),
-            (self.non_zero_requested, [shape.requests.non_zero for shape in shapes]),
-        ):
-            columns.set(row, amounts)
-        for shape in shapes:
-            if shape.ports:
-                self.ports.add(row, shape.ports)
-            self._count_terms(row, shape, 1)
-
-    def _read_allocatable(self, row: Row) -> None:
-        amounts = (self.manifests[row].get("status") or {}).get("allocatable") or {}
-        stated = amounts.get("cpu", 0), amounts.get("memory", 0), amounts.get(GPU, 0)
-        kinds = [amount.__class__ for amount in stated]
-        cpu, memory, gpu = _scored_once(*stated) if kinds in TEXTS else _scored(*stated)
-        self.allocatable.milli_cpu[row] = cpu
-        self.allocatable.memory[row] = memory
-        self.allocatable.gpu[row] = gpu
+    def _count_first(self) -> None:
+        """What add_pod counts, for all pods at once where nothing was counted yet."""
+        requests = [[shape.requests for shape in pods] for pods in self.pods]
+        self.requested.fill([_sum([one.requested for one in pods]) for pods in requests])
+        self.non_zero_requested.fill([_sum([one.non_zero for one in pods]) for pods in requests])
+        self.pod_count[:] = [len(pods) for pods in self.pods]
+        for row, pods in enumerate(self.pods):
+            for shape in pods:
+                if shape.ports:
+                    self.ports.add(row, shape.ports)
+                self._count_terms(row, shape, 1)
 
     def add_pod(self, row: Row, pod: Pod) -> None:
         """Put a pod on a node."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 _NO_PARTS: JsonObject = {}
+LabelItems = tuple[tuple[str, str], ...]
 
 
 class PodShape:
@@ -44,12 +45,12 @@ class PodShapes:
         self._gate = gate
         self._incoming_pod_level = incoming_pod_level
         self._shapes: dict[int, PodShape] = {}
-        self._groups: dict[tuple[str, str, bool], LabelGroup] = {}
+        self._groups: dict[tuple[str, LabelItems, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
         self._requests: dict[tuple[str, str], PodRequests] = {}
-        self._alike: dict[tuple[str, str, bool, str], tuple[LabelGroup, PodRequests]] = {}
-        """Group and requests of pods that state neither affinity nor ports."""
+        self._plain_requests: dict[str, PodRequests] = {}
+        """Of pods that were never resized, by what they say of resources."""
         self._placements: dict[str, Placement] = {}
         self._placement_of: dict[int, tuple[Pod, Placement]] = {}
 
@@ -73,11 +74,11 @@ class PodShapes:
         for entry in status.get("containerStatuses") or ():
             if entry.get("resources") is not None:
                 return None
-        key = (pod.namespace, repr(pod.labels), pod.deleting, pod.resources_text)
-        known = self._alike.get(key)
-        if known is None:
-            known = self._alike[key] = (self.group(pod), self._pod_requests(pod))
-        return PodShape(pod, known[0], NO_TERMS, (), known[1])
+        text = pod.resources_text
+        requests = self._plain_requests.get(text)
+        if requests is None:
+            requests = self._plain_requests[text] = self._pod_requests(pod)
+        return PodShape(pod, self.group(pod), NO_TERMS, (), requests)
 
     def placement(self, pod: Pod) -> Placement:
         """What the pod's spec asks of a node itself."""
@@ -93,11 +94,10 @@ class PodShapes:
 
     def group(self, pod: Pod) -> LabelGroup:
         """The label group of the pod."""
-        deleting = pod.deleting
-        key = (pod.namespace, repr(pod.labels), deleting)
+        key = (pod.namespace, (*pod.labels.items(),), pod.deleting)
         known = self._groups.get(key)
         if known is None:
-            known = self._groups[key] = LabelGroup(pod.namespace, pod.labels, deleting)
+            known = self._groups[key] = LabelGroup(pod.namespace, pod.labels, pod.deleting)
         return known
 
     def _affinity(self, pod: Pod) -> PodAffinityTerms:

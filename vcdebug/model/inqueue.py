@@ -6,15 +6,17 @@ Upstream: plugins/util.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from vcdebug.model.job import JobInfo
 from vcdebug.model.podgroup import INQUEUE, RUNNING
 from vcdebug.model.resource import PODS, Resource, is_scalar_resource_name
-from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
 from vcdebug.releases.queues import INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
 from vcdebug.releases.release import Release
+
+_REQUESTED = (*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatus.PIPELINED)
 
 
 def get_allocated_resource(job: JobInfo) -> Resource:
@@ -24,17 +26,21 @@ def get_allocated_resource(job: JobInfo) -> Resource:
 
 def add_allocated(total: Resource, job: JobInfo) -> Resource:
     """Add the requests of the job's Allocated-class tasks to `total`, one by one."""
-    for status in sorted(job.task_status_index):
-        if allocated_status(status):
-            for task in job.with_status(status):
-                total.add(task.resreq)
-    return total
+    return _add_tasks(total, job, ALLOCATED_CLASS, job.allocated)
 
 
 def add_requested(total: Resource, job: JobInfo) -> Resource:
     """As add_allocated, with the tasks that wait: Pending, and pipelined by an earlier cycle."""
+    others = [status for status in job.task_status_index if status not in _REQUESTED]
+    return _add_tasks(total, job, _REQUESTED, None if others else job.total_request)
+
+
+def _add_tasks(total: Resource, job: JobInfo, statuses: Container[TaskStatus], known: Resource | None) -> Resource:
+    """By status, then UID; at once what the job has added up as its tasks came, where that is the same."""
+    if known is not None and job.changes == len(job.tasks) and known.sums_exactly() and total.sums_exactly():
+        return total.add(known)
     for status in sorted(job.task_status_index):
-        if allocated_status(status) or status in (TaskStatus.PENDING, TaskStatus.PIPELINED):
+        if status in statuses:
             for task in job.with_status(status):
                 total.add(task.resreq)
     return total

@@ -328,12 +328,14 @@ class JobInfo(TaskSet):
         """What is allocated beyond minResources. Upstream: api/job_info.GetElasticResources."""
         return exceeded_part(self.allocated, self.get_min_resources())
 
-    def get_sch_gated_pod_resources(self) -> Resource:
-        """Requests of tasks behind scheduling gates, except Volcano's own.
+    def get_sch_gated_pod_resources(self) -> Resource | None:
+        """Requests of tasks behind scheduling gates, except Volcano's own; None where there is no such task.
         Upstream: api/job_info.GetSchGatedPodResources.
         """
-        total = Resource()
         gated = [uid for uid, task in self.tasks.items() if task.sch_gated and not task.pod.only_volcano_gate]
+        if not gated:
+            return None
+        total = Resource()
         for uid in sorted(gated):
             total.add(self.tasks[uid].resreq)
         return total
@@ -341,7 +343,7 @@ class JobInfo(TaskSet):
     def deduct_sch_gated_resources(self, resource: Resource) -> Resource:
         """`resource` less what gated tasks request, never below 0. Upstream: api/job_info.DeductSchGatedResources."""
         gated = self.get_sch_gated_pod_resources()
-        if gated.is_empty():
+        if gated is None or gated.is_empty():
             return resource
         result = resource.clone()
         result.milli_cpu = max(result.milli_cpu - gated.milli_cpu, 0.0)

@@ -19,6 +19,7 @@ from vcdebug.model.resource_list import is_scalar_resource_name as is_scalar_res
 MIN_RESOURCE = 0.1
 """Amounts closer than this are equal; smaller ones are nothing."""
 _MINUS_MIN = -MIN_RESOURCE
+_EXACT = 2.0**52
 MAX_FLOAT64 = 1.7976931348623157e308
 MAX_INT64 = 9223372036854775807
 
@@ -133,6 +134,10 @@ class Resource:
             return False
         return all(amount < MIN_RESOURCE for name, amount in (self.scalars or {}).items() if name != PODS)
 
+    def sums_exactly(self) -> bool:
+        """Whether sums of such requests, which are whole numbers, come out the same in any order."""
+        return max(self.milli_cpu, self.memory, *(self.scalars or _NOTHING).values()) < _EXACT
+
     def resource_names(self) -> list[str]:
         """Dimensions that hold something, `pods` included: cpu, memory, then scalars ascending.
         Upstream: api/resource_info.ResourceNames.
@@ -177,24 +182,35 @@ class Resource:
 
     def renew(self, rr: Resource) -> None:
         """`sub` and then `add` of the same, in one pass."""
-        if not rr.less_equal(self):
-            self.sub(rr)
-        milli_cpu, memory, scalars = rr.milli_cpu, rr.memory, self.scalars
-        self.milli_cpu = self.milli_cpu - milli_cpu + milli_cpu
-        self.memory = self.memory - memory + memory
-        if scalars is None:
-            self.scalars = dict(rr.scalars) if rr.scalars else None
-        elif rr.scalars:
-            for name, amount in rr.scalars.items():
-                scalars[name] = scalars.get(name, 0.0) - amount + amount
+        milli_cpu, memory, scalars = self.milli_cpu - rr.milli_cpu, self.memory - rr.memory, self.scalars
+        if scalars is None or not (milli_cpu > _MINUS_MIN and memory > _MINUS_MIN):
+            self.sub(rr).add(rr)
+            return
+        for name, amount in rr.scalars.items() if rr.scalars else ():
+            left = scalars.get(name, 0.0) - amount
+            if not left > _MINUS_MIN:
+                self.sub(rr)
+            scalars[name] = left + amount
+        self.milli_cpu = milli_cpu + rr.milli_cpu
+        self.memory = memory + rr.memory
 
     def sub(self, rr: Resource) -> Resource:
         """Component difference; raises AssertPanic where the real scheduler's assertion fails.
         Upstream: api/resource_info.Sub.
         """
-        if rr.less_equal(self):
-            return self.sub_without_assert(rr)
-        raise AssertPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
+        milli_cpu, memory, scalars = self.milli_cpu - rr.milli_cpu, self.memory - rr.memory, self.scalars
+        held, left = scalars or _NOTHING, {}
+        enough = milli_cpu > _MINUS_MIN and memory > _MINUS_MIN
+        for name, amount in (rr.scalars or _NOTHING).items():
+            difference = left[name] = held.get(name, 0.0) - amount
+            if not difference > _MINUS_MIN:
+                enough = False
+        if not enough:
+            raise AssertPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
+        self.milli_cpu, self.memory = milli_cpu, memory
+        if scalars is not None:
+            scalars.update(left)
+        return self
 
     def sub_without_assert(self, rr: Resource) -> Resource:
         """Component difference that may go negative; a nil map leaves scalars alone.
@@ -389,12 +405,14 @@ class Resource:
         Upstream: api/resource_info.Diff.
         """
         inc, dec = Resource(scalars={}), Resource(scalars={})
-        for name in (CPU, MEMORY):
-            left, right = self.get(name), rr.get(name)
-            if left > right:
-                _assign(inc, name, left - right)
-            else:
-                _assign(dec, name, right - left)
+        if self.milli_cpu > rr.milli_cpu:
+            inc.milli_cpu = self.milli_cpu - rr.milli_cpu
+        else:
+            dec.milli_cpu = rr.milli_cpu - self.milli_cpu
+        if self.memory > rr.memory:
+            inc.memory = self.memory - rr.memory
+        else:
+            dec.memory = rr.memory - self.memory
         missing = 0.0 if default == ZERO else -1.0
         mine, other = self.scalars or {}, rr.scalars or {}
         for name in sorted({**mine, **other}):

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,13 +30,18 @@ DECISION_ROOMS = ("model", "kube", "framework", "actions", "plugins")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """One Python file."""
 
     path: Path
     lines: list[str]
     tree: ast.Module
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All of the tree."""
+        return [*ast.walk(self.tree)]
 
     def where(self, node: ast.AST | None = None) -> str:
         name = self.path.relative_to(ROOT).as_posix()
@@ -49,9 +54,7 @@ class Source:
         return any(mark in line.partition("#")[2] for line in self.lines[first - 1 : last])
 
     def functions(self) -> Iterator[Function]:
-        for node in ast.walk(self.tree):
-            if isinstance(node, Function):
-                yield node
+        return (node for node in self.nodes if isinstance(node, Function))
 
 
 @cache

@@ -29,7 +29,7 @@ def called_name(node: ast.Call) -> str:
 
 
 def unordered_sums(source: Source) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and called_name(node) in UNORDERED_SUMS and not source.excused(node, EXACT):
             yield f"{source.where(node)} {called_name(node)}()"
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
@@ -37,7 +37,7 @@ def unordered_sums(source: Source) -> Iterator[str]:
 
 
 def floored(source: Source) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and called_name(node) == "divmod" and not source.excused(node, EXACT):
             yield f"{source.where(node)} divmod()"
         operator = node.op if isinstance(node, ast.BinOp | ast.AugAssign) else None
@@ -88,8 +88,15 @@ def iterated(node: ast.AST) -> list[ast.expr]:
     return []
 
 
+def may_hold_sets(source: Source) -> bool:
+    """Whether anything there is a set, or says that it is one."""
+    said = (getattr(node, "id", "") or getattr(node, "value", "") for node in source.nodes)
+    sets = any(isinstance(node, ast.Set | ast.SetComp) for node in source.nodes)
+    return sets or any(isinstance(name, str) and name.startswith(SETS) for name in said)
+
+
 def set_iterations(source: Source) -> Iterator[str]:
-    for scope in source.functions():
+    for scope in source.functions() if may_hold_sets(source) else ():
         names = set_names(scope)
         for node in ast.walk(scope):
             for walked in iterated(node):
@@ -101,7 +108,7 @@ def blind_handlers(source: Source) -> list[ast.ExceptHandler]:
     blind = {"Exception", "BaseException"}
     return [
         node
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or any(isinstance(n, ast.Name) and n.id in blind for n in ast.walk(node.type)))
     ]
@@ -138,7 +145,7 @@ def test_the_engine_prints_nothing() -> None:
     printed = [
         source.where(node)
         for source in sources(*ENGINE_ROOMS, "capture", "tui")
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "input")
     ]
     assert [] == printed
@@ -182,7 +189,7 @@ CACHES_WITHOUT_RECORDING = {
 
 
 def caches(source: Source) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         names = node.names if isinstance(node, ast.ImportFrom) else []
         for name in names:
             if name.name in CACHES and source.where() not in CACHES_WITHOUT_RECORDING:
@@ -221,7 +228,7 @@ def test_the_checks_see_what_they_are_for() -> None:
 
 def open_types(source: Source) -> list[int]:
     """The lines that mention Any."""
-    nodes = [node for node in ast.walk(source.tree) if getattr(node, "id", getattr(node, "name", "")) == "Any"]
+    nodes = [node for node in source.nodes if getattr(node, "id", getattr(node, "name", "")) == "Any"]
     return sorted({getattr(node, "lineno", 1) for node in nodes})
 
 

@@ -4,12 +4,14 @@ import json
 
 import pytest
 
+from tests.cli.once import one_snapshot
 from tests.cli.transcripts import GOLDEN, NAMES, call, jobs, transcript
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_commands_print_what_they_printed(name: str) -> None:
+def test_the_commands_print_what_they_printed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Intended changes: `python -m tests.cli.transcripts` writes the expected files anew; read their diff."""
+    one_snapshot(monkeypatch)
     assert (GOLDEN / f"{name}.txt").read_text(encoding="utf-8") == transcript(name)
 
 
@@ -18,12 +20,18 @@ def test_there_is_an_expected_file_per_bundled_snapshot() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_explain_gives_the_same_json_twice_with_all_its_keys(name: str) -> None:
-    for job in jobs(name):
-        first, second = (call(["explain", name, job, "--json"]) for _ in range(2))
-        assert first == second
-        keys = ["job", "pod", "outcome", "cause", "sentence", "numbers", "evidence", "lines"]
-        assert [*keys, "contributing", "advice", "steps"] == list(json.loads(first[1]))
+def test_explain_gives_the_same_json_twice_with_all_its_keys(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (explained(name, monkeypatch) for _ in range(2))
+    assert first == second
+    keys = ["job", "pod", "outcome", "cause", "sentence", "numbers", "evidence", "lines"]
+    for _, out, _ in first:
+        assert [*keys, "contributing", "advice", "steps"] == list(json.loads(out))
+
+
+def explained(name: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str, str]]:
+    """What is said of every job, by a run of its own."""
+    one_snapshot(monkeypatch)
+    return [call(["explain", name, job, "--json"]) for job in jobs(name)]
 
 
 @pytest.mark.parametrize("name", NAMES)

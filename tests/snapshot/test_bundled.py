@@ -1,3 +1,7 @@
+from functools import cache
+from pathlib import Path
+from typing import Any
+
 import yaml
 
 from vcdebug.snapshot.bundled import bundled, find
@@ -18,9 +22,15 @@ def test_another_name_finds_nothing() -> None:
     assert [None, None] == [find("no-such-snapshot"), find("../fixtures/preempt-works")]
 
 
+@cache
+def written(folder: Path) -> list[dict[str, Any]]:
+    """The objects as they stand in the files."""
+    return [each for file in sorted(folder.glob("*.yaml")) for each in yaml.safe_load_all(file.read_text())]
+
+
 def test_each_bundled_snapshot_holds_complete_objects() -> None:
     for one in bundled():
-        objects = [o for file in sorted(one.path.glob("*.yaml")) for o in yaml.safe_load_all(file.read_text())]
+        objects = written(one.path)
         assert {o["kind"] for o in objects} >= KINDS
         incomplete = [
             o["metadata"]["name"] for o in objects if not {"uid", "creationTimestamp"} <= o["metadata"].keys()
@@ -32,5 +42,5 @@ def test_each_bundled_snapshot_holds_complete_objects() -> None:
 
 def test_no_uid_stands_for_two_objects() -> None:
     for one in bundled():
-        objects = [o for file in sorted(one.path.glob("*.yaml")) for o in yaml.safe_load_all(file.read_text())]
+        objects = written(one.path)
         assert len(objects) == len({o["metadata"]["uid"] for o in objects})

@@ -30,7 +30,7 @@ from vcdebug.snapshot.shapes import BOOL, QUANTITY, TIME, ListOf, MapOf, Quantit
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 
 CASES = [case for case in COPIES if case.parent.name == "random"]
-OTHERS = {case.name.rpartition("-")[0]: case for case in ELSEWHERE if case.parent.name == "random"}
+OTHERS = {case.name.rpartition("-")[0]: case for case in ELSEWHERE if case.parent.name in ("random", "causes")}
 """One more case of every family, where the whole corpus is there: all of them would take a minute."""
 MARK = "LeAkEd"
 

@@ -11,6 +11,14 @@ MUCH = 4_000_000
 """Blocks of memory, some 400 MB: more than a snapshot of 5,000 nodes with its cycle."""
 RARELY = 4 * MUCH
 
+YOUNG = 100_000
+"""New objects before Python looks for garbage among them: it would look after every 700."""
+
+
+def seldom() -> None:
+    """A program begins, which first makes what stays: modules, styles, a recording."""
+    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+
 
 @contextmanager
 def collector_paused(*, look: bool = False) -> Iterator[None]:

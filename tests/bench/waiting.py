@@ -88,6 +88,9 @@ def late(snapshot: Path, _: Path) -> Figures:
 
 def frame(snapshot: Path, folder: Path) -> Figures:
     """The whole process until the screen has been drawn with the recording, and the memory that it took."""
+    from vcdebug.collector import seldom
+
+    seldom()
     from tests.bench.first_screen import SIZE, main_screen
     from vcdebug.files.kept import KeptRecordings
     from vcdebug.tui.app import VcdebugApp

@@ -13,7 +13,7 @@ from vcdebug.cli.commands import commands_for
 from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.failure import Failure, attempt
 from vcdebug.cli.output import Output
-from vcdebug.collector import leave_alone
+from vcdebug.collector import leave_alone, seldom
 from vcdebug.errors import VcdebugError
 
 EXIT_ERROR = 1
@@ -45,6 +45,7 @@ class Parser(ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; never a traceback."""
+    seldom()
     output = Output()
     words = list(sys.argv[1:] if argv is None else argv)
     try:

@@ -304,7 +304,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._pens.clear()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Lines of the screen; what stays at the top of them is found once, if any of them is drawn anew."""
+        """Lines of the screen; what stays at the top of them is found once, if any of them is drawn anew.
+
+        A place of another width is drawn as it is: the message about it comes later, and finds nothing to change.
+        """
+        self._relayout()
         self._seen = None
         return super().render_lines(crop)
 

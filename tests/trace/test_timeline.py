@@ -7,6 +7,7 @@ from tests.recorded import GOLDEN, bundled, golden
 from tests.rows import try_rules
 from vcdebug.framework.columns import Change
 from vcdebug.framework.record import CloseEvent, OpEvent, StateEvent, StatementEvent
+from vcdebug.model.pod import Pod, PodNames
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
@@ -52,6 +53,21 @@ def the_plugins_books_are_rebuilt_as_the_engine_wrote_them(recording: Recording)
             grouped = {**books.get("jobs", {}), **books.get("queues", {}), "": whole}
             rebuilt = {key: dict(entry) for key, entry in state.books[plugin].items()}
             assert plain({key: entry for key, entry in grouped.items() if entry}) == plain(rebuilt)
+
+
+def what_has_changed_by_then_is_what_was_looked_up_one_by_one(recording: Recording) -> None:
+    timeline = recording.timeline
+    for seq in range(0, len(recording) + 1, max(len(recording) // 9, 1)):
+        for kind, every in (("node", timeline.opening_nodes), ("task", timeline.tasks)):
+            last = {name: timeline.last_change(kind, name, seq) for name in every}
+            changed = {name: recording.record.changes.seqs[at] for name, at in timeline.changed(kind, seq).items()}
+            assert {name: at for name, at in last.items() if at is not None} == changed
+
+
+def a_pods_names_are_those_of_the_pod(recording: Recording) -> None:
+    pods = [Pod(manifest) for manifest in recording.snapshot.of("Pod")]
+    read = [(pod.key, pod.job_id, pod.node_name, pod.scheduler_name) for pod in pods]
+    assert read == [tuple(PodNames.of(pod.manifest)) for pod in pods]
 
 
 def the_end_is_the_state_in_which_the_session_was_closed(recording: Recording) -> None:
@@ -165,6 +181,8 @@ RULES = (
     the_nodes_are_rebuilt_as_the_engine_wrote_them,
     jobs_and_phases_are_rebuilt_as_the_engine_wrote_them,
     the_plugins_books_are_rebuilt_as_the_engine_wrote_them,
+    what_has_changed_by_then_is_what_was_looked_up_one_by_one,
+    a_pods_names_are_those_of_the_pod,
     the_end_is_the_state_in_which_the_session_was_closed,
     a_figure_is_written_where_a_scan_of_the_changes_says,
 )

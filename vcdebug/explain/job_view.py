@@ -9,7 +9,7 @@ from vcdebug.framework.record import ActionEvent, HookEvent
 from vcdebug.framework.subject import name_in
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodNames
 from vcdebug.model.podgroup import PENDING
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus
@@ -129,10 +129,10 @@ def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
     names = recording.snapshot.flags.scheduler_names
     found: dict[tuple[str, str], list[Pod]] = {}
     for manifest in recording.snapshot.of("Pod"):
-        group = _group(manifest)
-        if isinstance(group, str):
-            pod = Pod(manifest)
-            if not pod.node_name and pod.scheduler_name not in names:
+        stated = PodNames.of(manifest)
+        if not stated.node and stated.scheduler not in names:
+            group, pod = _group(manifest), Pod(manifest)
+            if isinstance(group, str):
                 found.setdefault((pod.namespace, group), []).append(pod)
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from vcdebug.explain.candidates import Spared, filter_of, spared
@@ -11,8 +10,9 @@ from vcdebug.explain.histogram import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.room_at import Kind as Kind
 from vcdebug.explain.room_at import NodeFit as NodeFit
-from vcdebug.explain.room_at import tasks_by_node, unasked
+from vcdebug.explain.room_at import tasks_by_node, unasked, verdict
 from vcdebug.explain.searches import refusals
+from vcdebug.framework.evictions import Filter
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
@@ -35,6 +35,7 @@ class NodeFits:
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
         self._since = view.recording.timeline.same_as(seq)
+        self._filters: dict[str, Filter] = {}
         event = view.recording.event(seq)
         self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
         """The recorded search that is looked at, where the moment is one."""
@@ -47,8 +48,8 @@ class NodeFits:
         found = unasked(self.view.recording, self._since, tuple(self.task.init_resreq.items()))
         if not objections:
             return found
-        get = objections.get
-        return [self._refused(one, said) if (said := get(one.name)) else one for one in found]
+        get, verdicts = objections.get, {said: verdict(said) for said in dict.fromkeys(objections.values())}
+        return [self._refused(one, said, verdicts[said]) if (said := get(one.name)) else one for one in found]
 
     def _recorded(self) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
         """What the recorded search says about the nodes for which it got beyond resources."""
@@ -59,10 +60,10 @@ class NodeFits:
             if not all(status.reason.startswith(SHORTAGE) for status in statuses):
                 yield name, statuses
 
-    def _refused(self, node: NodeFit, statuses: tuple[Status, ...]) -> NodeFit:
-        fit = node.with_objections(statuses)
+    def _refused(self, node: NodeFit, statuses: tuple[Status, ...], said: Kind) -> NodeFit:
+        fit = node.with_objections(statuses, said)
         if fit.kind == "refused" and cards_short(self.view.session.nodes[fit.name], self.task) is not None:
-            return replace(fit, kind="unresolvable")
+            return fit._replace(kind="unresolvable")
         return fit
 
     def of_kind(self, *kinds: Kind) -> list[NodeFit]:
@@ -103,12 +104,17 @@ class NodeFits:
 
     def candidates(self, action: str, node: NodeName) -> list[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""
-        recording, spares = self.view.recording, filter_of(self.view.recording, action, self.task)
-        return [task for task in self.tasks_on(node) if spared(recording, spares, task) is None]
+        spares, jobs = self._filter(action), self.view.session.jobs
+        return [task for task in self.tasks_on(node) if task.job in jobs and not spares(task)]
+
+    def _filter(self, action: str) -> Filter:
+        if action not in self._filters:
+            self._filters[action] = filter_of(self.view.recording, action, self.task)
+        return self._filters[action]
 
     def spared(self, action: str, victim: TaskInfo) -> Spared | None:
         """Why preempt's or reclaim's own filter leaves a task alone."""
-        return spared(self.view.recording, filter_of(self.view.recording, action, self.task), victim)
+        return spared(self.view.recording, self._filter(action), victim)
 
     def fits_without(self, node: NodeName, victims: Sequence[TaskInfo]) -> bool:
         """Whether the node holds the task once these have left."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,8 +10,10 @@ import numpy as np
 from vcdebug.explain.searches import reasons_text
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, Status, aborts
 from vcdebug.model.names import BoolArray, FloatArray, NodeName, Seq
+from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.change_index import NODE, TASK
 from vcdebug.trace.history import TaskState
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -26,8 +27,7 @@ Lack = tuple[tuple[str, float], ...]
 """Dimensions that lack something, and how much."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFit:
+class NodeFit(NamedTuple):
     """One node as it stood, for one task."""
 
     name: NodeName
@@ -54,9 +54,9 @@ class NodeFit:
             return f"Insufficient {' and '.join(name for name, _ in self.short)}"
         return objections or "room"
 
-    def with_objections(self, statuses: tuple[Status, ...]) -> NodeFit:
-        """The same node, of which nothing has been said before, and what the predicates say."""
-        kind = _kind(statuses, too_small=self.kind == "too small", short=self.short)
+    def with_objections(self, statuses: tuple[Status, ...], said: Kind) -> NodeFit:
+        """The same node, of which nothing has been said before, and what the predicates say and come to."""
+        kind = said if said == "unresolvable" or self.kind == "free" else self.kind
         return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
 
 
@@ -74,10 +74,24 @@ class NodeIdle(NamedTuple):
 @per_recording(most=8)
 def rooms(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
     """Every node after an event."""
-    amounts = recording.timeline.state_at(seq).nodes
+    changed = recording.timeline.changed(NODE, seq).items()
+    return {**_at_opening(recording), **{name: _left_at(recording, name, place) for name, place in changed}}
+
+
+@per_recording()
+def _at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
+    """Every node as the session found it."""
+    amounts = recording.timeline.opening_nodes
     return {
         name: NodeIdle(amounts[name].future_idle(), node.allocatable) for name, node in recording.session.nodes.items()
     }
+
+
+@per_recording(most=10_000)
+def _left_at(recording: Recording, name: NodeName, place: int) -> NodeIdle:
+    """A node as a change left it."""
+    amounts: NodeAmounts = recording.timeline.written_at(place, NODE, name)
+    return NodeIdle(amounts.future_idle(), recording.session.nodes[name].allocatable)
 
 
 @per_recording(most=32)
@@ -112,10 +126,11 @@ def _column(recording: Recording, seq: Seq, field: int, name: str) -> FloatArray
 def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[TaskInfo]]:
     """Tasks with the status and node that they have after an event, by that node."""
     timeline = recording.timeline
-    states, opening, moving = timeline.state_at(seq).tasks, timeline.opening_tasks, timeline.moving
+    opening, changed = timeline.opening_tasks, timeline.changed(TASK, seq)
     found: dict[NodeName, list[TaskInfo]] = {}
     for key, task in timeline.tasks.items():
-        state = (states if key in moving else opening)[key]
+        place = changed.get(key)
+        state = opening[key] if place is None else TaskState(*timeline.written_at(place, TASK, key))
         if state.node:
             found.setdefault(state.node, []).append(_as_it_was(task, state))
     return found
@@ -131,7 +146,7 @@ def _as_it_was(task: TaskInfo, state: TaskState) -> TaskInfo:
 
 def _unasked(name: NodeName, room: NodeIdle, asked: Amounts, *, small: bool, short: bool) -> NodeFit:
     missing = lack(asked, room.allocatable) if small else lack(asked, room.future) if short else ()
-    kind = _kind((), too_small=small, short=missing)
+    kind = _kind(too_small=small, short=missing)
     return NodeFit(name, kind, (), room.future, room.allocatable, missing)
 
 
@@ -143,13 +158,18 @@ def lack(asked: Amounts, available: Resource) -> Lack:
     return tuple(missing)
 
 
-def _kind(statuses: tuple[Status, ...], *, too_small: bool, short: Lack) -> Kind:
-    if statuses and any(aborts(status) for status in statuses):
-        return "unresolvable"
+def _kind(*, too_small: bool, short: Lack) -> Kind:
     if too_small:
         return "too small"
     if short:
-        return "short" if any(name != PODS for name, _ in short) else "pods"
+        return "pods" if len(short) == 1 and short[0][0] == PODS else "short"
+    return "free"
+
+
+def verdict(statuses: tuple[Status, ...]) -> Kind:
+    """What the predicates' objections come to by themselves."""
+    if any(aborts(status) for status in statuses):
+        return "unresolvable"
     if not statuses:
         return "free"
     return "pods" if any(status.reason == POD_NUMBER_EXCEEDED for status in statuses) else "refused"

@@ -69,6 +69,8 @@ NO_TERMS = PodAffinityTerms(False, (), (), (), ())
 
 def pod_affinity_terms(affinity: JsonObject, namespace: str) -> PodAffinityTerms:
     """Parse spec.affinity of a pod in this namespace; a list with an unparsable term is dropped and reported."""
+    if not affinity:
+        return NO_TERMS
     errors: list[str] = []
     together, apart = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from vcdebug.snapshot.json_values import JsonObject
 
@@ -100,6 +101,11 @@ class Pod:
         return self._resources_text
 
     @property
+    def stated_node(self) -> str:
+        """spec.nodeName, empty when missing: where the cycle found the pod."""
+        return self.spec.get("nodeName") or ""
+
+    @property
     def phase(self) -> str:
         """status.phase, empty when missing."""
         return self.status.get("phase") or ""
@@ -171,6 +177,26 @@ class Pod:
         """Whether some init container is a sidecar. Upstream: api/job_info.hasRestartableInitContainer."""
         initial: list[JsonObject] = self.spec.get("initContainers") or []
         return bool(initial) and any(c.get("restartPolicy") == "Always" for c in initial)
+
+
+class PodNames(NamedTuple):
+    """What a manifest says of where its pod belongs: enough to find some pods among all."""
+
+    key: str
+    job: str
+    """`namespace/group`, empty without a group."""
+    node: str
+    scheduler: str
+
+    @classmethod
+    def of(cls, manifest: JsonObject) -> PodNames:
+        """As the attributes of its Pod."""
+        metadata, spec = manifest.get("metadata") or _EMPTY, manifest.get("spec") or _EMPTY
+        namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
+        group = (metadata.get("annotations") or _EMPTY).get(GROUP_ANNOTATION)
+        key = f"{namespace}/{name}" if namespace else name
+        job = f"{namespace}/{group}" if group else ""
+        return cls(key, job, spec.get("nodeName") or "", spec.get("schedulerName") or "")
 
 
 def revocable_zone(annotations: Mapping[str, str]) -> str:

@@ -146,6 +146,12 @@ class PodGroup:
         self.conditions.append(condition)
 
 
+def group_name(manifest: JsonObject) -> str:
+    """`namespace/name` of a PodGroup: its job's name."""
+    metadata = manifest.get("metadata") or {}
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+
+
 def _condition(raw: JsonObject) -> Condition:
     return Condition(
         raw.get("type") or "",

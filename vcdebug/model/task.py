@@ -119,13 +119,18 @@ def task_status(pod: Pod) -> TaskStatus:
     """The status that a pod's phase, deletion and node name mean; a missing phase is Unknown.
     Upstream: api/helpers.getTaskStatus.
     """
+    return status_of(pod, pod.node_name)
+
+
+def status_of(pod: Pod, node: str) -> TaskStatus:
+    """The same for a pod that names this node."""
     phase = pod.status.get("phase")
     if phase == "Running":
         return TaskStatus.RELEASING if pod.deleting else TaskStatus.RUNNING
     if phase == "Pending":
         if pod.deleting:
             return TaskStatus.RELEASING
-        return TaskStatus.BOUND if pod.node_name else TaskStatus.PENDING
+        return TaskStatus.BOUND if node else TaskStatus.PENDING
     if phase == "Succeeded":
         return TaskStatus.SUCCEEDED
     return TaskStatus.FAILED if phase == "Failed" else TaskStatus.UNKNOWN

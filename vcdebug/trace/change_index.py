@@ -36,6 +36,15 @@ class ChangeIndex:
         plugin, name, figure = ("", key, "") if isinstance(key, str) else key
         return self._by_name(kind, plugin, figure).of(name)
 
+    def last(self, kind: str, key: str | FigureKey, before: int) -> int | None:
+        """The last place before another one at which a figure was written."""
+        plugin, name, figure = ("", key, "") if isinstance(key, str) else key
+        return self._by_name(kind, plugin, figure).last(name, before)
+
+    def latest(self, kind: str, before: int) -> dict[str, int]:
+        """The last place before another one, for every task, node or job that was written by then."""
+        return self._by_name(kind, "", "").latest(before)
+
     def names(self, kind: str) -> Sequence[str]:
         """The tasks, nodes or jobs that changed, in order of the first change."""
         return self._by_name(kind, "", "").names()

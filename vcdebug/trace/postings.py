@@ -6,6 +6,7 @@ Everything runs over whole columns: a recording has millions of events, and nobo
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Generic, TypeVar
@@ -79,16 +80,35 @@ class Postings:
         pairs = pairs[np.diff(pairs, prepend=-1) > 0]
         self._numbers = numbers
         self._seqs = as_seqs(pairs & _SEQ_MASK)
-        self._starts = np.searchsorted(pairs, np.arange(len(numbers) + 1) << _SEQ_BITS)
+        self._starts = as_seqs(np.searchsorted(pairs, np.arange(len(numbers) + 1) << _SEQ_BITS))
 
     def of(self, name: str) -> Seqs:
         """Events that state the name."""
+        start, end = self._reach(name)
+        return self._seqs[start:end] if start < end else EMPTY
+
+    def last(self, name: str, before: Seq) -> Seq | None:
+        """The last event before another one that states the name."""
+        start, end = self._reach(name)
+        position = bisect_left(self._seqs, before, start, end)
+        return self._seqs[position - 1] if position > start else None
+
+    def latest(self, before: Seq) -> dict[str, Seq]:
+        """The last event before another one that states it, for every name that one does."""
+        seqs, starts = np.asarray(self._seqs, dtype=np.int64), np.asarray(self._starts, dtype=np.int64)
+        below = np.concatenate([[0], np.cumsum(seqs < before)])[starts]
+        positions = starts[:-1] + np.diff(below) - 1
+        stated = np.flatnonzero(np.diff(below))
+        names = list(self._numbers)
+        return {names[n]: seq for n, seq in zip(stated.tolist(), seqs[positions[stated]].tolist(), strict=True)}
+
+    def _reach(self, name: str) -> tuple[int, int]:
         number = self._numbers.get(name, len(self._starts))
-        return EMPTY if number + 1 >= len(self._starts) else self._seqs[self._starts[number] : self._starts[number + 1]]
+        return (0, 0) if number + 1 >= len(self._starts) else (self._starts[number], self._starts[number + 1])
 
     def names(self) -> list[str]:
         """Every name that some event states, in order of the first one."""
-        starts = self._starts.tolist()
+        starts = self._starts
         stated = (
             (name, starts[number]) for name, number in self._numbers.items() if starts[number] < starts[number + 1]
         )

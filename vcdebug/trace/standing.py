@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
-from vcdebug.model.pod import Pod
-from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.pod import PodNames
+from vcdebug.model.podgroup import group_name
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -40,18 +40,17 @@ class Standing(NamedTuple):
 @per_recording()
 def standing(recording: Recording) -> Standing:
     """Of all jobs and lone pods."""
-    groups = (PodGroup(manifest) for manifest in recording.snapshot.of("PodGroup"))
-    jobs = dict.fromkeys(f"{group.namespace}/{group.name}" for group in groups)
+    jobs = dict.fromkeys(map(group_name, recording.snapshot.of("PodGroup")))
     names = recording.snapshot.flags.scheduler_names
     lone: list[TaskKey] = []
     homeless: dict[str, int] = {}
-    for pod in (Pod(manifest) for manifest in recording.snapshot.of("Pod")):
-        if pod.job_id:
-            jobs[pod.job_id] = None
-        elif not pod.node_name and pod.scheduler_name in names:
+    for pod in map(PodNames.of, recording.snapshot.of("Pod")):
+        if pod.job:
+            jobs[pod.job] = None
+        elif not pod.node and pod.scheduler in names:
             lone.append(pod.key)
-        if not pod.node_name:
-            who = pod.job_id or pod.key
+        if not pod.node:
+            who = pod.job or pod.key
             homeless[who] = homeless.get(who, 0) + 1
     return Standing(tuple(jobs), tuple(lone), homeless, _broken(recording))
 

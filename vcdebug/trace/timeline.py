@@ -6,7 +6,7 @@ Nothing is computed backward: a value is the last one written at or before the e
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
@@ -16,10 +16,9 @@ from vcdebug.framework.record import Event, NodeAmounts, OpEvent, Record, StateE
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
-from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo, task_status
+from vcdebug.model.task import TaskInfo, status_of
 from vcdebug.trace.change_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey
 from vcdebug.trace.history import JobCounts, LazyMap, TaskState
 from vcdebug.trace.postings import Seqs
@@ -58,15 +57,23 @@ class Timeline:
 
     def _place(self, kind: str, key: str | FigureKey, seq: Seq) -> int | None:
         """Where the last change of a figure at or before `seq` lies in the log."""
-        places = self._change_index.of(kind, key)
-        position = bisect_left(places, bisect_right(self._record.changes.seqs, seq))
-        return places[position - 1] if position else None
+        return self._change_index.last(kind, key, self.changes_up_to(seq))
 
-    def lookup(self, kind: str, key: str | FigureKey, seq: Seq, opening: Value) -> Value:
-        """A figure after event `seq`."""
-        place = self._place(kind, key, seq)
-        if place is None:
-            return opening
+    def changes_up_to(self, seq: Seq) -> int:
+        """How many changes there are up to an event."""
+        return bisect_right(self._record.changes.seqs, seq)
+
+    def changed(self, kind: str, seq: Seq) -> dict[str, int]:
+        """The tasks or nodes that have changed up to an event, each with the place of its last change in the log."""
+        return self._change_index.latest(kind, self.changes_up_to(seq))
+
+    def lookup(self, kind: str, key: str | FigureKey, changes: int, opening: Value) -> Value:
+        """A figure after so many changes."""
+        place = self._change_index.last(kind, key, changes)
+        return opening if place is None else self.written_at(place, kind, key)
+
+    def written_at(self, place: int, kind: str, key: str | FigureKey) -> Value:
+        """What the change at a place of the log wrote."""
         change = self._record.changes[place]
         if change.kind == OPERATION:
             return _left_by(self._record.events[change.seq - 1], kind, key)
@@ -192,10 +199,11 @@ class Timeline:
 class ClusterState:
     """Everything that changes in a cycle, after one event. Do not change what it returns."""
 
-    __slots__ = ("_timeline", "seq")
+    __slots__ = ("_changes", "_timeline", "seq")
 
     def __init__(self, timeline: Timeline, seq: Seq) -> None:
         self._timeline = timeline
+        self._changes = timeline.changes_up_to(seq)
         self.seq = seq
 
     @property
@@ -221,7 +229,7 @@ class ClusterState:
     def figure(self, plugin: str, name: str, figure: str) -> Value:
         """One figure of a plugin about a job or queue; None where it keeps none."""
         opening = self._timeline.opening_books.get((plugin, name, figure))
-        return self._timeline.lookup(BOOK, (plugin, name, figure), self.seq, opening)
+        return self._timeline.lookup(BOOK, (plugin, name, figure), self._changes, opening)
 
     def amount(self, plugin: str, name: str, figure: str) -> Resource:
         """As figure, for one that is an amount; empty where the plugin keeps none."""
@@ -249,14 +257,14 @@ class ClusterState:
 
     def _task(self, key: TaskKey) -> TaskState:
         opening = self._timeline.opening_tasks[key]
-        return TaskState(*self._timeline.lookup(TASK, key, self.seq, opening))
+        return TaskState(*self._timeline.lookup(TASK, key, self._changes, opening))
 
     def _node(self, name: NodeName) -> NodeAmounts:
-        amounts: NodeAmounts = self._timeline.lookup(NODE, name, self.seq, self._timeline.opening_nodes[name])
+        amounts: NodeAmounts = self._timeline.lookup(NODE, name, self._changes, self._timeline.opening_nodes[name])
         return amounts
 
     def _phase(self, job: JobId) -> str:
-        return str(self._timeline.lookup(PHASE, job, self.seq, self._timeline.opening_phases[job]))
+        return str(self._timeline.lookup(PHASE, job, self._changes, self._timeline.opening_phases[job]))
 
     def _book(self, plugin: str) -> Mapping[str, Figures]:
         names = self._timeline.figures[plugin]
@@ -279,5 +287,5 @@ def _opening_state(task: TaskInfo, restored: NodeName | None) -> TaskState:
     """From the pod's manifest, because the task has moved on; where an earlier cycle pipelined it, it waits there."""
     if restored is not None:
         return TaskState(TaskStatus.PIPELINED, restored)
-    pod = Pod(task.pod.manifest)
-    return TaskState(task_status(pod), pod.node_name)
+    node = task.pod.stated_node
+    return TaskState(status_of(task.pod, node), node)

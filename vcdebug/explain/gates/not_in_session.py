@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.subject import Subject
 from vcdebug.framework.record import StateEvent
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod
-from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.names import JobId
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodNames
+from vcdebug.model.podgroup import PodGroup, group_name
 from vcdebug.trace.recording import Recording
 
 QUEUE_MISSING = "queue-missing"
@@ -20,9 +23,13 @@ PLACES = "places"
 
 def not_in_session(recording: Recording, subject: Subject) -> Finding:
     """Why a job or pod is not in the session."""
-    every = map(Pod, recording.snapshot.of("Pod"))
-    pods = [pod for pod in every if (pod.job_id == subject.job if subject.job else pod.key == subject.pod)]
-    group = next((g for g in _groups(recording) if f"{g.namespace}/{g.name}" == subject.job), None)
+    every = ((PodNames.of(manifest), manifest) for manifest in recording.snapshot.of("Pod"))
+    pods = [
+        Pod(manifest)
+        for names, manifest in every
+        if (names.job == subject.job if subject.job else names.key == subject.pod)
+    ]
+    group = next(_groups_named(recording, subject.job), None)
     if group is not None:
         queue = group.queue or recording.snapshot.flags.default_queue
         known = queue in recording.session.queues
@@ -59,6 +66,10 @@ def opened(recording: Recording, text: str) -> tuple[Evidence, ...]:
 
 def _groups(recording: Recording) -> list[PodGroup]:
     return [PodGroup(manifest) for manifest in recording.snapshot.of("PodGroup")]
+
+
+def _groups_named(recording: Recording, job: JobId) -> Iterator[PodGroup]:
+    return (PodGroup(manifest) for manifest in recording.snapshot.of("PodGroup") if group_name(manifest) == job)
 
 
 def _queue_missing(recording: Recording, subject: Subject, queue: str) -> Finding:

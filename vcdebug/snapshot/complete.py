@@ -20,7 +20,10 @@ ADDED = "(completed)"
 
 
 def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: Flags) -> None:
-    """Fill in place what a server would have filled; `objects` must be our own copy."""
+    """Fill in place what a server would have filled; `objects` must be our own copy.
+
+    Lists and mappings that several objects share get only what depends on nothing but themselves.
+    """
     _complete_namespaces(objects)
     _complete_queues(objects, files, flags)
     annotations = {m["metadata"]["name"]: m["metadata"].get("annotations") or {} for m in objects.get("Namespace", ())}
@@ -84,8 +87,8 @@ def _complete_queue(queue: Manifest) -> None:
     annotations = queue["metadata"].get("annotations") or {}
     hierarchy, weights = annotations.get(HIERARCHY_ANNOTATION), annotations.get(WEIGHTS_ANNOTATION)
     if hierarchy and weights and not hierarchy.startswith(ROOT_QUEUE):
-        annotations[HIERARCHY_ANNOTATION] = f"{ROOT_QUEUE}/{hierarchy}"
-        annotations[WEIGHTS_ANNOTATION] = f"1/{weights}"
+        below = {HIERARCHY_ANNOTATION: f"{ROOT_QUEUE}/{hierarchy}", WEIGHTS_ANNOTATION: f"1/{weights}"}
+        queue["metadata"]["annotations"] = {**annotations, **below}
 
 
 def _new_queue(name: str, *, reclaimable: bool) -> Manifest:
@@ -122,7 +125,7 @@ def _complete_topology(part: Manifest) -> None:
 def _complete_pod(pod: Manifest, priorities: _Priorities) -> None:
     metadata, spec, status = pod["metadata"], _part(pod, "spec"), _part(pod, "status")
     metadata["uid"] = metadata.get("uid") or f"{metadata['namespace']}-{metadata['name']}"
-    status["phase"] = status.get("phase") or "Pending"
+    pod["status"] = {**status, "phase": status.get("phase") or "Pending"}
     spec["schedulerName"] = spec.get("schedulerName") or "default-scheduler"
     priorities.fill(spec)
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):

@@ -23,6 +23,7 @@ from vcdebug.snapshot.shapes import (
     MisfitError,
     Shape,
     Struct,
+    alike,
     struct,
     structs,
 )
@@ -124,7 +125,7 @@ _CONDITIONS = structs(
 )
 _POD = _kind(
     spec=_POD_SPEC,
-    status=struct(
+    status=alike(
         phase=TEXT,
         nominatedNodeName=TEXT,
         startTime=TIME,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Protocol
+from marshal import dumps
+from typing import Any, Final, Protocol
 
 from vcdebug.snapshot.quantity import QuantityError, milli_value, overflows, value
 
@@ -48,15 +49,21 @@ class MisfitError(Exception):
     """A value has not the type that its shape names."""
 
 
-class Intake:
-    """What objects are read into: equal texts become one."""
+_WITHOUT_REFERENCES: Final = 2
+"""A version of marshal's format in which equal values have equal bytes; these are compared, never read."""
+_MOST_PARTS: Final = 1 << 14
 
-    __slots__ = ("once", "repaired")
+
+class Intake:
+    """What objects are read into: equal texts become one, and so do equal lists and mappings inside objects."""
+
+    __slots__ = ("_parts", "once", "repaired")
 
     def __init__(self, *, repaired: bool = False) -> None:
         known: dict[Any, Any] = {}
         self.once = known.setdefault
         """Each text that was met so far, once."""
+        self._parts: dict[Shape, dict[bytes, Any]] = {}
         self.repaired = repaired
         """Whether amounts that are odd, and known to be, are taken over."""
 
@@ -65,6 +72,22 @@ class Intake:
         other = Intake(repaired=True)
         other.once = self.once
         return other
+
+    def shared(self, item: Any, shape: Shape, slim: Callable[[Any, Intake], Any]) -> Any:
+        """A part of an object, made once for all that state the same: the pods of a job differ in few places."""
+        known = self._parts.get(shape)
+        if known is None:
+            known = self._parts[shape] = {}
+        try:
+            key = dumps(item, _WITHOUT_REFERENCES)
+        except ValueError:
+            raise MisfitError from None
+        part = known.get(key)
+        if part is None:
+            if len(known) > _MOST_PARTS:
+                known.clear()
+            part = known[key] = slim(item, self)
+        return part
 
 
 class _Drop:
@@ -160,6 +183,9 @@ class Quantities:
     def slim(self, item: Any, intake: Intake) -> Any:
         if type(item) is not dict:
             raise MisfitError
+        return intake.shared(item, self, self._slim)
+
+    def _slim(self, item: dict[Any, Any], intake: Intake) -> dict[Any, Any]:
         once = intake.once
         kept: dict[Any, Any] = {}
         for name, amount in item.items():
@@ -200,6 +226,9 @@ class ListOf:
     def slim(self, item: Any, intake: Intake) -> Any:
         if type(item) is not list:
             raise MisfitError
+        return intake.shared(item, self, self._slim)
+
+    def _slim(self, item: list[Any], intake: Intake) -> list[Any]:
         slim = self._item.slim
         return [slim(element, intake) for element in item]
 
@@ -235,6 +264,9 @@ class MapOf:
     def slim(self, item: Any, intake: Intake) -> Any:
         if type(item) is not dict:
             raise MisfitError
+        return intake.shared(item, self, self._slim)
+
+    def _slim(self, item: dict[Any, Any], intake: Intake) -> dict[Any, Any]:
         slim, once = self._item.slim, intake.once
         if self._item is not TEXT:
             return {once(key, key): slim(element, intake) for key, element in item.items()}
@@ -255,10 +287,11 @@ class MapOf:
 class Struct:
     """A mapping with named fields; fields that nothing reads may be anything."""
 
-    __slots__ = ("_fields", "_fits", "_slims")
+    __slots__ = ("_alike", "_fields", "_fits", "_slims")
 
-    def __init__(self, fields: Mapping[str, Shape]) -> None:
+    def __init__(self, fields: Mapping[str, Shape], *, alike: bool = False) -> None:
         self._fields = fields
+        self._alike = alike
         self._fits = {name: shape.fits for name, shape in fields.items()}
         self._slims = {name: (name, None if shape is TEXT else shape.slim) for name, shape in fields.items()}
 
@@ -295,9 +328,12 @@ class Struct:
         return {name: fields[name].keep(element) for name, element in item.items() if name in fields}
 
     def slim(self, item: Any, intake: Intake) -> Any:
-        """Texts, most of what there is, without a call of their own."""
         if type(item) is not dict:
             raise MisfitError
+        return intake.shared(item, self, self._slim) if self._alike else self._slim(item, intake)
+
+    def _slim(self, item: dict[str, Any], intake: Intake) -> dict[str, Any]:
+        """Texts, most of what there is, without a call of their own."""
         slims, once = self._slims, intake.once
         if not slims:
             return item
@@ -406,6 +442,11 @@ TEXT_MAP = MapOf(TEXT)
 def struct(**fields: Shape) -> Struct:
     """A mapping with these fields; a trailing underscore keeps clear of Python's words."""
     return Struct({name.rstrip("_"): shape for name, shape in fields.items()})
+
+
+def alike(**fields: Shape) -> Struct:
+    """A mapping that says the same of many objects."""
+    return Struct({name.rstrip("_"): shape for name, shape in fields.items()}, alike=True)
 
 
 def structs(**fields: Shape) -> ListOf:

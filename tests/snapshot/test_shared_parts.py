@@ -1,0 +1,65 @@
+"""What several objects state alike is held once, and a change of one of them is a change of that one alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.snapshot.manifests import pod
+from vcdebug.debugger.what_if import edited
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+
+def pods_of(snapshot: Snapshot) -> dict[str, Any]:
+    return {manifest["metadata"]["name"]: manifest for manifest in snapshot.of("Pod")}
+
+
+def loaded(tmp_path: Path, *manifests: Manifest, complete: bool | None = None) -> Snapshot:
+    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": manifests}), encoding="utf-8")
+    return load(tmp_path, complete=complete)
+
+
+def test_pods_of_one_template_share_its_parts(tmp_path: Path) -> None:
+    snapshot = loaded(tmp_path, pod("a", "p-0", "g"), pod("a", "p-1", "g"), pod("a", "q-0", "other"))
+    pods = pods_of(snapshot)
+    assert pods["p-0"]["spec"]["containers"] is pods["p-1"]["spec"]["containers"]
+    assert pods["p-0"]["metadata"]["annotations"] is pods["p-1"]["metadata"]["annotations"]
+    assert pods["p-0"]["metadata"]["annotations"] != pods["q-0"]["metadata"]["annotations"]
+
+
+def test_values_that_are_equal_and_of_other_types_stay_apart(tmp_path: Path) -> None:
+    requests: list[dict[str, Any]] = [{"cpu": 1, "memory": 1}, {"cpu": 1.0, "memory": 1}, {"cpu": "1", "memory": 1}]
+    manifests = []
+    for number, wanted in enumerate(requests):
+        manifest = dict(pod("a", f"p-{number}", "g"))
+        manifest["spec"] = {"schedulerName": "volcano", "containers": [{"resources": {"requests": wanted}}]}
+        manifests.append(manifest)
+    read = [
+        one["spec"]["containers"][0]["resources"]["requests"] for one in pods_of(loaded(tmp_path, *manifests)).values()
+    ]
+    assert [repr(wanted) for wanted in requests] == [repr(found) for found in read]
+
+
+def test_an_edit_of_one_pod_leaves_the_others(tmp_path: Path) -> None:
+    snapshot = loaded(tmp_path, pod("a", "p-0", "g"), pod("a", "p-1", "g"))
+    before = json.dumps(pods_of(snapshot))
+    after = pods_of(edited(snapshot, [parse_edit("Pod/a/p-0:spec.containers[0].resources.requests.cpu=7")]))
+    assert "7" == str(after["p-0"]["spec"]["containers"][0]["resources"]["requests"]["cpu"])
+    assert json.loads(before)["p-1"] == after["p-1"]
+    assert before == json.dumps(pods_of(snapshot))
+
+
+def test_a_queue_that_is_completed_leaves_the_labels_that_say_the_same(tmp_path: Path) -> None:
+    placed = {"volcano.sh/hierarchy": "a/b", "volcano.sh/hierarchy-weights": "1/2"}
+    queue = {
+        "kind": "Queue",
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "metadata": {"name": "b", "annotations": placed},
+    }
+    manifest = dict(pod("a", "p-0", "g"))
+    manifest["metadata"] = {**manifest["metadata"], "labels": placed}
+    snapshot = loaded(tmp_path, queue, manifest, complete=True)
+    (found,) = [one for one in snapshot.of("Queue") if one["metadata"]["name"] == "b"]
+    assert "root/a/b" == found["metadata"]["annotations"]["volcano.sh/hierarchy"]
+    assert placed == pods_of(snapshot)["p-0"]["metadata"]["labels"]

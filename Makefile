@@ -5,7 +5,7 @@ BIN := .venv/bin
 # On all cores, and whatever PYTHONDONTWRITEBYTECODE says: a start that compiles what it imports takes three times as long.
 # Packages may carry templates that do not compile; nothing imports those, nor what stands behind -x, half of all.
 unexport PYTHONDONTWRITEBYTECODE
-COMPILE = @$(BIN)/python -m compileall -qq -j 0 .venv/lib vcdebug \
+COMPILE = @echo "compiling it, for quick starts: half a minute" >&2; $(BIN)/python -m compileall -qq -j 0 .venv/lib vcdebug \
 	-x '/(kubernetes/client/(api|models)/[^_]|mypyc?/|pip/|setuptools/|dask/(array|dataframe)/|pygments/(lexers|styles)/[^_]|tests?/)' || true
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --no-compile --constraint constraints.txt
 BUILDERS = @sh deploy/counted.sh 7 $(PIP) hatchling editables

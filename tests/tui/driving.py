@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 
 from tests.tui.drawing import contents_alone
 from tests.tui.settling import SLICE, settled
+from tests.tui.starting import quick_start
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.snapshot.bundled import find
 from vcdebug.tui.app import VcdebugApp
@@ -183,6 +184,7 @@ async def opened(
         patch("textual.pilot.wait_for_idle", at_rest),
         patch("textual.screen.UPDATE_PERIOD", NEVER),
         contents_alone(),
+        quick_start(),
     ):
         async with app.run_test(size=size) as pilot:
             desk = Desk(pilot)

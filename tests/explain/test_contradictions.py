@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.explain.contradictions import contradictions, not_in_the_survey
-from tests.recorded import ROOT, bundled, each_case, recorded
+from tests.recorded import ROOT, bundled
 from tests.scenarios.questions import QUESTIONS, Question, asked
 from vcdebug.explain.pending import explain
 from vcdebug.explain.survey import Survey
@@ -25,13 +24,6 @@ def told(recording: Recording) -> list[str]:
     """Every contradiction in the answers about every job."""
     jobs = recording.session.jobs
     return [words for job in jobs for words in contradictions(recording, explain(recording, job))]
-
-
-@each_case
-def test_no_answer_of_a_recorded_case_contradicts_it(case: Path) -> None:
-    recording = recorded(case)
-    assert [] == told(recording)
-    assert [] == not_in_the_survey(recording)
 
 
 @pytest.mark.parametrize("name", BUNDLED)

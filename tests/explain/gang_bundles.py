@@ -1,8 +1,5 @@
 """Bundles of gang actions, built anew at the event: they hold the candidates that were recorded."""
 
-from pathlib import Path
-
-from tests.recorded import each_case, recorded
 from vcdebug.explain.gang_bundles import POINT, bundles_at
 from vcdebug.framework.record import HookEvent, Level, OpEvent
 from vcdebug.trace.recording import Recording
@@ -14,9 +11,8 @@ def asked(recording: Recording) -> list[int]:
     return [seq for seq in seqs if getattr(recording.event(seq), "point", "") == POINT]
 
 
-@each_case
-def test_bundles_hold_the_candidates_that_were_recorded_and_whoever_is_evicted_was_left_in_one(case: Path) -> None:
-    recording = recorded(case)
+def check_bundles(recording: Recording) -> None:
+    """They hold the candidates that were recorded, and whoever is evicted was left in one."""
     left: dict[int, dict[str, None]] = {}
     for seq in asked(recording):
         event, span, found = recording.event(seq), recording.tree.around(seq, Level.JOB), bundles_at(recording, seq)

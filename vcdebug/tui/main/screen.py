@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event
 from typing import ClassVar, TypeVar
 
 from textual import on
@@ -15,7 +14,7 @@ from textual.screen import Screen
 
 from vcdebug.debugger.driver import DebuggerState, Driver, Step
 from vcdebug.errors import VcdebugError
-from vcdebug.tui import messages, worker
+from vcdebug.tui import messages
 from vcdebug.tui.clipboard import copy_text
 from vcdebug.tui.config import Settings
 from vcdebug.tui.keymap import by_id, keys_of
@@ -30,6 +29,7 @@ from vcdebug.tui.main.current import Current
 from vcdebug.tui.main.footer import show_keys
 from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.main.layout import MainLayout
+from vcdebug.tui.main.loading import Loading
 from vcdebug.tui.main.marks import Marks
 from vcdebug.tui.main.movement import Movement
 from vcdebug.tui.main.opening import Opening
@@ -77,8 +77,7 @@ class MainScreen(Screen[Next]):
         self.start = start
         self.settings = settings
         self.store = store
-        self._stop = worker.Stop()
-        self._drawn = Event()
+        self._loading = Loading(start, self.post_message)
         self._status, self._prompt, self._header, self._tabs = Status(), Prompt(), Header(), Tabs()
         self._panels = MainLayout(id="body")
         self.current = Current(self._draw, self.say)
@@ -174,8 +173,7 @@ class MainScreen(Screen[Next]):
 
     def on_unmount(self) -> None:
         """What was set and typed is there the next time; whatever still loads for this screen ends."""
-        self._stop.asked = True
-        self._drawn.set()
+        self._loading.end()
         self.keeper.save()
         self.store.keep_history({str(mode): lines for mode, lines in self._prompt.history.items()})
 
@@ -188,19 +186,7 @@ class MainScreen(Screen[Next]):
     def _replay(self) -> None:
         """In a thread: load and replay."""
         self.keeper.identify()
-        start = self.start
-        reading = worker.LoadOptions(start.complete, start.release)
-        worker.run(
-            start.source,
-            self.post_message,
-            start.ask_extender,
-            reading,
-            self._stop,
-            start.limits,
-            start.after,
-            None if start.captures is not None else start.kept,
-            self._drawn.wait,
-        )
+        self._loading.run()
 
     def _follow(self) -> None:
         """The live cluster once more, if nothing else is being done."""
@@ -231,7 +217,7 @@ class MainScreen(Screen[Next]):
         except VcdebugError as error:
             self.current.show(driver.moment())
             self.say(error.line(), error=True)
-        self.call_after_refresh(self._drawn.set)
+        self.call_after_refresh(self._loading.drawn)
 
     @on(messages.CycleFailed)
     def cycle_failed(self, event: messages.CycleFailed) -> None:

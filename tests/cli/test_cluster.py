@@ -127,7 +127,7 @@ def test_a_cluster_with_another_version_is_one_line(address: str, monkeypatch: p
 
 def test_a_cluster_without_workers_is_waited_for_and_said_so() -> None:
     said: list[str] = []
-    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as empty:
+    with LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address="127.0.0.1:0") as empty:
 
         def hire(line: str) -> None:
             said.append(line)

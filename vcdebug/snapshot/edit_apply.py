@@ -56,9 +56,10 @@ def _with_object(snapshot: Snapshot, edit: Edit) -> Snapshot:
 
 def _place(manifests: list[Manifest], edit: Edit) -> int:
     """Where the object stands; a name without namespace must be unique."""
+    found = next((place for place, manifest in enumerate(manifests) if object_name(manifest) == edit.name), None)
+    if found is not None:
+        return found
     names = [object_name(manifest) for manifest in manifests]
-    if edit.name in names:
-        return names.index(edit.name)
     bare = [place for place, name in enumerate(names) if name.rpartition("/")[2] == edit.name]
     if len(bare) == 1:
         return bare[0]
@@ -79,9 +80,10 @@ def _edited(manifest: Manifest, edit: Edit) -> Manifest:
         return _checked(edit, manifest, Walk(edit.text, "delete", None).applied(manifest, edit.path))
     value = edit.read_value()
     changed: Manifest = Walk(edit.text, "set", value).applied(manifest, edit.path)
-    if not isinstance(value, dict | list | str) and _faults(edit.kind, changed) != _faults(edit.kind, manifest):
+    known = _faults(edit.kind, manifest)
+    if not isinstance(value, dict | list | str) and _faults(edit.kind, changed) != known:
         as_text: Manifest = Walk(edit.text, "set", edit.value).applied(manifest, edit.path)
-        if _faults(edit.kind, as_text) == _faults(edit.kind, manifest):
+        if _faults(edit.kind, as_text) == known:
             changed = as_text
     return _checked(edit, manifest, changed)
 

@@ -113,6 +113,13 @@ def test_share_of_nothing(part: float, whole: float, expected: float) -> None:
     assert expected == share(part, whole)
 
 
+def test_a_renewal_that_fails_has_written_nothing() -> None:
+    held = of(1.0, 2.0, a=1.0)
+    with pytest.raises(AssertPanic, match=r"<cpu 1\.00, memory 2\.00, a 1\.00> sub <"):
+        held.renew(of(1.0, 2.0, a=1.0, b=0.0, c=1.0))
+    assert {"a": 1.0} == held.scalars
+
+
 @pytest.mark.parametrize("scalars", [None, {}, {"pods": 3.0}, {"nvidia.com/gpu": 0.3, "pods": 1.0}])
 @pytest.mark.parametrize("given", [None, {}, {"pods": 1.0}, {"nvidia.com/gpu": 0.05}])
 def test_renewing_is_subtracting_and_adding_to_the_last_bit(

@@ -186,11 +186,13 @@ class Resource:
         if scalars is None or not (milli_cpu > _MINUS_MIN and memory > _MINUS_MIN):
             self.sub(rr).add(rr)
             return
+        renewed = {}
         for name, amount in rr.scalars.items() if rr.scalars else ():
             left = scalars.get(name, 0.0) - amount
             if not left > _MINUS_MIN:
                 self.sub(rr)
-            scalars[name] = left + amount
+            renewed[name] = left + amount
+        scalars.update(renewed)
         self.milli_cpu = milli_cpu + rr.milli_cpu
         self.memory = memory + rr.memory
 

@@ -99,7 +99,7 @@ class ClusterInfo:
         tasks: dict[str, TaskInfo] = {}
         for task in PodReader(self.snapshot, beside).tasks(self.snapshot.of("Pod")):
             tasks[task.uid or task.key] = task
-        uids, keys = ({name(task) for task in tasks.values()} for name in (attrgetter("uid"), attrgetter("key")))
+        uids, keys = (set(map(attrgetter(name), tasks.values())) for name in ("uid", "key"))
         self.distinct = len(uids) == len(keys) == len(tasks) and "" not in uids
         for task in sorted(tasks.values(), key=attrgetter("key")):
             self._place(task)

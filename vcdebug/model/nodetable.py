@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Field = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
 LIVE_FIELDS: tuple[Field, ...] = ("idle", "used", "releasing", "pipelined", "future")
+COMING_OR_GOING: tuple[Field, ...] = ("releasing", "pipelined")
+"""Zero everywhere until some node has a task that leaves or is awaited."""
 FIXED_FIELDS: tuple[Field, ...] = ("allocatable", "capability")
 Wanted = tuple[tuple[str, float], ...]
 """The dimensions of a request with their amounts, in order."""
@@ -83,6 +85,8 @@ class NodeTable:
         shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
         for field, columns in self._columns.items():
+            if field in COMING_OR_GOING and not self.coming_and_going:
+                continue
             amounts = [self._amount(node, field) for node in self.nodes]
             columns[0] = [amount.milli_cpu for amount in amounts]
             columns[1] = [amount.memory for amount in amounts]

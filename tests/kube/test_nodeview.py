@@ -7,8 +7,10 @@ from vcdebug.kube.affinity_terms import LabelGroup
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.images import ImageState, PodImages, image_score, image_states, normalized
 from vcdebug.kube.node_labels import NodeLabels
+from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.ports import HostPort, UsedPorts
 from vcdebug.kube.selector import EVERYTHING, Selector
+from vcdebug.model.node import NodeInfo
 
 
 class Everyone:
@@ -107,3 +109,27 @@ def test_images_below_the_threshold_score_zero_and_huge_ones_a_hundred() -> None
 def test_an_image_name_without_a_tag_means_latest() -> None:
     names = ["host:5000/train", "train:1", "train@sha256:ab"]
     assert ["host:5000/train:latest", "train:1", "train@sha256:ab"] == [normalized(name) for name in names]
+
+
+def test_the_opening_counts_what_pods_that_come_one_by_one_add_up_to() -> None:
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
+    busy = [{"name": "c", "ports": [{"hostPort": 80, "containerPort": 80}]}]
+    running = [*(pod(f"j-{i}", on="n1", requests=amounts("2", "1Gi", gpu=str(i))) for i in range(3))]
+    running += [pod("k", on="n2", affinity=anti), pod("l", on="n2", containers=busy), pod("m", on="n2")]
+    ssn = open_session(cluster(node("n1", gpu="8"), node("n2"), node("n3"), running))
+    view, empty = ssn.view, {name: NodeInfo(one.manifest) for name, one in ssn.nodes.items()}
+    other = NodeView.build(ssn.node_table.names, empty, {})
+    for row, one in enumerate(ssn.nodes.values()):
+        for placed in one.tasks_in_order():
+            other.add_pod(row, placed.pod)
+    for mine, theirs in (
+        (view.requested, other.requested),
+        (view.non_zero_requested, other.non_zero_requested),
+        (view.allocatable, other.allocatable),
+    ):
+        assert (mine.both.tolist(), mine.gpu.tolist()) == (theirs.both.tolist(), theirs.gpu.tolist())
+    assert [3, 3, 0] == view.pod_count.tolist() == other.pod_count.tolist()
+    assert [0, 1, 0] == view.pods_with_required_anti_affinity.tolist()
+    wanted = (HostPort("0.0.0.0", "TCP", 80),)
+    assert [1] == list(view.ports.conflicts(wanted)) == list(other.ports.conflicts(wanted))
+    assert view.counts.per_row(Everyone()).tolist() == other.counts.per_row(Everyone()).tolist()

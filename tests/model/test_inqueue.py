@@ -3,9 +3,17 @@
 import pytest
 
 from tests.builders import amounts, cluster, node, open_session, pod_group, pods
-from vcdebug.model.inqueue import format_resource_names, get_allocated_resource, get_inqueue_resource, reserved_resource
+from vcdebug.model.inqueue import (
+    add_allocated,
+    add_requested,
+    format_resource_names,
+    get_allocated_resource,
+    get_inqueue_resource,
+    reserved_resource,
+)
 from vcdebug.model.job import JobInfo
 from vcdebug.model.resource import Resource
+from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.snapshot import Manifest
 
 
@@ -42,6 +50,38 @@ def test_only_what_is_missing_of_the_minimum_is_reserved(
 def test_allocated_pods_are_running_ones_and_not_pending_or_finished_ones() -> None:
     members = [*pods("j", 2, on="n1"), *pods("j", 1, prefix="p"), *pods("j", 1, prefix="d", on="n1", phase="Succeeded")]
     assert "cpu 2000.00, memory 2000000000.00, pods 2.00" == text(get_allocated_resource(job(None, members)))
+
+
+def one_by_one(total: Resource, listed: JobInfo, *statuses: TaskStatus) -> Resource:
+    for status in sorted(statuses):
+        for task in listed.with_status(status):
+            total.add(task.resreq)
+    return total
+
+
+HUGE = 2.0**53
+"""From here on every other whole number is rounded away."""
+
+
+@pytest.mark.parametrize("held", [0.0, 3.0, HUGE, HUGE - 2.0])
+@pytest.mark.parametrize("odd", ["1", "9007199254740991"])
+def test_sums_are_those_of_one_task_after_the_other(held: float, odd: str) -> None:
+    members = [*pods("j", 3, memory="1", on="n1"), *pods("j", 2, memory=odd, prefix="a", on="n1")]
+    listed = job(None, members, pods("j", 2, prefix="p", memory=odd), pods("j", 1, prefix="d", phase="Succeeded"))
+    for add, statuses in (
+        (add_allocated, (TaskStatus.RUNNING,)),
+        (add_requested, (TaskStatus.RUNNING, TaskStatus.PENDING)),
+    ):
+        expected = one_by_one(Resource(held, held), listed, *statuses)
+        found = add(Resource(held, held), listed)
+        assert (expected.milli_cpu, expected.memory, expected.scalars) == (found.milli_cpu, found.memory, found.scalars)
+
+
+def test_what_a_job_no_longer_has_leaves_no_trace_in_its_sum() -> None:
+    listed = job(None, pods("j", 1, on="n1"))
+    task = listed.with_status(TaskStatus.RUNNING)[0]
+    listed.update_task_status(task, TaskStatus.RELEASING)
+    assert get_allocated_resource(listed).scalars is None
 
 
 def test_a_running_job_reserves_only_with_minimum_and_gang() -> None:

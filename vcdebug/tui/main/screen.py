@@ -158,6 +158,8 @@ class MainScreen(Screen[Next]):
 
     def on_mount(self) -> None:
         """Start the replay; keys answer meanwhile."""
+        fitting = [name for least, name in self.HORIZONTAL_BREAKPOINTS if self.app.size.width >= least]
+        self.add_class(fitting[-1])  # Textual says so only once everything has been drawn
         self.bindings_updated_signal.subscribe(self, self._show_keys)
         self._prompt.remember(self.store.history())
         self.set_interval(KEPT_EVERY, self.keeper.save)

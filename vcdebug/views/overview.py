@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from vcdebug.explain.survey import Surveyed
 
 COLUMNS: Final = (Column(""), Column("", name=True), Column("", flexible=True, least=24))
+START: Final = "start"
+"""The reason of a first position, as the debugger says it."""
 MOST: Final = 8
 """Rows of a group; the rest is a line that leads to the list."""
 EXPLAINED: Final = 20_000
@@ -42,6 +44,11 @@ def overview(recording: Recording) -> Table:
 def page(here: DebuggerState) -> Table:
     """As a page of its own, at any event."""
     return overview(here.recording)
+
+
+def before_first_step(here: DebuggerState) -> bool:
+    """Whether nobody has gone anywhere yet, so that the cycle as a whole is shown."""
+    return here.seq == 1 and here.reason == START
 
 
 def is_overview(table: Table) -> bool:

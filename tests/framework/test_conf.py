@@ -102,3 +102,12 @@ def test_what_is_nested_without_end_is_refused_in_one_line(text: str) -> None:
     (problem,) = parse_conf(text).problems
     assert "rejected: not YAML: " in problem.what
     assert "nests deeper than 100 levels" in problem.what
+
+
+@pytest.mark.parametrize("text", ['actions:\t"allocate"\n', 'actions: "allocate"\t# alone\n'])
+def test_a_tab_within_a_line_is_read_as_go_reads_it(text: str) -> None:
+    assert (("allocate",), ()) == (parse_conf(text).actions, parse_conf(text).problems)
+
+
+def test_a_tab_where_a_key_may_begin_is_refused_as_go_refuses_it() -> None:
+    assert parse_conf('actions: "allocate"\ntiers:\n- plugins:\n  -\tname: gang\n').built_in

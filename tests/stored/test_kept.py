@@ -111,6 +111,16 @@ def test_a_stream_and_a_small_snapshot_are_not_kept(monkeypatch: pytest.MonkeyPa
     assert [None, None] == [key_of("-", {}), key_of(SNAPSHOT, {})]
 
 
+def test_a_packed_snapshot_is_as_large_as_it_is_unpacked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(kept, "LEAST", 1 << 20)
+    plain, packed = tmp_path / "cluster.json", tmp_path / "cluster.json.gz"
+    for file in (plain, packed):
+        file.write_bytes(b"x" * 200_000)
+
+    assert key_of(plain, {}) is None
+    assert key_of(packed, {}) is not None
+
+
 def test_what_was_not_used_for_longest_makes_room(tmp_path: Path) -> None:
     folder = KeptRecordings(tmp_path, 1)
     for number, name in enumerate(("old", "older", "new")):

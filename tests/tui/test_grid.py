@@ -271,3 +271,17 @@ async def test_what_has_no_room_in_the_columns_stands_under_the_row_of_the_curso
         ]
         app.grid.action_column(1)
         assert app.grid.unseen_columns() == ["without tier, by"]
+
+
+async def test_a_sorted_table_may_lose_all_of_its_rows() -> None:
+    app = GridApp()
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.grid.set_table(Table("Evictions", COLUMNS, tuple(map(row, range(3)))))
+        app.grid.action_column(1)
+        app.grid.action_sort()
+        await pilot.pause()
+        app.grid.set_table(Table("Evictions", COLUMNS, ()))
+        await pilot.pause()
+        assert 0 == len(app.grid.shown_rows)
+        app.grid.set_table(Table("Evictions", COLUMNS, tuple(map(row, (2, 1)))))
+        assert ["1", "2"] == [one.key for one in app.grid.shown_rows]

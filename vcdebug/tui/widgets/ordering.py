@@ -76,6 +76,8 @@ class Ranks(NamedTuple):
 
 def ranked(texts: Sequence[str]) -> Ranks:
     """Compare the texts of a column once; those that are alike are looked at together."""
+    if not texts:
+        return Ranks(np.empty(0, dtype=np.int64), 0)
     distinct = list(dict.fromkeys(texts))
     bare = [text.strip(_MARKS) for text in distinct]
     read = _FIGURE.findall("\n".join(bare))

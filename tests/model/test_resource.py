@@ -1,5 +1,9 @@
 """Amounts: conversion, tolerance, and where a missing dimension differs from a zero one."""
 
+from copy import deepcopy
+from math import inf
+from random import Random
+
 import pytest
 
 from vcdebug.model.resource import (
@@ -111,6 +115,31 @@ def test_text_sorts_scalars_and_names_the_largest_numbers() -> None:
 @pytest.mark.parametrize(("part", "whole", "expected"), [(0, 0, 0.0), (1, 0, 1.0), (1, 4, 0.25)])
 def test_share_of_nothing(part: float, whole: float, expected: float) -> None:
     assert expected == share(part, whole)
+
+
+def test_taking_off_asserts_what_less_equal_says_and_leaves_what_it_leaves() -> None:
+    draw = Random(1)
+    amounts = [0.0, 0.05, 0.1, 0.30000000000000004, 1.0, -0.05, -0.1, -1.0, MAX_FLOAT64, inf]
+
+    def drawn() -> tuple[float, float, dict[str, float] | None]:
+        names = [name for name in ("gpu", "pods", "x") if draw.random() < 0.6]
+        scalars = None if draw.random() < 0.2 else {name: draw.choice(amounts) for name in names}
+        return draw.choice(amounts), draw.choice(amounts), scalars
+
+    outcomes: dict[bool, int] = {True: 0, False: 0}
+    for _ in range(3_000):
+        held, taken = drawn(), drawn()
+        amount, one, other = Resource(*taken), Resource(*deepcopy(held)), Resource(*deepcopy(held))
+        fits = amount.less_equal(one)
+        outcomes[fits] += 1
+        if fits:
+            assert str(other.sub_without_assert(amount)) == str(one.sub(amount))
+            assert (one.milli_cpu, one.memory, one.scalars) == (other.milli_cpu, other.memory, other.scalars)
+        else:
+            with pytest.raises(AssertPanic):
+                one.sub(amount)
+            assert (one.milli_cpu, one.memory, one.scalars) == held
+    assert min(outcomes.values()) > 100
 
 
 def test_a_renewal_that_fails_has_written_nothing() -> None:

@@ -61,10 +61,14 @@ def gang_filter(recording: Recording, action: str, job: JobId) -> Filter:
 
 def spared(recording: Recording, spares: Filter, victim: TaskInfo) -> Spared | None:
     """Why a filter leaves a task alone, which is given with the status of the moment; None for a candidate."""
+    rule = sparing_rule(recording, spares, victim)
     job = recording.session.jobs.get(victim.job)
-    rule = spares(victim) if job is not None else NO_JOB
-    queue = job.queue if job is not None else ""
-    return Spared(rule, _text(rule, victim, queue)) if rule else None
+    return Spared(rule, _text(rule, victim, job.queue if job is not None else "")) if rule else None
+
+
+def sparing_rule(recording: Recording, spares: Filter, victim: TaskInfo) -> str:
+    """The rule by which a filter leaves a task alone; empty for a candidate."""
+    return spares(victim) if victim.job in recording.session.jobs else NO_JOB
 
 
 def _text(rule: str, victim: TaskInfo, queue: str) -> str:

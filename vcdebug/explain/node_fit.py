@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from vcdebug.explain.candidates import Spared, filter_of, spared
+from vcdebug.explain.candidates import Spared, filter_of, spared, sparing_rule
 from vcdebug.explain.histogram import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.room_at import Kind as Kind
@@ -104,8 +104,8 @@ class NodeFits:
 
     def candidates(self, action: str, node: NodeName) -> list[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""
-        spares, jobs = self._filter(action), self.view.session.jobs
-        return [task for task in self.tasks_on(node) if task.job in jobs and not spares(task)]
+        recording, spares = self.view.recording, self._filter(action)
+        return [task for task in self.tasks_on(node) if not sparing_rule(recording, spares, task)]
 
     def _filter(self, action: str) -> Filter:
         if action not in self._filters:

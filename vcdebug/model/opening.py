@@ -81,7 +81,7 @@ def _at_first(node: NodeInfo) -> Iterator[tuple[TaskKey, TaskInfo]]:
     """The tasks that a node had before anything was placed or evicted there."""
     for key in sorted(node.tasks):
         task = node.tasks[key]
-        if task.pod.spec.get("nodeName") == node.name:
+        if task.pod.stated_node == node.name:
             yield key, task if _is_as_read(task) else task.afresh()
 
 

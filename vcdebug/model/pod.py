@@ -72,7 +72,7 @@ class Pod:
         self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
         self.deleting = bool(metadata.get("deletionTimestamp"))
         """Whether deletionTimestamp is set."""
-        self.node_name: str = self.spec.get("nodeName") or ""
+        self.node_name = self.stated_node
         """Written by Statement.Allocate and never restored."""
         self._resources_text = ""
         self.nominated_node_name: str = self.status.get("nominatedNodeName") or ""
@@ -85,7 +85,7 @@ class Pod:
         copy.subject, copy.labels, copy.annotations = self.subject, self.labels, self.annotations
         copy.creation_timestamp, copy.deleting = self.creation_timestamp, self.deleting
         copy.volcano_gate_known, copy._resources_text = self.volcano_gate_known, self._resources_text
-        copy.node_name = self.spec.get("nodeName") or ""
+        copy.node_name = self.stated_node
         copy.nominated_node_name = self.status.get("nominatedNodeName") or ""
         return copy
 

@@ -441,12 +441,16 @@ TEXT_MAP = MapOf(TEXT)
 
 def struct(**fields: Shape) -> Struct:
     """A mapping with these fields; a trailing underscore keeps clear of Python's words."""
-    return Struct({name.rstrip("_"): shape for name, shape in fields.items()})
+    return Struct(_named(fields))
 
 
 def alike(**fields: Shape) -> Struct:
     """A mapping that says the same of many objects."""
-    return Struct({name.rstrip("_"): shape for name, shape in fields.items()}, alike=True)
+    return Struct(_named(fields), alike=True)
+
+
+def _named(fields: Mapping[str, Shape]) -> Mapping[str, Shape]:
+    return {name.rstrip("_"): shape for name, shape in fields.items()}
 
 
 def structs(**fields: Shape) -> ListOf:

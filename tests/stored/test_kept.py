@@ -11,9 +11,16 @@ from tests.cli.transcripts import call
 from tests.recorded import ROOT, bundled
 from vcdebug.cli import snapshots
 from vcdebug.cli.keeping import VARIABLE
+from vcdebug.explain import survey
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending import explain_subject
+from vcdebug.explain.subject import Subject
 from vcdebug.files import kept
 from vcdebug.files.kept import KeptRecordings, key_of
+from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.stored.read import opened_recording
+from vcdebug.stored.write import stored
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.tui import worker
@@ -52,6 +59,29 @@ def test_the_second_time_no_cycle_is_run_and_the_answer_is_the_same(runs: list[s
 
     assert first == second
     assert ["preempt-works"] == runs
+
+
+def test_the_second_time_nobody_is_explained_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    explained: list[str] = []
+
+    def counted(recording: Recording, subject: Subject) -> Explanation:
+        explained.append(subject.job)
+        return explain_subject(recording, subject)
+
+    monkeypatch.setattr(survey, "explain_subject", counted)
+
+    first, second = call(["explain", "preempt-works"]), call(["explain", "preempt-works"])
+
+    assert first == second
+    assert len(set(explained)) == len(explained) > 0
+
+
+def test_what_is_no_survey_is_not_taken_for_one() -> None:
+    recording = replay(load(SNAPSHOT))
+    recording.answered["survey"] = "nobody waits"
+    opened = opened_recording(b"".join(stored(recording, "this")), "this")
+
+    assert survey.survey(replay(load(SNAPSHOT))) == survey.survey(opened)
 
 
 @pytest.mark.parametrize("option", [["--set", "conf:actions=allocate"], ["--release", "v1.14.4"], ["--complete"]])

@@ -59,9 +59,15 @@ class Survey:
 
 
 def survey(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
-    """Every job that is not whole after this cycle, in the order of names; `tell` hears how many are explained."""
-    with collector_paused():
-        return _survey(recording, tell or (lambda *_: None))
+    """Every job that is not whole after this cycle, in the order of names; `tell` hears how many are explained.
+
+    It explains hundreds of jobs in seconds, so it is kept in the recording.
+    """
+    kept = recording.answered.get("survey")
+    if not isinstance(kept, Survey):
+        with collector_paused():
+            kept = recording.answered["survey"] = _survey(recording, tell or (lambda *_: None))
+    return kept
 
 
 def _survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:

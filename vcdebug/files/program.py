@@ -1,4 +1,4 @@
-"""Which program runs: its version, and a digest of the sources that decide how a cycle goes."""
+"""Which program runs: its version, and a digest of the sources that decide how a cycle goes and why."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from typing import Final
 
 import vcdebug
 
-ROOMS: Final = ("releases", "snapshot", "model", "kube", "framework", "plugins", "actions", "trace", "stored")
-"""Rooms that make a recording: what the others show of it is made anew each time."""
+ROOMS: Final = (
+    "releases",
+    "snapshot",
+    "model",
+    "kube",
+    "framework",
+    "plugins",
+    "actions",
+    "trace",
+    "stored",
+    "explain",
+)
+"""Rooms that make a recording and the answers in it: what the others show of it is made anew each time."""
 
 
 @cache

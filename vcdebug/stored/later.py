@@ -67,6 +67,7 @@ LAST: Final[Mapping[str, tuple[str, ...]]] = {
         "cached_idle",
         "job_states",
     ),
+    "vcdebug.trace.recording:Recording": ("answered",),
 }
 """Attributes whose classes are read in only when somebody asks for them."""
 _AT_ONCE: Final = frozenset(("Resource",))

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from vcdebug.stored.form import DamagedError, UnstorableError
 
-ROOMS: Final = ("releases", "snapshot", "model", "kube", "framework", "plugins", "actions", "trace")
+ROOMS: Final = ("releases", "snapshot", "model", "kube", "framework", "plugins", "actions", "trace", "explain")
 """Rooms whose classes may be named."""
 CALLABLE: Final = ("model", "kube", "framework", "plugins", "trace")
 """Rooms whose functions may be named: the others read files."""

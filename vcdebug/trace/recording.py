@@ -37,6 +37,8 @@ class Recording:
         """Duration of each stage in seconds, where a clock was given."""
         self.memo: dict[Callable[..., Any], Callable[..., Any]] = {}  # Any: each question has its own form
         """Answers that have been given about this recording, by question: see trace/memo.py."""
+        self.answered: dict[str, object] = {}
+        """Answers that took long, by name: plain values, stored with the recording once somebody has asked."""
 
     def __len__(self) -> int:
         return len(self.record.events)

@@ -96,9 +96,9 @@ def waiting_rows(recording: Recording) -> Iterator[Row]:
 
 
 def _survey(recording: Recording) -> list[Surveyed]:
-    from vcdebug.views.waiting import survey_of
+    from vcdebug.explain.survey import survey
 
-    found = survey_of(recording)
+    found = survey(recording)
     return [*found.unscheduled, *found.partly]
 
 

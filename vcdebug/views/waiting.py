@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line
 
 if TYPE_CHECKING:
@@ -20,25 +17,11 @@ COLUMNS: Final = (
 )
 
 
-@per_recording()
-def _kept(recording: Recording) -> list[Survey]:
-    """The one survey of a recording, once it is there."""
-    return []
-
-
-def survey_of(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
-    """The survey of a recording, kept for a second look: it explains hundreds of jobs in seconds."""
-    from vcdebug.explain.survey import survey
-
-    kept = _kept(recording)
-    if not kept:
-        kept.append(survey(recording, tell))
-    return kept[0]
-
-
 def waiting(here: DebuggerState) -> Table:
     """One row per job or pod that is not whole, those that got nothing first; its key is what `explain` takes."""
-    found = survey_of(here.recording)
+    from vcdebug.explain.survey import survey
+
+    found = survey(here.recording)
     rows = [_row(one) for one in (*found.unscheduled, *found.partly)]
     title = f"Jobs that are not whole when the cycle ends: {len(rows)} of {found.jobs}"
     return Table(title, COLUMNS, rows, foot=() if rows else (_nobody(found),))

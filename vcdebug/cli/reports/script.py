@@ -12,6 +12,7 @@ from vcdebug.debugger.script import Answer, ScriptError
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending import explain
+from vcdebug.explain.survey import survey
 from vcdebug.files.notes import load_notes, save_notes
 from vcdebug.files.report import write_here
 from vcdebug.logs.levels import USUAL
@@ -25,7 +26,6 @@ from vcdebug.views.pages import PAGES
 from vcdebug.views.panels import panel, verbs
 from vcdebug.views.path import path_words
 from vcdebug.views.pending import job_at
-from vcdebug.views.waiting import survey_of
 
 
 class AnswerReport:
@@ -73,7 +73,7 @@ class AnswerReport:
             self.waits = not self.explanation.scheduled
         else:
             self.table = plain(PAGES["waiting"].view(here))
-            self.waits = bool(survey_of(here.recording).unscheduled)
+            self.waits = bool(survey(here.recording).unscheduled)
 
 
 def blocks(shown: AnswerReport) -> Iterator[Block]:

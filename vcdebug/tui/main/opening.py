@@ -59,14 +59,14 @@ class Opening:
             self._work.start(Reply(text=SURVEYING, work=work))
 
     def _survey(self, recording: Recording) -> Reply:
-        from vcdebug.views.waiting import survey_of
+        from vcdebug.explain.survey import survey
 
         estimate = Estimate(monotonic)
 
         def tell(done: int, total: int) -> None:
             self._work.tell(f"{SURVEYING}: {done} of {total}{estimate.left('', done, total)}")
 
-        survey_of(recording, tell)
+        survey(recording, tell)
         return Reply(then=self._surveyed)
 
     def _surveyed(self) -> Reply:

@@ -14,13 +14,20 @@ FIXTURE = "preempt-blocked-by-gang"
 JOB = "research/llm-finetune"
 
 IMPORT_ROOMS = """
-import importlib, json, pkgutil, sys
+import importlib, json, numpy, os, pkgutil, sys
 for room in sys.argv[1:]:
+    if os.fork():
+        if os.wait()[1]:
+            sys.exit(f"{room} cannot be imported first")
+        continue
     package = importlib.import_module(room)
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)
-print(json.dumps(sorted(sys.modules)))
+    with open(1, "w") as answer:
+        answer.write(json.dumps([room, sorted(sys.modules)]) + "\\n")
+    os._exit(0)
 """
+"""Each room in a process that has imported none of the others."""
 
 RUN_COMMAND = """
 import contextlib, io, json, sys
@@ -31,7 +38,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-def modules_after(script: str, *arguments: str) -> list[str]:
+def written_by(script: str, *arguments: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=ROOT,
@@ -40,7 +47,11 @@ def modules_after(script: str, *arguments: str) -> list[str]:
         timeout=PATIENCE,
         check=True,
     )
-    names: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return done.stdout.splitlines()
+
+
+def modules_after(*arguments: str) -> list[str]:
+    names: list[str] = json.loads(written_by(RUN_COMMAND, *arguments)[-1])
     return names
 
 
@@ -48,16 +59,17 @@ def loaded(names: list[str], packages: tuple[str, ...]) -> list[str]:
     return [package for package in packages if package in names]
 
 
-def test_the_engine_rooms_load_no_screen_and_no_client() -> None:
-    """None of them does where all of them together do not."""
+def test_each_engine_room_can_be_imported_first_and_loads_no_screen_and_no_client() -> None:
     rooms = [f"vcdebug.{room}" for room in rooms_present()]
-    names = modules_after(IMPORT_ROOMS, *rooms)
-    assert [] == [room for room in rooms if room not in names]
-    assert [] == loaded(names, HEAVY)
+
+    names: dict[str, list[str]] = dict(map(json.loads, written_by(IMPORT_ROOMS, *rooms)))
+
+    assert rooms == [*names]
+    assert {} == {room: found for room in rooms if (found := loaded(names[room], HEAVY))}
 
 
 def test_help_loads_neither_the_screen_nor_the_engine() -> None:
-    assert [] == loaded(modules_after(RUN_COMMAND, "--help"), ("textual", "kubernetes", "numpy"))
+    assert [] == loaded(modules_after("--help"), ("textual", "kubernetes", "numpy"))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +85,7 @@ def test_help_loads_neither_the_screen_nor_the_engine() -> None:
     ids=" ".join,
 )
 def test_a_headless_command_loads_neither_the_screen_nor_a_client(command: list[str]) -> None:
-    assert [] == loaded(modules_after(RUN_COMMAND, *command), ("textual", "kubernetes", "distributed", "aiohttp"))
+    assert [] == loaded(modules_after(*command), ("textual", "kubernetes", "distributed", "aiohttp"))
 
 
 UNASKED = (
@@ -98,5 +110,5 @@ UNASKED = (
 
 
 def test_an_answer_loads_only_what_it_is_made_of() -> None:
-    answer = modules_after(RUN_COMMAND, "explain", "pending-queue-quota", "vision/image-captioning")
+    answer = modules_after("explain", "pending-queue-quota", "vision/image-captioning")
     assert [] == loaded(answer, UNASKED)

@@ -19,6 +19,7 @@ ENGINE_ROOMS = (
     "plugins",
     "trace",
     "explain",
+    "causes",
     "logs",
     "questions",
     "compare",

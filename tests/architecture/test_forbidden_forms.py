@@ -200,7 +200,7 @@ def caches(source: Source) -> Iterator[str]:
 
 def test_a_cache_that_may_hold_a_recording_lies_in_the_recording() -> None:
     """vcdebug/trace/memo.py: what is kept beside recordings would keep them for ever."""
-    rooms = ("trace", "explain", "logs", "questions", "compare", "debugger", "views", "cli", "tui")
+    rooms = ("trace", "explain", "causes", "logs", "questions", "compare", "debugger", "views", "cli", "tui")
     assert [] == [found for source in sources(*rooms) for found in caches(source)]
 
 

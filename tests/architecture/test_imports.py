@@ -96,7 +96,7 @@ UNASKED = (
     "vcdebug.cli.reports.cycle",
     "vcdebug.explain.dry_run",
     "vcdebug.explain.equations",
-    "vcdebug.explain.obstacles",
+    "vcdebug.causes.obstacles",
     "vcdebug.explain.orders",
     "vcdebug.explain.victims",
     "vcdebug.model.devices.vgpu",

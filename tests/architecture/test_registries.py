@@ -13,7 +13,7 @@ from vcdebug.releases.change import Change
 REGISTRIES = [
     ("plugins", "PLUGINS", ()),
     ("actions", "ACTIONS", ()),
-    ("explain/gates", "GATES", ()),
+    ("causes/gates", "GATES", ()),
     ("explain/plugins", "PLUGINS", ()),
     ("cli/commands", "COMMANDS", ("base",)),
     ("tui/panels", "EXTRAS", ("base",)),

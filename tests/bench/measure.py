@@ -12,11 +12,11 @@ from typing import Any
 
 from tests.bench.weight import weights
 from vcdebug.actions import ACTIONS
+from vcdebug.causes.survey import survey
 from vcdebug.collector import collector_paused
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.debugger.fit_probe import alone, copies
 from vcdebug.debugger.what_if import edited, run_as
-from vcdebug.explain.survey import survey
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent

@@ -15,12 +15,12 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from vcdebug.causes.survey import survey
 from vcdebug.debugger.remedies.lever import Situation
 from vcdebug.debugger.remedies.prove import search_for, trials_of
 from vcdebug.debugger.remedies.search import carried_out
 from vcdebug.debugger.remedies.trial import Trials
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.survey import survey
 from vcdebug.model.pod import GROUP_ANNOTATION
 from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording

@@ -47,7 +47,7 @@ def parse(snapshot: Path, _: Path) -> Figures:
 
 def cycle(snapshot: Path, folder: Path) -> Figures:
     """Load, cycle, answers about every job, storing."""
-    from vcdebug.explain.survey import survey
+    from vcdebug.causes.survey import survey
     from vcdebug.files.recordings import save_recording
     from vcdebug.snapshot.load import load
     from vcdebug.trace.replay import replay

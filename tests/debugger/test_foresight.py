@@ -8,13 +8,13 @@ from typing import Any
 
 from tests.builders import WINDOWS, cluster, conf_of, node, pod_group, pods
 from tests.scenarios.questions import asked
+from vcdebug.causes.pending import explain
+from vcdebug.causes.subject import find_subject
 from vcdebug.debugger.between import Between
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.debugger.foresight.telling import Foreseen, told
 from vcdebug.debugger.foresight.when import Assumptions, foresee, when
 from vcdebug.debugger.what_if import edited
-from vcdebug.explain.pending import explain
-from vcdebug.explain.subject import find_subject
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest, Snapshot

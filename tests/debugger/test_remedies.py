@@ -10,6 +10,8 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods, queue
 from tests.recorded import bundled, golden
+from vcdebug.causes.pending import explain
+from vcdebug.causes.survey import survey
 from vcdebug.debugger.remedies.amounts import less_of
 from vcdebug.debugger.remedies.lever import Amount, Lever
 from vcdebug.debugger.remedies.plan import Remedy
@@ -18,8 +20,6 @@ from vcdebug.debugger.remedies.search import Search, carried_out
 from vcdebug.debugger.remedies.trial import Edits, Outcome
 from vcdebug.debugger.what_if import edited
 from vcdebug.explain.advice import Harm
-from vcdebug.explain.pending import explain
-from vcdebug.explain.survey import survey
 from vcdebug.snapshot.bundled import bundled as bundled_names
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot

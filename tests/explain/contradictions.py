@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from vcdebug.causes.survey import survey
 from vcdebug.explain.answer import Evidence, Explanation, Finding
 from vcdebug.explain.evictions import CARRIED_OUT, evictions
-from vcdebug.explain.survey import survey
 from vcdebug.framework.record import Event, HookEvent, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus

@@ -21,8 +21,8 @@ from tests.explain.situations import (
     running,
     wanted,
 )
+from vcdebug.causes.pending import explain
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending import explain
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.replay import replay
 

@@ -10,12 +10,12 @@ import pytest
 
 from tests.recorded import CORPUS, each_case, recorded
 from tests.scenarios.questions import QUESTIONS, Question
+from vcdebug.causes.survey import survey
 from vcdebug.debugger.remedies.lever import Situation
 from vcdebug.debugger.remedies.plan import Plan
 from vcdebug.debugger.remedies.proposals import levers
 from vcdebug.debugger.what_if import edited
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.survey import survey
 from vcdebug.kube.fitness import CONTROL_PLANE
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError

@@ -8,12 +8,12 @@ import pytest
 
 from tests.builders import cluster, node, pod_group, pods, queue
 from tests.recorded import GOLDEN, golden
+from vcdebug.causes.gates.queue_limits import room_limit
+from vcdebug.causes.pending import explain
 from vcdebug.explain.answer import Finding
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import equation
-from vcdebug.explain.gates.queue_limits import room_limit
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.pending import explain
 from vcdebug.explain.plugins import words
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import HookEvent

@@ -10,8 +10,8 @@ from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.explain.contradictions import contradictions, not_in_the_survey
 from tests.recorded import ROOT, bundled
 from tests.scenarios.questions import QUESTIONS, Question, asked
-from vcdebug.explain.pending import explain
-from vcdebug.explain.survey import Survey
+from vcdebug.causes.pending import explain
+from vcdebug.causes.survey import Survey
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay

@@ -5,8 +5,8 @@ from typing import Any
 
 from tests.builders import cluster, queue
 from tests.explain.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
+from vcdebug.causes.pending import explain
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending import explain
 from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.replay import replay

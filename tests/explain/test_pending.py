@@ -8,9 +8,9 @@ import pytest
 from tests.builders import cluster, node, pod_group, pods, queue
 from tests.explain.situations import Situation, situations
 from tests.recorded import CORPUS, GOLDEN, bundled, golden, recorded
+from vcdebug.causes.pending import explain
 from vcdebug.cli.reports.pending import document
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending import explain
 from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay

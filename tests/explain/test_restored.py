@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.builders import node, pod_group, pods
 from tests.framework.test_persistence import cycle, pipelined
 from tests.recorded import bundled
+from vcdebug.causes.pending import explain
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.explain.equations import operation as node_equation
-from vcdebug.explain.pending import explain
 from vcdebug.framework.record import OpEvent
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.effects import effects

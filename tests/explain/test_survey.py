@@ -7,11 +7,11 @@ import pickle
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
+from vcdebug.causes.gates import missing_action as what_if
+from vcdebug.causes.pending import explain
+from vcdebug.causes.survey import survey, survey_one
 from vcdebug.explain import room_at
-from vcdebug.explain.gates import missing_action as what_if
-from vcdebug.explain.pending import explain
 from vcdebug.explain.room_at import Amounts, Lack
-from vcdebug.explain.survey import survey, survey_one
 from vcdebug.model.resource import Resource
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording

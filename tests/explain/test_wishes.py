@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.builders import WINDOWS, cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
+from vcdebug.causes.pending import explain
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending import explain
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.replay import replay
 

@@ -20,10 +20,10 @@ from tests.explain.situations import (
     wanted,
 )
 from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.causes.pending import explain
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.equations import equation
-from vcdebug.explain.pending import explain
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_apply import apply_edits, released
 from vcdebug.snapshot.snapshot import Manifest

@@ -8,8 +8,8 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.causes.subject import NotFoundError
 from vcdebug.explain.evictions import evictions
-from vcdebug.explain.subject import NotFoundError
 from vcdebug.framework.record import OpEvent
 from vcdebug.questions import QUESTIONS
 from vcdebug.questions.evicted import why_evicted

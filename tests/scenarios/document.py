@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.scenarios.questions import Question, asked
-from vcdebug.explain.pending import explain
+from vcdebug.causes.pending import explain
 
 PAGE = Path(__file__).parents[2] / "docs" / "questions.md"
 GITHUB = "https://github.com"

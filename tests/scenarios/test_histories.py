@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from tests.scenarios.questions import asked
+from vcdebug.causes.pending import explain
 from vcdebug.debugger.between import Between
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.explain.ledger import ledger
 from vcdebug.explain.orders import Order, order_of
-from vcdebug.explain.pending import explain
 from vcdebug.explain.plugins.proportion import dealt
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, StatementEvent
 from vcdebug.trace.effects import effects

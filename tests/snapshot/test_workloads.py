@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, node, priority_class, queue
+from vcdebug.causes.pending import explain
 from vcdebug.errors import SnapshotError
-from vcdebug.explain.pending import explain
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.snapshot.workloads import submitted
 from vcdebug.trace.replay import replay

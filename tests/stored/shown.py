@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 
+from vcdebug.causes.pending import explain
+from vcdebug.causes.survey import survey
 from vcdebug.cli.reports import cycle
 from vcdebug.debugger.driver import Driver
-from vcdebug.explain.pending import explain
-from vcdebug.explain.survey import survey
 from vcdebug.questions.holders import who_holds
 from vcdebug.trace.codec import write_jsonl
 from vcdebug.trace.recording import Recording

@@ -9,12 +9,12 @@ import pytest
 
 from tests.cli.transcripts import call
 from tests.recorded import ROOT, bundled
+from vcdebug.causes import survey
+from vcdebug.causes.pending import explain_subject
+from vcdebug.causes.subject import Subject
 from vcdebug.cli import snapshots
 from vcdebug.cli.keeping import VARIABLE
-from vcdebug.explain import survey
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending import explain_subject
-from vcdebug.explain.subject import Subject
 from vcdebug.files import kept
 from vcdebug.files.kept import KeptRecordings, key_of
 from vcdebug.snapshot.load import load

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.recorded import bundled
-from vcdebug.explain.pending import explain
+from vcdebug.causes.pending import explain
 from vcdebug.framework.bound import BYTES_PER_EVENT, Bound, RecordFullError
 from vcdebug.framework.record import CutEvent, ScoreEvent
 from vcdebug.trace.codec import event_json

@@ -7,6 +7,7 @@ from weakref import ref
 import pytest
 
 from tests.recorded import ROOT
+from vcdebug.causes.pending import explain
 from vcdebug.compare.invariants import violations
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.figure_history import history
@@ -15,7 +16,6 @@ from vcdebug.debugger.what_if import with_edits, without_last
 from vcdebug.explain.equations import equation
 from vcdebug.explain.evictions import evictions
 from vcdebug.explain.funnel import funnels
-from vcdebug.explain.pending import explain
 from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay

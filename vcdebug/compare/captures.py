@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from vcdebug.causes.survey import survey
 from vcdebug.compare.cycles import Comparison, compare
-from vcdebug.explain.survey import survey
 from vcdebug.model.names import JobId, Seq
 from vcdebug.snapshot.gather import object_name
 from vcdebug.snapshot.snapshot import Manifest, Snapshot

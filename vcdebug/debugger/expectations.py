@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from vcdebug.causes.pending import explain
+from vcdebug.causes.subject import NotFoundError
+from vcdebug.causes.survey import survey
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending import explain
-from vcdebug.explain.subject import NotFoundError
-from vcdebug.explain.survey import survey
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
 from vcdebug.trace.effects import Effect, Effects, effects
 from vcdebug.trace.recording import Recording

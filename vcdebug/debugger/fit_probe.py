@@ -10,9 +10,9 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from vcdebug.causes.gates.missing_action import NOT_CONFIGURED
+from vcdebug.causes.pending import explain
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.gates.missing_action import NOT_CONFIGURED
-from vcdebug.explain.pending import explain
 from vcdebug.framework.conf import parse_conf
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId

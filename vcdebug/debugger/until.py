@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from vcdebug.causes.pending import explain_subject
+from vcdebug.causes.subject import NotFoundError, find_subject
 from vcdebug.debugger.breakpoint import parse_breakpoint
-from vcdebug.explain.pending import explain_subject
-from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.trace.recording import Recording
 
 JOB_STATE: Final = re.compile(r"(\S+) is (not )?(pending|placed|there)", re.IGNORECASE)

@@ -1,1 +1,1 @@
-"""Explanations: pure functions of a recording, each with the numbers and events that prove it."""
+"""What one decision was made of: pure functions of a recording, each with the numbers and events that prove it."""

@@ -19,6 +19,7 @@ ROOMS: Final = (
     "trace",
     "stored",
     "explain",
+    "causes",
 )
 """Rooms that make a recording and the answers in it: what the others show of it is made anew each time."""
 

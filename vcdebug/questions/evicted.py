@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.causes.subject import NotFoundError, find_subject
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.evictions import CARRIED_OUT, Eviction, evictions
-from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.explain.victims import Objection, VictimChoice, next_choice
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.questions.reply import Question, Reply, Sheet

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from vcdebug.causes.subject import NotFoundError, find_subject
+from vcdebug.causes.volumes_wanted import claims
 from vcdebug.explain.amounts import age, plural, resource
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.subject import NotFoundError, find_subject
-from vcdebug.explain.volumes_wanted import claims
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus, allocated_status

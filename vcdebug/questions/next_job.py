@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cmp_to_key
 
+from vcdebug.causes.subject import NotFoundError
 from vcdebug.explain.orders import Compared, Kind, order_of
-from vcdebug.explain.subject import NotFoundError
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.status import TaskStatus
 from vcdebug.questions.reply import Question, Reply, Sheet

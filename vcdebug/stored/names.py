@@ -15,7 +15,18 @@ from typing import Any, Final
 
 from vcdebug.stored.form import DamagedError, UnstorableError
 
-ROOMS: Final = ("releases", "snapshot", "model", "kube", "framework", "plugins", "actions", "trace", "explain")
+ROOMS: Final = (
+    "releases",
+    "snapshot",
+    "model",
+    "kube",
+    "framework",
+    "plugins",
+    "actions",
+    "trace",
+    "explain",
+    "causes",
+)
 """Rooms whose classes may be named."""
 CALLABLE: Final = ("model", "kube", "framework", "plugins", "trace")
 """Rooms whose functions may be named: the others read files."""

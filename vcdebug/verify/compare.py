@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from vcdebug.causes.pending import explain_subject
+from vcdebug.causes.subject import Subject
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending import explain_subject
-from vcdebug.explain.subject import Subject
 from vcdebug.framework.columns import Level
 from vcdebug.framework.record import BestEvent, OpEvent
 from vcdebug.model.names import JobId, Seq, TaskKey

@@ -16,8 +16,8 @@ from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, 
 from vcdebug.views.names import bare
 
 if TYPE_CHECKING:
+    from vcdebug.causes.survey import Surveyed
     from vcdebug.debugger.driver import DebuggerState
-    from vcdebug.explain.survey import Surveyed
 
 COLUMNS: Final = (Column(""), Column("", name=True), Column("", flexible=True, least=24))
 START: Final = "start"
@@ -96,7 +96,7 @@ def waiting_rows(recording: Recording) -> Iterator[Row]:
 
 
 def _survey(recording: Recording) -> list[Surveyed]:
-    from vcdebug.explain.survey import survey
+    from vcdebug.causes.survey import survey
 
     found = survey(recording)
     return [*found.unscheduled, *found.partly]

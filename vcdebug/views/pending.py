@@ -28,7 +28,7 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
 
 def explanation(recording: Recording, word: str) -> Table:
     """Why a job or pod waits, or what it got; the many rules are imported when somebody asks."""
-    from vcdebug.explain.pending import explain
+    from vcdebug.causes.pending import explain
 
     found = explain(recording, word)
     table = pending(found)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from vcdebug.causes.survey import Surveyed, survey, survey_one
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.survey import Surveyed, survey, survey_one
 from vcdebug.model.names import Seq
 from vcdebug.trace.effects import ActionSummary, Effect, Effects, JobSummary, effects
 from vcdebug.trace.recording import Recording

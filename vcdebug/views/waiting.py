@@ -8,7 +8,7 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line
 
 if TYPE_CHECKING:
-    from vcdebug.explain.survey import Survey, Surveyed
+    from vcdebug.causes.survey import Survey, Surveyed
 
 COLUMNS: Final = (
     Column("job", name=True),
@@ -19,7 +19,7 @@ COLUMNS: Final = (
 
 def waiting(here: DebuggerState) -> Table:
     """One row per job or pod that is not whole, those that got nothing first; its key is what `explain` takes."""
-    from vcdebug.explain.survey import survey
+    from vcdebug.causes.survey import survey
 
     found = survey(here.recording)
     rows = [_row(one) for one in (*found.unscheduled, *found.partly)]

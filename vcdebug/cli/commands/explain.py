@@ -23,10 +23,10 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
+    from vcdebug.causes.survey import Survey
     from vcdebug.cli.failure import Failure
     from vcdebug.cli.reports.surveys import Again, Surveys
     from vcdebug.cli.surveying import Surveyor
-    from vcdebug.explain.survey import Survey
     from vcdebug.trace.recording import Recording
 
 
@@ -87,10 +87,10 @@ class Explain(Command):
 
 def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
     """Everything about one job."""
+    from vcdebug.causes.pending import explain
     from vcdebug.cli.again import to_go_on
     from vcdebug.cli.answering import answered
     from vcdebug.cli.progress import told
-    from vcdebug.explain.pending import explain
 
     with told(output, "explaining (Ctrl-C stops)"):
         explanation = explain(recording, args.job)

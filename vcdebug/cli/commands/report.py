@@ -70,7 +70,7 @@ def _subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> Subject:
 
 def _found(recording: Recording, words: list[str]) -> tuple[str, ...]:
     """The jobs that are asked about, each of which must be there."""
-    from vcdebug.explain.subject import find_subject
+    from vcdebug.causes.subject import find_subject
 
     for word in words:
         find_subject(recording.snapshot, word)

@@ -37,11 +37,11 @@ class Submit(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
+        from vcdebug.causes.pending import explain
         from vcdebug.cli.again import to_go_on_with
         from vcdebug.cli.answering import answered
         from vcdebug.cli.snapshots import edited_snapshot, load_snapshot
         from vcdebug.errors import SnapshotError
-        from vcdebug.explain.pending import explain
         from vcdebug.files.text import read_text
         from vcdebug.snapshot.workloads import submitted
         from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.causes.pending import explain
+from vcdebug.causes.survey import survey
 from vcdebug.cli.reports import comparison, pending
 from vcdebug.compare.cycles import compare
 from vcdebug.debugger.driver import DebuggerState, Driver
@@ -11,8 +13,6 @@ from vcdebug.debugger.recordings import Recordings
 from vcdebug.debugger.script import Answer, ScriptError
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending import explain
-from vcdebug.explain.survey import survey
 from vcdebug.files.notes import load_notes, save_notes
 from vcdebug.files.report import write_here
 from vcdebug.logs.levels import USUAL

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Literal, NamedTuple
 
+from vcdebug.causes.gates.validity import NOT_ENOUGH
+from vcdebug.causes.pending import PANIC, explain_subject
+from vcdebug.causes.subject import Subject
 from vcdebug.debugger.between import ONE_SECOND, Between, advance
 from vcdebug.debugger.foresight.happened import done_in, happened
 from vcdebug.debugger.foresight.timed_changes import next_change_time
 from vcdebug.debugger.pod_states import state_counts, states_by_name
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.gates.validity import NOT_ENOUGH
-from vcdebug.explain.pending import PANIC, explain_subject
-from vcdebug.explain.subject import Subject
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from vcdebug.causes.pending import explain_subject
+from vcdebug.causes.subject import Subject
 from vcdebug.debugger.foresight.course import HAS_NODE
 from vcdebug.debugger.what_if import edited
 from vcdebug.explain import amounts
-from vcdebug.explain.pending import explain_subject
-from vcdebug.explain.subject import Subject
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.status import TaskStatus

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
+from vcdebug.causes.gates.placed import PIPELINED
+from vcdebug.causes.subject import Subject
 from vcdebug.debugger.foresight.course import Course, Stage
 from vcdebug.debugger.foresight.deadlock import Deadlock, holding
 from vcdebug.explain.amounts import listed, plural
-from vcdebug.explain.gates.placed import PIPELINED
-from vcdebug.explain.subject import Subject
 from vcdebug.model.names import TaskKey
 from vcdebug.questions.reply import Reply, Sheet
 

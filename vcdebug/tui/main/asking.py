@@ -107,9 +107,9 @@ class Asking:
 
     def _search(self, recording: Recording, job: str, about: str) -> Reply:
         """In the thread: trials one after the other, as long as somebody waits."""
+        from vcdebug.causes.pending import explain
         from vcdebug.debugger.remedies.prove import search_for, trials_of
         from vcdebug.debugger.remedies.search import carried_out
-        from vcdebug.explain.pending import explain
 
         explanation = explain(recording, job)
         if explanation.scheduled:

@@ -59,7 +59,7 @@ class Opening:
             self._work.start(Reply(text=SURVEYING, work=work))
 
     def _survey(self, recording: Recording) -> Reply:
-        from vcdebug.explain.survey import survey
+        from vcdebug.causes.survey import survey
 
         estimate = Estimate(monotonic)
 

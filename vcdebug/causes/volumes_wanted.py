@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle
 from vcdebug.explain.advice import cluster, sharers
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.wishes import MOST_HOLDERS, Obstacle
 from vcdebug.kube.claims import claim_names, class_name
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.snapshot import Manifest

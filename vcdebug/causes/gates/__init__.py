@@ -10,30 +10,30 @@ from typing import Any
 
 from vcdebug.framework.registry import resolve
 
-OUTSIDE = "vcdebug.explain.gates.not_in_session:not_in_session"
+OUTSIDE = "vcdebug.causes.gates.not_in_session:not_in_session"
 """Of what the session never sees: `(recording, subject) -> Finding`."""
-GOT = ("vcdebug.explain.gates.phantom:pipelined_for_ever", "vcdebug.explain.gates.placed:placed")
+GOT = ("vcdebug.causes.gates.phantom:pipelined_for_ever", "vcdebug.causes.gates.placed:placed")
 """Whether the job has what it needs, or something that looks like it."""
 DOORS = (
-    "vcdebug.explain.gates.validity:all_hidden",
-    "vcdebug.explain.gates.admission:admission",
-    "vcdebug.explain.gates.validity:validity",
-    "vcdebug.explain.gates.validity:gated",
-    "vcdebug.explain.gates.bound_elsewhere:bound_elsewhere",
+    "vcdebug.causes.gates.validity:all_hidden",
+    "vcdebug.causes.gates.admission:admission",
+    "vcdebug.causes.gates.validity:validity",
+    "vcdebug.causes.gates.validity:gated",
+    "vcdebug.causes.gates.bound_elsewhere:bound_elsewhere",
 )
 """In the scheduler's order: nothing gets past one that is shut."""
 PLACING = (
-    "vcdebug.explain.gates.gang:discarded_by_allocate",
-    "vcdebug.explain.gates.queue_limits:overused_in_allocate",
-    "vcdebug.explain.gates.topology:no_hyper_node",
+    "vcdebug.causes.gates.gang:discarded_by_allocate",
+    "vcdebug.causes.gates.queue_limits:overused_in_allocate",
+    "vcdebug.causes.gates.topology:no_hyper_node",
 )
 """What keeps allocate from the job as a whole; the first one counts most."""
-EVICTING = ("vcdebug.explain.gates.eviction:gates_of_tasks", "vcdebug.explain.gates.gang_eviction:gates_of_gangs")
+EVICTING = ("vcdebug.causes.gates.eviction:gates_of_tasks", "vcdebug.causes.gates.gang_eviction:gates_of_gangs")
 """Task by task, and for the whole gang."""
 LAST = (
-    "vcdebug.explain.gates.plan_lost:plan_lost",
-    "vcdebug.explain.gates.never:never",
-    "vcdebug.explain.gates.missing_action:missing_action",
+    "vcdebug.causes.gates.plan_lost:plan_lost",
+    "vcdebug.causes.gates.never:never",
+    "vcdebug.causes.gates.missing_action:missing_action",
 )
 """The first that has something to say speaks last: it gives what is said by all of them another order."""
 GATES = (OUTSIDE, *GOT, *DOORS, *PLACING, *EVICTING, *LAST)

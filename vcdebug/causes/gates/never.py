@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from vcdebug.causes.gates.eviction import Gate
+from vcdebug.causes.gates.eviction.entitlement import NOT_STARVING
+from vcdebug.causes.gates.gang import DISCARD
+from vcdebug.causes.gates.queue_limits import NOT_ALLOCATABLE, never_allocatable, not_allocatable
+from vcdebug.causes.no_node import LARGER, hopeless
 from vcdebug.explain.answer import Finding
-from vcdebug.explain.gates.eviction import Gate
-from vcdebug.explain.gates.eviction.entitlement import NOT_STARVING
-from vcdebug.explain.gates.gang import DISCARD
-from vcdebug.explain.gates.queue_limits import NOT_ALLOCATABLE, never_allocatable, not_allocatable
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.no_node import LARGER, hopeless
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.causes.gates import PLACING, gates
+from vcdebug.causes.gates.gang import DISCARD, discarded
+from vcdebug.causes.gates.queue_limits import not_allocatable, refusals
+from vcdebug.causes.no_node import no_best_node, no_node
 from vcdebug.explain.advice import cluster, owner
 from vcdebug.explain.answer import Evidence, Finding, proof
-from vcdebug.explain.gates import PLACING, gates
-from vcdebug.explain.gates.gang import DISCARD, discarded
-from vcdebug.explain.gates.queue_limits import not_allocatable, refusals
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.no_node import no_best_node, no_node
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -48,7 +48,7 @@ def said_by_allocate(view: JobView, task: TaskInfo, room: NodeFits) -> list[Find
     if found:
         return found
     if "allocate" not in view.actions and not task.best_effort:
-        from vcdebug.explain.gates.missing_action import no_allocate
+        from vcdebug.causes.gates.missing_action import no_allocate
 
         return [no_allocate(view, task, room)]
     return [no_best_node(view, task) or not_tried(view)]

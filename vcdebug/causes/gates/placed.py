@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vcdebug.causes.gates.not_in_session import opened
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import age, count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.evictions import lost_pods, price
-from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.record import OpEvent, StatementEvent
 from vcdebug.gotime import SECOND, nanoseconds, time_of

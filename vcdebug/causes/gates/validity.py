@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from vcdebug.causes.gates.not_in_session import opened, other_scheduler
 from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.evictions import Eviction, lost_pods
-from vcdebug.explain.gates.not_in_session import opened, other_scheduler
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.quotas import WAITING, Full, used_up
 from vcdebug.model.names import JobId

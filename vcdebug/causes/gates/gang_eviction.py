@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.causes.gates import gang, queue_limits
+from vcdebug.causes.gates.eviction import Chance, Gate, entitlement, veto
+from vcdebug.causes.gates.eviction.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
 from vcdebug.explain import amounts, searches
 from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.candidates import Spared, gang_filter, spared
-from vcdebug.explain.gates import gang, queue_limits
-from vcdebug.explain.gates.eviction import Chance, Gate, entitlement, veto
-from vcdebug.explain.gates.eviction.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.votes import question

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from vcdebug.causes.pending import doubt, explain_subject
+from vcdebug.causes.subject import NotFoundError, Subject, find_subject
 from vcdebug.collector import collector_paused
 from vcdebug.explain.answer import Explanation, Finding
-from vcdebug.explain.pending import doubt, explain_subject
-from vcdebug.explain.subject import NotFoundError, Subject, find_subject
 from vcdebug.model.names import QueueName
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording

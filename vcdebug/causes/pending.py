@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from vcdebug.causes.allocation import not_tried, said, said_by_allocate, search_at
+from vcdebug.causes.gates import DOORS, EVICTING, GOT, LAST, OUTSIDE, gates
+from vcdebug.causes.gates.eviction import Chance, Gate
+from vcdebug.causes.gates.eviction.entitlement import NOT_STARVING
+from vcdebug.causes.gates.gang import DISCARD
+from vcdebug.causes.gates.not_in_session import PLACES
+from vcdebug.causes.gates.phantom import PHANTOM, stopped
+from vcdebug.causes.gates.placed import HAS
+from vcdebug.causes.no_node import hopeless
+from vcdebug.causes.steps import steps, steps_outside_session
+from vcdebug.causes.subject import Subject, find_subject
 from vcdebug.explain.advice import by_harm, cluster, owner
-from vcdebug.explain.allocation import not_tried, said, said_by_allocate, search_at
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.gates import DOORS, EVICTING, GOT, LAST, OUTSIDE, gates
-from vcdebug.explain.gates.eviction import Chance, Gate
-from vcdebug.explain.gates.eviction.entitlement import NOT_STARVING
-from vcdebug.explain.gates.gang import DISCARD
-from vcdebug.explain.gates.not_in_session import PLACES
-from vcdebug.explain.gates.phantom import PHANTOM, stopped
-from vcdebug.explain.gates.placed import HAS
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.no_node import hopeless
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.steps import steps, steps_outside_session
-from vcdebug.explain.subject import Subject, find_subject
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve
 from vcdebug.model.task import TaskInfo

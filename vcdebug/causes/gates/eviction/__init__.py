@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from vcdebug.causes.gates import gang, queue_limits
+from vcdebug.causes.gates.eviction import entitlement, filtering, veto
+from vcdebug.causes.no_node import search_evidence
 from vcdebug.explain.advice import owner
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.gates import gang, queue_limits
-from vcdebug.explain.gates.eviction import entitlement, filtering, veto
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
-from vcdebug.explain.no_node import search_evidence
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.fiterror import Status

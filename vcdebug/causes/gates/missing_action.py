@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
+from vcdebug.causes.gates.eviction import Chance, Gate
+from vcdebug.causes.gates.gang import DISCARD
+from vcdebug.causes.gates.queue_limits import refusals
+from vcdebug.causes.given_away import takers
+from vcdebug.causes.no_node import histogram_lines, search_evidence
 from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, proof
-from vcdebug.explain.gates.eviction import Chance, Gate
-from vcdebug.explain.gates.gang import DISCARD
-from vcdebug.explain.gates.queue_limits import refusals
-from vcdebug.explain.given_away import takers
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
-from vcdebug.explain.no_node import histogram_lines, search_evidence
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from vcdebug.causes.volumes_wanted import volumes_wanted
+from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
 from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import listed, listed_first, plural
 from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short
-from vcdebug.explain.volumes_wanted import volumes_wanted
-from vcdebug.explain.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vcdebug.explain import amounts, given_away
+from vcdebug.causes import given_away
+from vcdebug.causes.gates.not_in_session import opened
+from vcdebug.causes.volumes_wanted import UNBOUND
+from vcdebug.causes.wishes import Obstacle, resource_meant
+from vcdebug.explain import amounts
 from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, Number
-from vcdebug.explain.gates.not_in_session import opened
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.explain.volumes_wanted import UNBOUND
-from vcdebug.explain.wishes import Obstacle, resource_meant
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 
@@ -118,7 +119,7 @@ def _finding(
 
 def _larger_than_any(task: TaskInfo, room: NodeFits) -> Finding:
     """A single task asks more than any node has in all."""
-    from vcdebug.explain.no_node_advice import CSI, for_larger
+    from vcdebug.causes.no_node_advice import CSI, for_larger
 
     request = task.init_resreq
     largest: dict[str, NodeFit] = {}
@@ -155,8 +156,8 @@ def _larger_than_any(task: TaskInfo, room: NodeFits) -> Finding:
 
 def _unresolvable(task: TaskInfo, room: NodeFits) -> Finding:
     """No node can ever take the task as it is."""
-    from vcdebug.explain.no_node_advice import for_unresolvable, with_obstacles
-    from vcdebug.explain.obstacles import obstacles
+    from vcdebug.causes.no_node_advice import for_unresolvable, with_obstacles
+    from vcdebug.causes.obstacles import obstacles
 
     if not room.nodes:
         sentence = f"The session has no nodes at all, so nothing can take {task.name}."
@@ -172,7 +173,7 @@ def _unresolvable(task: TaskInfo, room: NodeFits) -> Finding:
 
 def _none_takes(task: TaskInfo, room: NodeFits) -> str:
     """`None of 3 nodes can ever take a as it is`; what passes by itself is not said to be for ever."""
-    from vcdebug.explain.obstacles import PASSING, untolerated_taints, zones_shut
+    from vcdebug.causes.obstacles import PASSING, untolerated_taints, zones_shut
 
     passing = any(taint.key.startswith(PASSING) for node in room.nodes for taint in untolerated_taints(room, node))
     passing = passing or any(zones_shut(room)) or any(w in n.reason.lower() for n in room.nodes for w in UNBOUND)
@@ -213,8 +214,8 @@ def _pod_count(task: TaskInfo, room: NodeFits) -> Finding:
 
 
 def _mixed(task: TaskInfo, room: NodeFits) -> Finding:
-    from vcdebug.explain.no_node_advice import for_mixed, with_obstacles
-    from vcdebug.explain.obstacles import obstacles
+    from vcdebug.causes.no_node_advice import for_mixed, with_obstacles
+    from vcdebug.causes.obstacles import obstacles
 
     text = ", ".join(f"{len(names)} {reason}" for reason, names in room.histogram)
     where = f"fits none of {len(room.nodes)} nodes" if len(room.nodes) > 1 else "does not fit on the only node"

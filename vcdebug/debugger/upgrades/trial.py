@@ -15,6 +15,7 @@ from vcdebug.releases.table import CHANGES
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import digest
 from vcdebug.trace.cut import whole
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -70,22 +71,12 @@ class Trials:
 
     def __call__(self, mixture: Mixture) -> Trial:
         """The trial of one mixture."""
-        if self._target is None:
-            self._target = _Run(self._snapshot, self._after)
-        target = self._target
-        run = (
-            target if mixture == apart(self._snapshot.release, self._after) else _Run(self._snapshot, self.of(mixture))
-        )
-        found = compare(target.recording, run.recording)
-        return Trial(
-            target.digest != run.digest,
-            not found.same,
-            tuple(change.job for change in found.jobs),
-            tuple(change.task for change in found.tasks),
-            _event(found.divergence, target.recording),
-            _event(found.deeds_part, target.recording),
-            run.asked,
-        )
+        target = self._target = self._target or _Run(self._snapshot, self._after)
+        if mixture == apart(self._snapshot.release, self._after):
+            return target.beside(target)
+        run = _Run(self._snapshot, self.of(mixture))
+        with passing(run.recording):
+            return target.beside(run)
 
     def of(self, mixture: Mixture) -> Release:
         """The first release with these changes as the second one has them."""
@@ -107,6 +98,19 @@ class _Run:
     def digest(self) -> bytes:
         """The same for recordings without any difference."""
         return digest(self.recording)
+
+    def beside(self, run: _Run) -> Trial:
+        """What came of a run, held against this one."""
+        found = compare(self.recording, run.recording)
+        return Trial(
+            self.digest != run.digest,
+            not found.same,
+            tuple(change.job for change in found.jobs),
+            tuple(change.task for change in found.tasks),
+            _event(found.divergence, self.recording),
+            _event(found.deeds_part, self.recording),
+            run.asked,
+        )
 
 
 def _event(divergence: Divergence | None, recording: Recording) -> Seq | None:

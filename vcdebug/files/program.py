@@ -7,20 +7,9 @@ from pathlib import Path
 from typing import Final
 
 import vcdebug
+from vcdebug.stored.names import ROOMS as NAMED
 
-ROOMS: Final = (
-    "releases",
-    "snapshot",
-    "model",
-    "kube",
-    "framework",
-    "plugins",
-    "actions",
-    "trace",
-    "stored",
-    "explain",
-    "causes",
-)
+ROOMS: Final = (*NAMED, "stored")
 """Rooms that make a recording and the answers in it: what the others show of it is made anew each time."""
 
 

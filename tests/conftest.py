@@ -32,7 +32,7 @@ SLOW = (
     "compare/test_log.py",
     "debugger/test_levels.py",
     "debugger/test_remedies.py",
-    "explain/test_advice_everywhere.py",
+    "causes/test_advice_everywhere.py",
     "explain/test_figures.py",
     "explain/test_restored.py",
     "explain/test_run_again.py",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.builders import cluster, queue
-from tests.explain.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
+from tests.causes.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
 from vcdebug.causes.pending import explain
 from vcdebug.explain.answer import Explanation
 from vcdebug.snapshot.edit_apply import released

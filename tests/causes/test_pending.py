@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods, queue
-from tests.explain.situations import Situation, situations
+from tests.causes.situations import Situation, situations
 from tests.recorded import CORPUS, GOLDEN, bundled, golden, recorded
 from vcdebug.causes.pending import explain
 from vcdebug.cli.reports.pending import document

@@ -22,6 +22,8 @@ from vcdebug.tui.widgets.tabs import Tab
 LISTS: Final = tuple(panel.name for panel in PANELS if panel.name not in (FLOW, *MIDDLE))
 """Panels that are shown where they are asked for."""
 _KINDS: Final = {panel.name: panel for panel in PANELS}
+PATIENCE: Final = 0.25
+"""Seconds in which most recordings are there: frames around nothing are drawn for those alone that take longer."""
 
 
 class Arranged(Layout):
@@ -54,6 +56,8 @@ class MainLayout(Widget):
         self._chosen = USUAL_LIST
         self._focus = MIDDLE[0]
         self._widest: dict[str, int] = {}
+        self._begun = False
+        """Whether there is something to show, or to wait for."""
         self._panels = {name: new_panel(_KINDS[name]) for name in (FLOW, *MIDDLE)}
         """Those that somebody has asked for: most never are, and each takes time to set up."""
 
@@ -62,8 +66,14 @@ class MainLayout(Widget):
         yield from self._panels.values()
 
     def on_mount(self) -> None:
-        """Hide the panels that the arrangement gives no place."""
-        self.rearrange()
+        """Wait for the recording, but not for long."""
+        self.set_timer(PATIENCE, self.begin)
+
+    def begin(self) -> None:
+        """Show the panels, and hide those that the arrangement gives no place."""
+        if not self._begun:
+            self._begun = True
+            self.rearrange()
 
     def on_resize(self) -> None:
         """Another size may have another number of columns."""
@@ -87,6 +97,7 @@ class MainLayout(Widget):
         """Every panel that is seen draws the new moment, and gets the room that it needs for it."""
         for panel in self._panels.values():
             panel.moment = self.moment
+        self._begun |= self.moment is not None
         self.rearrange()
 
     @property
@@ -126,6 +137,7 @@ class MainLayout(Widget):
         self._focus = found
         if found in LISTS:
             self._chosen = found
+        self._begun = True
         self.rearrange()
         return self.panel(found)
 
@@ -138,7 +150,7 @@ class MainLayout(Widget):
 
     def rearrange(self) -> None:
         """Give every panel its place; what comes into sight is drawn, and then measured again."""
-        if not self.is_mounted or not self.size.width:
+        if not self._begun or not self.is_mounted or not self.size.width:
             return
         places = self._arranged()
         if self._show(places):

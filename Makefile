@@ -8,7 +8,8 @@ unexport PYTHONDONTWRITEBYTECODE
 COMPILE = @echo "compiling it, for quick starts: half a minute" >&2; $(BIN)/python -m compileall -qq -j 0 .venv/lib vcdebug \
 	-x '/(kubernetes/client/(api|models)/[^_]|mypyc?/|pip/|setuptools/|dask/(array|dataframe)/|pygments/(lexers|styles)/[^_]|tests?/)' || true
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --no-compile --constraint constraints.txt
-BUILDERS = @sh deploy/counted.sh 7 $(PIP) hatchling editables
+# An older pip takes twice as long to look through an index.
+BUILDERS = @sh deploy/counted.sh 8 $(PIP) 'pip>=24' hatchling editables
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 PINS := pyproject.toml constraints.txt
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import brief_reports
 from tests.recorded import CASES, GOLDEN
 
 os.environ["VCDEBUG_CACHE"] = "off"  # tests keep nothing in the folder of whoever runs them
@@ -60,6 +61,12 @@ SLOW = (
 PLACES: dict[Path | str, int] = {case: place for place, case in enumerate(CASES)}
 PLACES |= {case.name: place for place, case in enumerate(CASES) if case.name in GOLDEN and case.parent.name == "random"}
 """A test names the case that it looks at by its folder, or a copied random case by its name."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers say less of what passes."""
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(brief_reports)
 
 
 @pytest.fixture(scope="session")

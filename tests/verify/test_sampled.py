@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -148,7 +149,25 @@ def test_a_cycle_before_the_podgroups_arrived_is_passed_over(tmp_path: Path) -> 
     assert (["agreed"], {POD: "n1"}) == ([one.word for one in found.jobs], found.observed.bound)
 
 
-def test_a_cycle_that_saw_too_few_jobs_is_named(tmp_path: Path) -> None:
-    snapshot = sampled()
-    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome(), sees=0))
+class Hasty:
+    """A clock on which the time is over as soon as another cycle is waited for."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    def hear(self, told: str) -> None:
+        if told.endswith("the next one counts"):
+            self.ahead = 3600.0
+
+
+def test_a_cycle_that_saw_too_few_jobs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other cycle follows."""
+    snapshot, clock = sampled(), Hasty()
+    monkeypatch.setattr("vcdebug.verify.program.time", clock)
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome(), sees=0), tell=clock.hear)
+    assert clock.ahead
+    assert "the cycle did not end in time" == found.ended
     assert any("its cycle began with 0 jobs, the replay's with 1" in note for note in found.notes)

@@ -178,6 +178,13 @@ def test_the_pins_name_no_index_and_no_folder() -> None:
     assert [] == [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.+!]+", line)]
 
 
+def test_dataclasses_are_those_that_write_what_is_used() -> None:
+    """vcdebug/plain.py: the others would be a tenth of each start."""
+    eager = re.compile(r"from dataclasses import .*\bdataclass\b|@dataclasses\.dataclass")
+    found = [source.where() for source in sources() if any(eager.match(line.strip()) for line in source.lines)]
+    assert ["vcdebug/plain.py"] == found
+
+
 CACHES = {"lru_cache", "cache", "WeakKeyDictionary", "WeakValueDictionary"}
 CACHES_WITHOUT_RECORDING = {
     "vcdebug/trace/memo.py": "the cache that lies in the recording",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from vcdebug.plain import dataclass
 
 Progress = Callable[[str, int, int], None]
 """Called after each page: kind, objects read so far, objects expected in all."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from vcdebug.causes.pending import doubt, explain_subject
@@ -12,6 +11,7 @@ from vcdebug.collector import collector_paused
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.model.names import QueueName
 from vcdebug.model.status import TaskStatus
+from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.standing import Standing, standing
 

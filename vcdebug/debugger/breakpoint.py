@@ -6,7 +6,6 @@ import operator
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import field as part
 from typing import Final, NamedTuple
 
@@ -20,6 +19,7 @@ from vcdebug.debugger.tokens import Reader
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve
 from vcdebug.model.names import Seq
+from vcdebug.plain import dataclass
 from vcdebug.trace.index import JOB, NODE, PLUGIN, TASK, Seqs
 from vcdebug.trace.recording import Recording
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from vcdebug.explain.advice import Advice
 from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.plain import dataclass
 
 StepState = Literal["passed", "failed", "not reached"]
 

@@ -6,7 +6,6 @@ Upstream: actions/preempt, actions/reclaim.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from vcdebug.explain.candidates import filter_of
@@ -19,6 +18,7 @@ from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
+from vcdebug.plain import dataclass
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, job_of, task_of, tasks_before

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 from vcdebug.explain.job_view import EVICTING_ACTIONS
@@ -21,6 +21,7 @@ from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.plain import dataclass
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording

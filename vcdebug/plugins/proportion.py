@@ -6,7 +6,7 @@ Upstream: plugins/proportion.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
@@ -43,6 +43,7 @@ from vcdebug.model.resource import (
 )
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import Totals
+from vcdebug.plain import dataclass
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 
 STATE_KEY = "proportionState"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vcdebug.explain.answer import Evidence
+from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal, NamedTuple
+
+from vcdebug.plain import dataclass
 
 Persistence = Literal["auto", "on", "off"]
 PERSISTENCE: tuple[Persistence, ...] = ("auto", "on", "off")

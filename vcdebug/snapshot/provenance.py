@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
+
+from vcdebug.plain import dataclass
 
 SHOWN = 3
 """How many changed objects a sentence names."""

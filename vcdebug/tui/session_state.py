@@ -7,13 +7,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
+from vcdebug.plain import dataclass
 from vcdebug.snapshot.bundled import find
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 from vcdebug.tui.folders import short

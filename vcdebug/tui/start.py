@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,6 +12,7 @@ from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.files.kept import KeptRecordings
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
+from vcdebug.plain import dataclass
 from vcdebug.snapshot.bundled import find
 from vcdebug.snapshot.collection import snapshots_in
 from vcdebug.tui.worker import USUAL, Limits, Source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from vcdebug.causes.pending import explain_subject
@@ -13,6 +13,7 @@ from vcdebug.framework.columns import Level
 from vcdebug.framework.record import BestEvent, OpEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import Pod
+from vcdebug.plain import dataclass
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.verify.outcome import GONE, Outcome, Said

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from vcdebug.plain import dataclass
 from vcdebug.verify.messages import Body
 
 FIRST_REVISION = 100

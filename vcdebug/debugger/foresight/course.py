@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final, Literal, NamedTuple
 
@@ -18,6 +18,7 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
+from vcdebug.plain import dataclass
 from vcdebug.trace.cut import whole
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording

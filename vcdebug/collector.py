@@ -11,8 +11,8 @@ MUCH = 4_000_000
 """Blocks of memory, some 400 MB: more than a snapshot of 5,000 nodes with its cycle."""
 RARELY = 4 * MUCH
 
-YOUNG = 100_000
-"""New objects before Python looks for garbage among them: it would look after every 700."""
+YOUNG = 200_000
+"""New objects before Python looks for garbage among them: more than a start makes; it would look after every 700."""
 
 
 def seldom() -> None:

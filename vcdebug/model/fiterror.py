@@ -5,7 +5,7 @@ Upstream: api/unschedule_info.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -153,23 +153,31 @@ class FitErrors:
         flags = self._reasons.unresolvable
         return [row for row, code in self.by_row().items() if flags[code]]
 
-    def _reason_lines(self, codes: Iterator[int]) -> list[str]:
+    def _nodes_by_code(self) -> list[int]:
+        """How many nodes have each code."""
+        last = np.full(max((int(rows.max()) for rows in self._rows), default=-1) + 1, -1, dtype=np.int64)
+        for rows, codes in zip(self._rows, self._codes, strict=True):
+            last[rows] = codes
+        found: list[int] = np.bincount(last[last >= 0]).tolist()
+        return found
+
+    def _reason_lines(self, nodes: list[int]) -> list[str]:
         """Upstream: api/unschedule_info.sortReasonsHistogram."""
         counts: dict[str, int] = {}
-        for code in codes:
-            for status in self._reasons.statuses(code):
+        for code, held in enumerate(nodes):
+            for status in self._reasons.statuses(code) if held else ():
                 if status.reason:
-                    counts[status.reason] = counts.get(status.reason, 0) + 1
+                    counts[status.reason] = counts.get(status.reason, 0) + held
         return sorted(f"{count} {reason}" for reason, count in counts.items())
 
     def text(self) -> str:
         """`0/3 nodes are unavailable: 1 Insufficient memory, 2 Insufficient nvidia.com/gpu.`
         Upstream: api/unschedule_info.Error.
         """
-        by_row = self.by_row()
+        nodes = self._nodes_by_code()
         if not self.err:
-            self.err = f"0/{len(by_row)} nodes are unavailable"
-        if not by_row:
+            self.err = f"0/{sum(nodes)} nodes are unavailable"  # exact: ints
+        if not nodes:
             return self.err
         prefix = f"In hyperNode {self.hyper_node}: " if self.hyper_node else ""
-        return f"{prefix}{self.err}: {', '.join(self._reason_lines(iter(by_row.values())))}."
+        return f"{prefix}{self.err}: {', '.join(self._reason_lines(nodes))}."

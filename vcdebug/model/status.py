@@ -29,6 +29,7 @@ class TaskStatus(IntEnum):
 
 
 _LABELS = {status: status.name.capitalize() for status in TaskStatus}
+BY_LABEL = {label: status for status, label in _LABELS.items()}
 
 ALLOCATED_CLASS = (TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED)
 ALLOCATED_MASK = TaskStatus.BOUND | TaskStatus.BINDING | TaskStatus.RUNNING | TaskStatus.ALLOCATED

@@ -56,7 +56,7 @@ class Gathered:
         """What has been numbered has to live on: another object may have its identity else."""
         self._manifests(recording.snapshot.objects)
         self._wholes = self.count
-        _ = recording.timeline.opening_counts, recording.problems
+        _ = recording.timeline.opening_tasks, recording.timeline.opening_counts, recording.problems
         whole = (recording, *(question(recording) for question in ANSWERED))
         self.root = int(self._values([whole], "").numbers[0])
         while self._waiting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from heapq import merge
+from typing import NamedTuple
 
 from vcdebug.framework.record import ActionEvent, Event, OpEvent, PanicEvent, StatementEvent
 from vcdebug.model.job import JobInfo
@@ -43,8 +44,7 @@ class ActionSummary:
     evicted: int
 
 
-@dataclass(frozen=True, slots=True)
-class JobSummary:
+class JobSummary(NamedTuple):
     """Where a job stands after the cycle."""
 
     job: JobId
@@ -107,7 +107,7 @@ def evicted(recording: Recording) -> Iterator[tuple[Effect, str]]:
     """(effect, reason) of every eviction that was committed, or done outside any statement."""
     action = ""
     reasons: dict[TaskKey, str] = {}
-    jobs = {task.key: uid for uid, job in recording.session.jobs.items() for task in job.tasks.values()}
+    jobs = recording.owners.jobs
     for seq, event in deciding(recording):
         moved: Iterable[tuple[TaskKey, NodeName]] = ()
         if isinstance(event, ActionEvent):
@@ -137,8 +137,9 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
         TaskStatus.PIPELINED: [],
         TaskStatus.ALLOCATED: [],
     }
-    for uid, job in recording.session.jobs.items():
-        for task in job.tasks.values():
+    jobs = recording.owners.jobs
+    for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
+        for task in recording.session.jobs[uid].tasks.values():
             if task.status in found and task.key in placed:
                 found[task.status].append(Effect(*placed[task.key], uid, task.key, task.node_name))
     return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in found.items()}
@@ -166,7 +167,7 @@ def _within(entries: tuple[Effect, ...], first: Seq, last: Seq) -> int:
 
 
 def _job_summary(job: JobInfo, moved: list[Counter[JobId]]) -> JobSummary:
-    counts = tuple(by_job[job.uid] for by_job in moved)
+    counts = tuple([by_job.get(job.uid, 0) for by_job in moved])
     return JobSummary(
         job.uid,
         job.queue,

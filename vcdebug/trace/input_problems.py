@@ -55,12 +55,14 @@ OVERFULL = "nothing that asks for it fits there until pods have gone"
 
 def overfull(idle: Resource) -> list[str]:
     """Dimensions of which a node's tasks hold more than it has."""
+    if min(idle.milli_cpu, idle.memory, *(idle.scalars or {}).values()) >= 0:
+        return []
     return [name for name, amount in idle.items() if amount < 0]
 
 
 def unwell(recording: Recording) -> Iterator[Problem]:
     """A Problem for each, as the session opened."""
-    opening = recording.timeline.state_at(0).nodes
+    opening = recording.timeline.opening_nodes
     for name, node in recording.session.nodes.items():
         ready = not_ready(node)
         if ready:

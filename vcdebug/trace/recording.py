@@ -134,5 +134,5 @@ class Recording:
 
     def prepare(self) -> None:
         """Build what the first key would wait for: the index, the spans as a tree, the opening states."""
-        _ = self.timeline.opening_tasks, self.tree
+        _ = self.timeline.tasks, self.timeline.opening_counts, self.tree
         self.index.prepare()

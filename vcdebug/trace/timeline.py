@@ -17,7 +17,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.status import BY_LABEL, TaskStatus
 from vcdebug.model.task import TaskInfo, status_of
 from vcdebug.trace.change_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey
 from vcdebug.trace.history import JobCounts, LazyMap, TaskState
@@ -128,6 +128,14 @@ class Timeline:
         restored = self._session.cluster.restored
         return {key: _opening_state(task, restored.get(task.uid)) for key, task in self.tasks.items()}
 
+    def opening_task(self, key: TaskKey) -> TaskState:
+        """A task as the session found it; the others are not looked at for it."""
+        known: Mapping[TaskKey, TaskState] | None = vars(self).get("opening_tasks")
+        if known is not None:
+            return known[key]
+        task = self.tasks[key]
+        return _opening_state(task, self._session.cluster.restored.get(task.uid))
+
     @cached_property
     def opening_nodes(self) -> Mapping[NodeName, NodeAmounts]:
         """Nodes as the session found them."""
@@ -167,6 +175,9 @@ class Timeline:
     @cached_property
     def opening_counts(self) -> Mapping[JobId, Mapping[TaskStatus, int]]:
         """Tasks per status of every job when the session opened."""
+        if self._opening is not None:
+            jobs = self._opening.jobs.items()
+            return {uid: {BY_LABEL[label]: count for label, count in job.status.items()} for uid, job in jobs}
         counts: dict[JobId, dict[TaskStatus, int]] = {}
         for uid, job in self._session.jobs.items():
             entry = counts[uid] = {}
@@ -179,9 +190,11 @@ class Timeline:
     def opening_on_node(self) -> Mapping[NodeName, tuple[TaskKey, ...]]:
         """Tasks by the node that they name when the session opened."""
         found: dict[NodeName, list[TaskKey]] = {}
-        for key, state in self.opening_tasks.items():
-            if state.node:
-                found.setdefault(state.node, []).append(key)
+        restored = self._session.cluster.restored
+        for key, task in self.tasks.items():
+            node = restored.get(task.uid) or task.pod.stated_node
+            if node:
+                found.setdefault(node, []).append(key)
         return {node: tuple(keys) for node, keys in found.items()}
 
     @cached_property
@@ -241,7 +254,7 @@ class ClusterState:
         timeline = self._timeline
         counts = dict(timeline.opening_counts[job])
         for key in timeline.touched.get(job, ()):
-            before, now = timeline.opening_tasks[key].status, self._task(key).status
+            before, now = timeline.opening_task(key).status, self._task(key).status
             counts[before] -= 1
             counts[now] = counts.get(now, 0) + 1
         pending = [key for key in timeline.best_effort[job] if self._task(key).status is TaskStatus.PENDING]
@@ -256,7 +269,7 @@ class ClusterState:
         return sorted(key for key in keys if self._task(key).node == node)
 
     def _task(self, key: TaskKey) -> TaskState:
-        opening = self._timeline.opening_tasks[key]
+        opening = self._timeline.opening_task(key)
         return TaskState(*self._timeline.lookup(TASK, key, self._changes, opening))
 
     def _node(self, name: NodeName) -> NodeAmounts:

@@ -26,8 +26,7 @@ POD_SCHEDULED = "PodScheduled"
 UNSCHEDULABLE_PHASES = ("Unknown", "Pending", "Inqueue")
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One write: which object, what is done to it, and the event that causes it."""
 
     seq: Seq
@@ -119,10 +118,9 @@ def _job_events(job: JobInfo, seq: Seq, *, changed: bool) -> Iterator[Write]:
 
 def pod_statuses(job: JobInfo) -> Iterator[PodStatus]:
     """The statuses that the job updater writes to pods that wait."""
-    for uid in sorted(job.tasks):
+    waiting = [uid for uid, task in job.tasks.items() if task.status in WAITING and not task.sch_gated]
+    for uid in sorted(waiting):
         task = job.tasks[uid]
-        if task.status not in WAITING or task.sch_gated:
-            continue
         reason, message, nominated = job.pod_message(uid)
         renominated = bool(nominated) and nominated != str(task.pod.status.get("nominatedNodeName") or "")
         if renominated or not _already_says(task, reason, message):

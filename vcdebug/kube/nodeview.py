@@ -110,7 +110,7 @@ class NodeView:
         self.shapes = shapes or PodShapes(gate, incoming_pod_level=incoming_pod_level)
         self.ports = UsedPorts()
         self.counts = PodCounts(size)
-        self.pods: list[list[PodShape]] = [[] for _ in self.names]
+        self.pods: list[list[Pod]] = [[] for _ in self.names]
         self.pod_count: IntArray = np.zeros(size, dtype=np.int64)
         self.pods_with_affinity: IntArray = np.zeros(size, dtype=np.int64)
         self.pods_with_required_anti_affinity: IntArray = np.zeros(size, dtype=np.int64)
@@ -142,8 +142,8 @@ class NodeView:
         view.allocatable.fill([_allocatable(manifest) for manifest in view.manifests])
         view.images = [states.get(name, {}) for name in view.names]
         for row, name in enumerate(view.names):
-            pods = [task.pod for task in nodes[name].tasks_in_order() if task.status != TaskStatus.PIPELINED]
-            view.pods[row] = [view.shapes.shape(pod) for pod in pods]
+            tasks = nodes[name].tasks_in_order()
+            view.pods[row] = [task.pod for task in tasks if task.status is not TaskStatus.PIPELINED]
         view._count_first()
         columns = (view.allocatable.milli_cpu, view.allocatable.memory)
         view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
@@ -151,12 +151,12 @@ class NodeView:
 
     def _count_first(self) -> None:
         """What add_pod counts, for all pods at once where nothing was counted yet."""
-        requests = [[shape.requests for shape in pods] for pods in self.pods]
-        self.requested.fill([_sum([one.requested for one in pods]) for pods in requests])
-        self.non_zero_requested.fill([_sum([one.non_zero for one in pods]) for pods in requests])
+        shapes = [list(map(self.shapes.shape, pods)) for pods in self.pods]
+        self.requested.fill([_sum([shape.requests.requested for shape in on_node]) for on_node in shapes])
+        self.non_zero_requested.fill([_sum([shape.requests.non_zero for shape in on_node]) for on_node in shapes])
         self.pod_count[:] = [len(pods) for pods in self.pods]
-        for row, pods in enumerate(self.pods):
-            for shape in pods:
+        for row, on_node in enumerate(shapes):
+            for shape in on_node:
                 if shape.ports:
                     self.ports.add(row, shape.ports)
                 self._count_terms(row, shape, 1)
@@ -164,17 +164,18 @@ class NodeView:
     def add_pod(self, row: Row, pod: Pod) -> None:
         """Put a pod on a node."""
         shape = self.shapes.shape(pod)
-        self.pods[row].append(shape)
+        self.pods[row].append(pod)
         self.ports.add(row, shape.ports)
         self._count(row, shape, 1)
 
     def remove_pod(self, row: Row, uid: TaskId) -> bool:
         """Take the pod with this UID off a node; False when it is not there (or has no UID)."""
         pods = self.pods[row]
-        for position, shape in enumerate(pods):
-            if uid and shape.pod.uid == uid:
+        for position, pod in enumerate(pods):
+            if uid and pod.uid == uid:
                 pods[position] = pods[-1]
                 pods.pop()
+                shape = self.shapes.shape(pod)
                 self.ports.remove(row, shape.ports)
                 self._count(row, shape, -1)
                 return True

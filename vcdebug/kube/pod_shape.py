@@ -23,14 +23,11 @@ LabelItems = tuple[tuple[str, str], ...]
 
 
 class PodShape:
-    """The parsed parts of one pod."""
+    """The parsed parts of a pod, and of all that state the same."""
 
-    __slots__ = ("affinity", "group", "pod", "ports", "requests")
+    __slots__ = ("affinity", "group", "ports", "requests")
 
-    def __init__(
-        self, pod: Pod, group: LabelGroup, affinity: PodAffinityTerms, ports: HostPorts, requests: PodRequests
-    ) -> None:
-        self.pod = pod
+    def __init__(self, group: LabelGroup, affinity: PodAffinityTerms, ports: HostPorts, requests: PodRequests) -> None:
         self.group = group
         self.affinity = affinity
         self.ports = ports
@@ -44,41 +41,51 @@ class PodShapes:
         """`incoming_pod_level`: whether requests of a pod as a whole count for its own balanced score."""
         self._gate = gate
         self._incoming_pod_level = incoming_pod_level
-        self._shapes: dict[int, PodShape] = {}
+        self._plain: dict[tuple[str, int, int, bool], tuple[object, object, PodShape]] = {}
+        """By namespace and the identities of labels and containers, which are kept beside."""
+        self._of_labels: dict[tuple[str, int, bool], tuple[object, LabelGroup]] = {}
+        self._of_containers: dict[int, tuple[object, HostPorts, PodRequests]] = {}
+        self._others: dict[int, tuple[object, PodShape]] = {}
+        """By the identity of the manifest, which is kept beside."""
         self._groups: dict[tuple[str, LabelItems, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
         self._requests: dict[tuple[str, str], PodRequests] = {}
-        self._plain_requests: dict[str, PodRequests] = {}
-        """Of pods that were never resized, by what they say of resources."""
         self._placements: dict[str, Placement] = {}
         self._placement_of: dict[int, tuple[Pod, Placement]] = {}
 
     def shape(self, pod: Pod) -> PodShape:
-        """The parsed parts that every pod in the node view needs."""
-        known = self._shapes.get(id(pod.manifest))
+        """The parsed parts that every pod in the node view needs: labels and containers say all of most."""
+        spec = pod.spec
+        if spec.get("affinity") or not pod.only_containers_ask:
+            return self._other(pod)
+        labels, containers = pod.labels, spec.get("containers")
+        key = (pod.namespace, id(labels), id(containers), pod.deleting)
+        known = self._plain.get(key)
         if known is None:
-            known = self._shapes[id(pod.manifest)] = self._plain(pod) or PodShape(
-                pod, self.group(pod), self._affinity(pod), self._host_ports(pod), self._pod_requests(pod)
-            )
-        return known
+            known = self._plain[key] = (labels, containers, self._of_parts(pod))
+        return known[2]
 
-    def _plain(self, pod: Pod) -> PodShape | None:
-        """Most pods state neither affinity nor ports, and were never resized: labels and resources say it all."""
-        spec, status = pod.spec, pod.status
-        if spec.get("affinity") or spec.get("initContainers") or status.get("initContainerStatuses"):
-            return None
-        for container in spec.get("containers") or ():
-            if container.get("ports"):
-                return None
-        for entry in status.get("containerStatuses") or ():
-            if entry.get("resources") is not None:
-                return None
-        text = pod.resources_text
-        requests = self._plain_requests.get(text)
-        if requests is None:
-            requests = self._plain_requests[text] = self._pod_requests(pod)
-        return PodShape(pod, self.group(pod), NO_TERMS, (), requests)
+    def _of_parts(self, pod: Pod) -> PodShape:
+        """Of a pod of which labels and containers say all: each of the two is parsed once."""
+        labels, containers = pod.labels, pod.spec.get("containers")
+        key = (pod.namespace, id(labels), pod.deleting)
+        group = self._of_labels.get(key)
+        if group is None:
+            group = self._of_labels[key] = (labels, self.group(pod))
+        asked = self._of_containers.get(id(containers))
+        if asked is None:
+            asked = self._of_containers[id(containers)] = (containers, self._host_ports(pod), self._pod_requests(pod))
+        return PodShape(group[1], NO_TERMS, asked[1], asked[2])
+
+    def _other(self, pod: Pod) -> PodShape:
+        known = self._others.get(id(pod.manifest))
+        if known is None:
+            known = self._others[id(pod.manifest)] = (pod.manifest, self._parsed(pod))
+        return known[1]
+
+    def _parsed(self, pod: Pod) -> PodShape:
+        return PodShape(self.group(pod), self._affinity(pod), self._host_ports(pod), self._pod_requests(pod))
 
     def placement(self, pod: Pod) -> Placement:
         """What the pod's spec asks of a node itself."""

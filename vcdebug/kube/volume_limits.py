@@ -5,7 +5,7 @@ Upstream: k8s plugin nodevolumelimits (CSILimits).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.kube.claims import ClaimName, claim_names, class_name, not_found, not_owner_text, owned_by
@@ -73,7 +73,7 @@ class VolumeLimits:
         self._asks_node = flags.release.has(PORTWORX_MIGRATION_ANNOTATION)
         self._portworx_on = flags.gate("CSIMigrationPortworx")
 
-    def check(self, pod: Pod, node: str, placed: Iterator[Pod]) -> Status | None:
+    def check(self, pod: Pod, node: str, placed: Iterable[Pod]) -> Status | None:
         """None when the node can attach the pod's new volumes beside those of its present pods."""
         try:
             counted = self.counted(pod, node, placed)
@@ -81,7 +81,7 @@ class VolumeLimits:
             return failure.status
         return EXCEEDED if any(one.exceeds for one in counted) else None
 
-    def drivers(self, pod: Pod, node: str, placed: Iterator[Pod]) -> tuple[tuple[DriverCount, ...], Status | None]:
+    def drivers(self, pod: Pod, node: str, placed: Iterable[Pod]) -> tuple[tuple[DriverCount, ...], Status | None]:
         """What is counted for each driver on a node, and what the check says."""
         try:
             counted = self.counted(pod, node, placed)
@@ -89,7 +89,7 @@ class VolumeLimits:
             return (), failure.status
         return counted, EXCEEDED if any(one.exceeds for one in counted) else None
 
-    def counted(self, pod: Pod, node: str, placed: Iterator[Pod]) -> tuple[DriverCount, ...]:
+    def counted(self, pod: Pod, node: str, placed: Iterable[Pod]) -> tuple[DriverCount, ...]:
         """The new volumes of each limited driver beside those attached."""
         csi_node = self._listers.csi_nodes.get(node)
         new = self._volumes(pod, csi_node, strict=True)

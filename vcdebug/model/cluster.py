@@ -5,6 +5,7 @@ Upstream: cache/event_handlers, cache.Snapshot.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 
 from vcdebug.model.csi import limit_key_of
@@ -101,16 +102,28 @@ class ClusterInfo:
             tasks[task.uid or task.key] = task
         uids, keys = (set(map(attrgetter(name), tasks.values())) for name in ("uid", "key"))
         self.distinct = len(uids) == len(keys) == len(tasks) and "" not in uids
-        for task in sorted(tasks.values(), key=attrgetter("key")):
-            self._place(task)
+        ordered = sorted(tasks.values(), key=attrgetter("key"))
+        if self.persistence.on:
+            for task in ordered:
+                if task.job in self.jobs:
+                    self._restore(task)
+        self._place(ordered)
 
-    def _place(self, task: TaskInfo) -> None:
-        if self.persistence.on and task.job in self.jobs:
-            self._restore(task)
-        node = self.nodes.get(task.node_name) if task.node_name else None
-        if node is not None and not completed_status(task.status):
-            node.add_task(task)
-        self.enter(task)
+    def _place(self, tasks: Iterable[TaskInfo]) -> None:
+        """Nodes do not look at jobs, nor one at the other: each takes its tasks together, in their order."""
+        on_nodes: dict[NodeName, list[TaskInfo]] = {}
+        of_jobs: dict[JobId, list[TaskInfo]] = {}
+        for task in tasks:
+            if task.node_name and task.node_name in self.nodes and not completed_status(task.status):
+                on_nodes.setdefault(task.node_name, []).append(task)
+            if task.job in self.jobs:
+                of_jobs.setdefault(task.job, []).append(task)
+            else:
+                self.enter(task)
+        for name, placed in on_nodes.items():
+            self.nodes[name].begin_with(placed)
+        for uid, owned in of_jobs.items():
+            self.jobs[uid].take_in(owned)
 
     def enter(self, task: TaskInfo) -> None:
         """Put a task into its job, if the session has that."""

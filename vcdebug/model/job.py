@@ -5,7 +5,7 @@ Upstream: api/job_info.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from vcdebug.model.fiterror import ALL_NODES_UNAVAILABLE, FitErrors
 from vcdebug.model.names import SubJobId, TaskId
@@ -16,7 +16,7 @@ from vcdebug.model.resource import Resource, exceeded_part
 from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, allocated_status
 from vcdebug.model.subjob import SubJobInfo, match_sub_group
 from vcdebug.model.task import TaskInfo, TransactionContext
-from vcdebug.model.taskset import Least, TaskSet
+from vcdebug.model.taskset import Least, TaskSet, by_status
 
 _PLACED = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
 _USABLE = (*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING)
@@ -87,6 +87,21 @@ class JobInfo(TaskSet):
         if task.status & ALLOCATED_MASK:
             self.allocated.add(task.resreq)
         self._sub_job_for(task).add_task(task)
+
+    def take_in(self, tasks: Sequence[TaskInfo]) -> None:
+        """add_task_info of each, where there are none yet."""
+        by_uid = {task.uid: task for task in tasks}
+        if len(by_uid) < len(tasks) or self.pod_group.sub_group_policies:
+            for task in tasks:
+                self.add_task_info(task)
+            return
+        self.total_request.add_all([task.resreq for task in tasks])
+        self.allocated.add_all([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
+        self.task_to_sub_job = dict.fromkeys(by_uid, self.uid)
+        sub_job = self.only_sub_job()
+        sub_job.priority = max(0, *[task.priority for task in tasks])
+        self.begin_with(by_uid, by_status(tasks))
+        sub_job.begin_with(by_uid.copy(), by_status(tasks))
 
     def delete_task_info(self, task: TaskInfo) -> None:
         """Remove the stored task of this UID; its sub job removes by the status of the object passed in.

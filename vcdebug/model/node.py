@@ -5,7 +5,7 @@ Upstream: api/node_info.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
@@ -174,6 +174,18 @@ class NodeInfo:
         self._order = self._in_order = None
         self._changed()
         return None
+
+    def begin_with(self, tasks: Sequence[TaskInfo]) -> None:
+        """add_task of each, where none is there yet: tasks that name this node, and that no cycle is binding."""
+        for task in tasks:
+            if task.key not in self.tasks:
+                self.tasks[task.key] = task.clone()
+        placed = [task for task in self.tasks.values() if task.status is not TaskStatus.PIPELINED]
+        for task in placed:
+            self.idle.sub_without_assert(task.resreq)
+        self.used.add_all([task.resreq for task in placed])
+        self.releasing.add_all([task.resreq for task in placed if task.status is TaskStatus.RELEASING])
+        self.pipelined.add_all([task.resreq for task in self.tasks.values() if task.status is TaskStatus.PIPELINED])
 
     def _binding_error(self, task: TaskInfo) -> str | None:
         fits, names = task.resreq.less_equal_with_resources_name(self.idle)

@@ -106,9 +106,8 @@ def _fill_job(job: JobInfo, before: JobInfo) -> bool:
 
 
 def _fill_set(now: TaskSet, before: TaskSet, tasks: dict[TaskId, TaskInfo]) -> None:
-    now.tasks = tasks.copy()
     index = {status: {uid: tasks[uid] for uid in known} for status, known in before.task_status_index.items()}
-    now.begin_with(index)
+    now.begin_with(tasks.copy(), index)
 
 
 def _add_all(tasks: Iterable[TaskInfo], add: Callable[[TaskInfo], None]) -> None:

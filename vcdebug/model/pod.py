@@ -22,6 +22,7 @@ _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 _INT32 = re.compile(r"[+-]?[0-9]+")
 _EMPTY: JsonObject = {}
+TaskSubject = tuple[tuple[str, str]]
 
 
 def parse_bool(text: str) -> bool | None:
@@ -36,6 +37,7 @@ class Pod:
 
     __slots__ = (
         "_resources_text",
+        "_subject",
         "annotations",
         "creation_timestamp",
         "deleting",
@@ -48,7 +50,6 @@ class Pod:
         "nominated_node_name",
         "spec",
         "status",
-        "subject",
         "uid",
         "volcano_gate_known",
     )
@@ -65,8 +66,6 @@ class Pod:
         self.key = f"{self.namespace}/{self.name}" if self.namespace else self.name
         """`namespace/name`, or the bare name without a namespace."""
         self.uid: str = metadata.get("uid", "")
-        self.subject = (("task", self.key),)
-        """How a record names its task, the same object each time."""
         self.labels: Mapping[str, str] = metadata.get("labels") or _EMPTY
         self.annotations: Mapping[str, str] = metadata.get("annotations") or _EMPTY
         self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
@@ -75,6 +74,7 @@ class Pod:
         self.node_name = self.stated_node
         """Written by Statement.Allocate and never restored."""
         self._resources_text = ""
+        self._subject: TaskSubject | None = None
         self.nominated_node_name: str = self.status.get("nominatedNodeName") or ""
 
     def afresh(self) -> Pod:
@@ -82,12 +82,28 @@ class Pod:
         copy = Pod.__new__(Pod)
         copy.manifest, copy.spec, copy.status = self.manifest, self.spec, self.status
         copy.name, copy.namespace, copy.key, copy.uid = self.name, self.namespace, self.key, self.uid
-        copy.subject, copy.labels, copy.annotations = self.subject, self.labels, self.annotations
+        copy._subject, copy.labels, copy.annotations = self._subject, self.labels, self.annotations
         copy.creation_timestamp, copy.deleting = self.creation_timestamp, self.deleting
         copy.volcano_gate_known, copy._resources_text = self.volcano_gate_known, self._resources_text
         copy.node_name = self.stated_node
         copy.nominated_node_name = self.status.get("nominatedNodeName") or ""
         return copy
+
+    @property
+    def subject(self) -> TaskSubject:
+        """How a record names its task, the same object each time."""
+        known = self._subject
+        if known is None:
+            known = self._subject = (("task", self.key),)
+        return known
+
+    @property
+    def only_containers_ask(self) -> bool:
+        """Whether the containers alone say what the pod requests, as they were created."""
+        spec, status = self.spec, self.status
+        if spec.get("initContainers") or spec.get("resources") or spec.get("overhead"):
+            return False
+        return not (resized(status.get("containerStatuses")) or resized(status.get("initContainerStatuses")))
 
     @property
     def resources_text(self) -> str:
@@ -147,13 +163,12 @@ class Pod:
         return self.annotations.get(TASK_SPEC_KEY) or self.labels.get(TASK_SPEC_KEY) or ""
 
     @property
-    def task_priority(self) -> int:
-        """spec.priority, else 1; the annotation `volcano.sh/task-priority` overrides when it is an int32."""
+    def annotated_priority(self) -> int | None:
+        """The annotation `volcano.sh/task-priority` where it is an int32."""
         text = self.annotations.get(TASK_PRIORITY_KEY)
         if text and _INT32.fullmatch(text) and -(2**31) <= int(text) < 2**31:
             return int(text)
-        priority: int | None = self.spec.get("priority")
-        return 1 if priority is None else priority
+        return None
 
     @property
     def preemptable(self) -> bool:
@@ -177,6 +192,31 @@ class Pod:
         """Whether some init container is a sidecar. Upstream: api/job_info.hasRestartableInitContainer."""
         initial: list[JsonObject] = self.spec.get("initContainers") or []
         return bool(initial) and any(c.get("restartPolicy") == "Always" for c in initial)
+
+
+def resized(statuses: list[JsonObject] | None) -> bool:
+    """Whether some container's status says what it has got, which need not be what it asks for."""
+    for container in statuses or ():  # noqa: SIM110 - a generator would take twice the time here
+        if container.get("resources") is not None:
+            return True
+    return False
+
+
+class PodWords(NamedTuple):
+    """What annotations and labels make of a pod: the same for all pods that a job makes of one template."""
+
+    job: str
+    task_role: str
+    priority: int | None
+    """As the annotation states it; None without a valid one."""
+    preemptable: bool
+    revocable_zone: str
+
+    @classmethod
+    def of(cls, pod: Pod) -> PodWords:
+        """Read from the pod."""
+        zone = revocable_zone(pod.annotations)
+        return cls(pod.job_id, pod.task_role, pod.annotated_priority, pod.preemptable, zone)
 
 
 class PodNames(NamedTuple):

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.model.csi import CsiVolumes, VolumeLookupError
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import Pod, PodWords
 from vcdebug.model.podrequest import PodRequestCache
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
@@ -31,6 +31,8 @@ class PodReader:
         self._flags = snapshot.flags
         self._volumes = CsiVolumes(snapshot)
         self._requests = PodRequestCache(snapshot.flags)
+        self._words: dict[tuple[str, int, int], tuple[object, object, PodWords]] = {}
+        """By namespace and the identities of annotations and labels, which are kept beside."""
         self._keeps_unread = snapshot.release.has(ADD_POD_ON_ERROR)
         self._gate_known = not snapshot.release.has(QUEUE_ALLOCATION_GATE)
         self._known = {} if beside is None or beside.snapshot.flags != snapshot.flags else _tasks_by_manifest(beside)
@@ -58,7 +60,7 @@ class PodReader:
         pod.volcano_gate_known = self._gate_known
         if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
             return None
-        task = TaskInfo(pod, self._requests.request(pod))
+        task = TaskInfo(pod, self._requests.request(pod), self._words_of(pod))
         if not pod.spec.get("volumes"):
             return task
         try:
@@ -67,6 +69,14 @@ class PodReader:
             if not self._keeps_unread:
                 return None
         return task
+
+    def _words_of(self, pod: Pod) -> PodWords:
+        annotations, labels = pod.annotations, pod.labels
+        key = (pod.namespace, id(annotations), id(labels))
+        known = self._words.get(key)
+        if known is None:
+            known = self._words[key] = (annotations, labels, PodWords.of(pod))
+        return known[2]
 
 
 def _tasks_by_manifest(cluster: ClusterInfo) -> Mapping[int, TaskInfo]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import Pod, resized
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED
 from vcdebug.snapshot.json_values import JsonObject
@@ -23,23 +23,28 @@ class PodRequestCache:
     def __init__(self, flags: Flags) -> None:
         self._flags = flags
         self._known: dict[str, Resource] = {}
+        self._of_containers: dict[int, tuple[object, Resource]] = {}
+        """By the identity of the list, which is kept beside: equal parts of manifests are one object."""
 
     def request(self, pod: Pod) -> Resource:
         """As pod_request."""
+        if not pod.only_containers_ask:
+            return self._by_text(pod)
+        containers = pod.spec.get("containers")
+        known = self._of_containers.get(id(containers))
+        if known is None:
+            known = self._of_containers[id(containers)] = (containers, self._by_text(pod))
+        return known[1]
+
+    def _by_text(self, pod: Pod) -> Resource:
         status = pod.status
-        started: list[JsonObject] | None = status.get("containerStatuses")
-        before: list[JsonObject] | None = status.get("initContainerStatuses")
-        if (started and _resized(started)) or (before and _resized(before)):
+        if resized(status.get("containerStatuses")) or resized(status.get("initContainerStatuses")):
             return pod_request(pod, self._flags)
         text = pod.resources_text
         known = self._known.get(text)
         if known is None:
             known = self._known[text] = pod_request(pod, self._flags)
         return known
-
-
-def _resized(containers: list[JsonObject]) -> bool:
-    return any(container.get("resources") is not None for container in containers)
 
 
 def pod_request(pod: Pod, flags: Flags) -> Resource:

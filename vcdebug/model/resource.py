@@ -5,7 +5,7 @@ Upstream: api/resource_info.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import lt
 from typing import Literal
 
@@ -178,6 +178,23 @@ class Resource:
                     scalars[name] += amount
                 except KeyError:
                     scalars[name] = 0.0 + amount
+        return self
+
+    def add_all(self, amounts: Iterable[Resource]) -> Resource:
+        """`add` of each, in their order."""
+        milli_cpu, memory, scalars = self.milli_cpu, self.memory, self.scalars
+        for rr in amounts:
+            milli_cpu += rr.milli_cpu
+            memory += rr.memory
+            if rr.scalars:
+                if scalars is None:
+                    scalars = self.scalars = {}
+                for name, amount in rr.scalars.items():
+                    try:
+                        scalars[name] += amount
+                    except KeyError:
+                        scalars[name] = 0.0 + amount
+        self.milli_cpu, self.memory = milli_cpu, memory
         return self
 
     def renew(self, rr: Resource) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.model.names import JobId, NodeName, TaskId, TaskKey
-from vcdebug.model.pod import Pod, revocable_zone
+from vcdebug.model.pod import Pod, PodWords
 from vcdebug.model.podrequest import pod_request
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
@@ -57,14 +57,17 @@ class TaskInfo:
     status: TaskStatus
     last_transaction: TransactionContext | None
 
-    def __init__(self, pod: Pod, request: Resource) -> None:
+    def __init__(self, pod: Pod, request: Resource, words: PodWords | None = None) -> None:
+        """`words` are the pod's where somebody has read them."""
+        words = words or PodWords.of(pod)
+        spec = pod.spec
         self.pod = pod
         self.uid = pod.uid
-        self.job = pod.job_id
+        self.job = words.job
         self.name = pod.name
         self.namespace = pod.namespace
         self.key = pod.key
-        self.task_role = pod.task_role
+        self.task_role = words.task_role
         self.resreq = request
         self.init_resreq = request
         self.node_name = pod.node_name
@@ -72,12 +75,15 @@ class TaskInfo:
         self.job_allocated_hyper_node = ""
         self.status = task_status(pod)
         self.last_transaction = None
-        self.priority = pod.task_priority
-        self.preemptable = pod.preemptable
+        priority: int | None = words.priority
+        if priority is None:
+            priority = spec.get("priority")
+        self.priority = 1 if priority is None else priority
+        self.preemptable = words.preemptable
         self.best_effort = request.is_empty()
-        self.sch_gated = bool(pod.spec.get("schedulingGates"))
+        self.sch_gated = bool(spec.get("schedulingGates"))
         self.has_restartable_init_container = pod.has_restartable_init_container
-        self.revocable_zone = revocable_zone(pod.annotations)
+        self.revocable_zone = words.revocable_zone
 
     @classmethod
     def from_pod(cls, pod: Pod, flags: Flags) -> TaskInfo:

@@ -5,6 +5,7 @@ Upstream: api/job_info, api/sub_job_info.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from vcdebug.model.names import TaskId
@@ -27,6 +28,15 @@ class Least(NamedTuple):
 
 
 StatusIndex = dict[TaskStatus, dict[TaskId, TaskInfo]]
+
+
+def by_status(tasks: Iterable[TaskInfo]) -> StatusIndex:
+    """The index of these tasks."""
+    index: StatusIndex = {}
+    for task in tasks:
+        index.setdefault(task.status, {})[task.uid] = task
+    return index
+
 
 READY_STATUSES = (
     TaskStatus.BOUND,
@@ -64,8 +74,9 @@ class TaskSet:
         self._idle_pending = 0
         """Entries under Pending that request nothing."""
 
-    def begin_with(self, index: StatusIndex) -> None:
+    def begin_with(self, tasks: dict[TaskId, TaskInfo], index: StatusIndex) -> None:
         """Enter many tasks at once where there are none: the same as index_task for each."""
+        self.tasks = tasks
         self.task_status_index = index
         self.changes = sum(map(len, index.values()))  # exact: ints
         self._idle_pending = sum(task.best_effort for task in index.get(TaskStatus.PENDING, {}).values())  # exact: ints

@@ -33,7 +33,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, IMAGE_VOLUME_SCORE
 
-Scorer = Callable[[PodShape, IntArray, float], FloatArray | None]
+Scorer = Callable[[Pod, PodShape, IntArray, float], FloatArray | None]
 """0 to 100 per row times a weight, None where upstream skips the scorer."""
 Asked = tuple[float, str, Scorer]
 """Weight, name and scorer."""
@@ -141,32 +141,32 @@ class Scorers:
             known = self._image_scores[images] = np.array(scores, dtype=np.float64)
         return known
 
-    def _least_allocated(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+    def _least_allocated(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
         return self.resources.least_allocated(shape.requests, rows)
 
-    def _most_allocated(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+    def _most_allocated(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
         return self.resources.most_allocated(shape.requests, rows)
 
-    def _balanced_allocation(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
+    def _balanced_allocation(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
         return self.resources.balanced_allocation(shape.requests, rows)
 
-    def _node_affinity(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
-        placement = self.view.shapes.placement(shape.pod)
+    def _node_affinity(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
+        placement = self.view.shapes.placement(pod)
         if placement.preferred_error:
             raise ScoreError(placement.preferred_error)
         return _weighted(self.preferences.node_affinity(placement, rows), weight)
 
-    def _taint_toleration(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
-        return self.preferences.taint_toleration(self.view.shapes.placement(shape.pod), rows, weight)
+    def _taint_toleration(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+        return self.preferences.taint_toleration(self.view.shapes.placement(pod), rows, weight)
 
-    def _inter_pod_affinity(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
+    def _inter_pod_affinity(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
         if shape.affinity.error:
             raise ScoreError(f"parsing pod: {shape.affinity.error}")
         raw = self.pod_affinity.raw(shape, rows)
         return None if raw is None else _weighted(normalized_affinity(raw), weight)
 
-    def _pod_topology_spread(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
-        spread = self.spread(shape.pod, rows)
+    def _pod_topology_spread(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
+        spread = self.spread(pod, rows)
         return None if spread is None else _weighted(spread.scores, weight)
 
     def spread(self, pod: Pod, rows: IntArray) -> Spread | None:
@@ -197,12 +197,12 @@ def weights_of(arguments: Arguments) -> dict[str, int]:
     return {key: arguments.get_int(key, default) for key, default in WEIGHTS.items()}
 
 
-def batch(asked: Iterable[Asked], shape: PodShape, nodes: NodeRows) -> NodeScores | None:
+def batch(asked: Iterable[Asked], pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:
     """The scorers that are normalised over all nodes; None where every one of them skips."""
     parts: list[tuple[str, FloatArray]] = []
     total, rows = nodes.zeros(), nodes.rows
     for weight, part, score in asked:
-        weighted = score(shape, rows, weight)
+        weighted = score(pod, shape, rows, weight)
         if weighted is not None:
             parts.append((BATCH_PART[part], weighted))
             total = total + weighted
@@ -234,4 +234,4 @@ class NodeOrder(Plugin):
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
-        return batch(self.scorers.asked, self.scorers.view.shapes.shape(task.pod), nodes)
+        return batch(self.scorers.asked, task.pod, self.scorers.view.shapes.shape(task.pod), nodes)

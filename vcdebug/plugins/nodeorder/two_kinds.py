@@ -16,6 +16,7 @@ from vcdebug.gomath import times_rows
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.model.names import FloatArray, IntArray
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.nodeorder import AFFINITY, BALANCED, IMAGES, LEAST, MOST, Scorers, batch, weights_of
 
@@ -50,7 +51,7 @@ class TwoKinds(Plugin):
             if part == AFFINITY and self.scorers.view.shapes.placement(task.pod).preferred_error:
                 return NodeScores(nodes.zeros(), tuple(parts), np.ones(len(nodes), dtype=np.bool_))
             own = self._preference if part == AFFINITY else score
-            weighted = own(shape, nodes.rows, weight)
+            weighted = own(task.pod, shape, nodes.rows, weight)
             weighted = nodes.zeros() if weighted is None else weighted
             parts.append((f"nodeorder/{part}", weighted))
             total = total + weighted
@@ -58,9 +59,10 @@ class TwoKinds(Plugin):
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Every node has an entry, also where all scorers skip."""
-        return batch(self._batch, self.scorers.view.shapes.shape(task.pod), nodes) or NodeScores(nodes.zeros())
+        shape = self.scorers.view.shapes.shape(task.pod)
+        return batch(self._batch, task.pod, shape, nodes) or NodeScores(nodes.zeros())
 
-    def _preference(self, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+    def _preference(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
         """The weights of the preferences that match, as they are but for the scorer's own."""
-        placement = self.scorers.view.shapes.placement(shape.pod)
+        placement = self.scorers.view.shapes.placement(pod)
         return times_rows(self.scorers.preferences.node_affinity_weights(placement, rows), weight)

@@ -41,7 +41,7 @@ class NodeVolumeLimitsFilter:
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
         names, pods = self._view.names, self._view.pods
-        statuses = [self.check.check(pod, names[row], (shape.pod for shape in pods[row])) for row in rows.tolist()]
+        statuses = [self.check.check(pod, names[row], pods[row]) for row in rows.tolist()]
         return _collected(statuses)
 
 

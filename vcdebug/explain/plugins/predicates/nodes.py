@@ -96,7 +96,7 @@ def _toleration(one: Toleration) -> str:
 
 def volume_limits(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     """Each driver's volumes."""
-    placed = (shape.pod for shape in plugin.view.pods[asked.row])
+    placed = plugin.view.pods[asked.row]
     check = next(one.check for one in plugin.filters if isinstance(one, NodeVolumeLimitsFilter))
     for one in check.drivers(asked.pod, asked.node.name, placed)[0]:
         yield Term(one.driver, (one.attached, one.new, one.limit), not one.exceeds)

@@ -24,7 +24,7 @@ def ports(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     """Each wanted port, and who holds it."""
     view, row = plugin.view, asked.row
     for wanted in host_ports(asked.pod.spec):
-        holders = [shape.pod.key for shape in view.pods[row] if any(wanted.conflicts(used) for used in shape.ports)]
+        holders = [pod.key for pod in view.pods[row] if any(map(wanted.conflicts, view.shapes.shape(pod).ports))]
         free = row not in view.ports.conflicts((wanted,))
         yield Term(f"{wanted.port}/{wanted.protocol} on {wanted.ip}", (", ".join(holders) or "nobody",), free)
 
@@ -78,7 +78,7 @@ def _pods(view: NodeView, asked: Asked, key: str, matches: Callable[[PodShape], 
     row, away = asked.row, dict.fromkeys(asked.away)
     ids = view.labels.column(key).ids
     rows = [row] if ids[row] < 0 else [other for other in range(len(view)) if ids[other] == ids[row]]
-    found = [shape.pod.key for other in rows for shape in view.pods[other] if matches(shape)]
+    found = [pod.key for other in rows for pod in view.pods[other] if matches(view.shapes.shape(pod))]
     found = [key for key in found if key not in away]
     more = f" and {len(found) - SHOWN_PODS} more" if len(found) > SHOWN_PODS else ""
     return f"{', '.join(found[:SHOWN_PODS])}{more}"

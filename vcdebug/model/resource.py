@@ -182,19 +182,8 @@ class Resource:
 
     def add_all(self, amounts: Iterable[Resource]) -> Resource:
         """`add` of each, in their order."""
-        milli_cpu, memory, scalars = self.milli_cpu, self.memory, self.scalars
         for rr in amounts:
-            milli_cpu += rr.milli_cpu
-            memory += rr.memory
-            if rr.scalars:
-                if scalars is None:
-                    scalars = self.scalars = {}
-                for name, amount in rr.scalars.items():
-                    try:
-                        scalars[name] += amount
-                    except KeyError:
-                        scalars[name] = 0.0 + amount
-        self.milli_cpu, self.memory = milli_cpu, memory
+            self.add(rr)
         return self
 
     def renew(self, rr: Resource) -> None:

@@ -16,7 +16,6 @@ from vcdebug.model.podgroup import Condition, PodGroup
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import dataclass
 from vcdebug.trace.effects import effects, evicted
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording

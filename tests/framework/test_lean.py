@@ -23,6 +23,20 @@ def test_any_difference_keeps_the_array(values: list[float]) -> None:
     assert lean(scores) is scores
 
 
+@pytest.mark.parametrize("value", [-0.0, 100.0, 2.5, float("inf"), float("nan"), float(2**24)])
+def test_many_numbers_that_fit_into_half_of_the_bytes_are_kept_in_these(value: float) -> None:
+    scores = np.array([value, *range(400)])
+    kept = lean(scores)
+    assert kept.nbytes * 2 == scores.nbytes
+    assert kept.astype(np.float64).tobytes() == scores.tobytes()
+
+
+@pytest.mark.parametrize("value", [0.1, 1e300, float(2**24 + 1), 5e-324])
+def test_many_numbers_of_which_one_does_not_fit_are_kept_as_they_are(value: float) -> None:
+    scores = np.array([*range(400), value])
+    assert lean(scores) is scores
+
+
 def test_plugins_without_a_preference_share_their_scores_in_a_recording() -> None:
     parts = [part for event in bundled().events if isinstance(event, ScoreEvent) for part in event.parts]
     uniform = [scores for _, scores in parts if len(scores) > 1 and len(np.unique(scores)) == 1]

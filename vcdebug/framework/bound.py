@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
-from vcdebug.model.names import Codes, FloatArray, IntArray
+from vcdebug.model.names import Codes, IntArray, KeptScores
 
 MAX_EVENTS = 5_000_000
 MAX_MEGABYTES = 8_000
@@ -53,7 +53,7 @@ class Bound:
         self.next_look = min(self._events, count + LOOK_EVERY)
 
 
-def _arrays(event: object) -> tuple[IntArray | FloatArray | Codes, ...]:
+def _arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:
     """What an event keeps for each node."""
     if isinstance(event, PredicateEvent):
         return event.feasible, event.failed, event.codes

@@ -8,6 +8,7 @@ from __future__ import annotations
 from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, made
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
+from vcdebug.model.names import NodeName
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
@@ -27,7 +28,8 @@ def close_session(ssn: Session) -> None:
         ssn.plugins[name].on_session_close(ssn)
     for job in ssn.jobs.values():
         _update_phase(ssn, job)
-    jobs = {uid: _job_close(job) for uid, job in ssn.jobs.items()}
+    placed: dict[tuple[TaskStatus, NodeName], TaskClose] = {}
+    jobs = {uid: _job_close(job, placed) for uid, job in ssn.jobs.items()}
     ssn.record.append(CloseEvent(jobs, queue_statuses(ssn), ssn.node_table.amounts()))
 
 
@@ -58,15 +60,21 @@ def _phase(ssn: Session, job: JobInfo, *, running_unschedulable: bool, finished:
     return INQUEUE if job.pod_group.phase == INQUEUE else PENDING
 
 
-def _job_close(job: JobInfo) -> JobClose:
-    """Upstream: framework/job_updater.updateJob."""
+def _job_close(job: JobInfo, placed: dict[tuple[TaskStatus, NodeName], TaskClose]) -> JobClose:
+    """`placed` holds what was made already: tasks on a node with the same status close alike.
+    Upstream: framework/job_updater.updateJob.
+    """
     tasks: dict[str, TaskClose] = {}
     for uid in sorted(job.tasks):
         task = job.tasks[uid]
         if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED):
             tasks[task.key] = TaskClose(task.status, task.node_name, *job.task_scheduling_reason(uid))
         else:
-            tasks[task.key] = made(TaskClose, (task.status, task.node_name, None, None, None))
+            where = (task.status, task.node_name)
+            close = placed.get(where)
+            if close is None:
+                close = placed[where] = made(TaskClose, (*where, None, None, None))
+            tasks[task.key] = close
     group = job.pod_group
     said = (group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
     return made(JobClose, said)

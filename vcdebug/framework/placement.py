@@ -178,6 +178,8 @@ class PredicateHelper:
         order = np.concatenate((nodes.rows[start:], nodes.rows[:start])) if start else nodes.rows
         feasible, codes = self._search(task, order, self._want(len(order)), judge, group)
         failing, size = codes.nonzero()[0], len(codes)
+        if not len(failing) and start + len(feasible) <= len(order):
+            feasible = nodes.rows[start : start + len(feasible)]  # a part of what is there: nothing of its own is kept
         return made(PredicateEvent, (task.key, len(order), size, feasible, order[failing], codes[failing]))
 
     def _want(self, nodes: int) -> int:

@@ -19,7 +19,18 @@ from vcdebug.framework.figures import Books as Books
 from vcdebug.framework.figures import FigureLog, Place
 from vcdebug.framework.subject import Result, Subject, candidates_in, name_in, vote_in
 from vcdebug.model.fiterror import ReasonTable
-from vcdebug.model.names import Codes, FloatArray, IntArray, JobId, NodeName, QueueName, Seq, SubJobId, TaskKey
+from vcdebug.model.names import (
+    Codes,
+    FloatArray,
+    IntArray,
+    JobId,
+    KeptScores,
+    NodeName,
+    QueueName,
+    Seq,
+    SubJobId,
+    TaskKey,
+)
 from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
 from vcdebug.model.podgroup import Condition
 from vcdebug.model.status import TaskStatus
@@ -129,7 +140,7 @@ class ScoreEvent(NamedTuple):
 
     task: TaskKey
     rows: IntArray
-    parts: tuple[tuple[str, FloatArray], ...]
+    parts: tuple[tuple[str, KeptScores], ...]
     total: FloatArray
     everywhere: tuple[str, ...] = ()
     """Parts that give 0 to every node of the session, candidate or not."""

@@ -21,7 +21,7 @@ from vcdebug.logs.context import Context, Present, Said, future_idle, idle
 from vcdebug.logs.gotext import json_object
 from vcdebug.logs.message import UNKNOWN
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, Status, fit_error_text
-from vcdebug.model.names import FloatArray, IntArray, NodeName, Row, TaskKey
+from vcdebug.model.names import IntArray, KeptScores, NodeName, Row, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.nodeorder import BALANCED, IMAGES, KEYS, LEAST, TAINTS, weights_of
 
@@ -152,7 +152,7 @@ def _node_by_node(
                 yield "score.binpack", event.task, node, score
 
 
-def _batch_parts(at: Context, plugin: str, parts: Mapping[str, FloatArray]) -> Iterator[tuple[str, FloatArray | None]]:
+def _batch_parts(at: Context, plugin: str, parts: Mapping[str, KeptScores]) -> Iterator[tuple[str, KeptScores | None]]:
     """The scorers of a batch by name; over no nodes those that are asked whatever there is."""
     if not parts:
         always = [CLAIMS] if plugin == "predicates" else [part for part in ALWAYS if _weights(at)[KEYS[part]]]
@@ -199,7 +199,7 @@ def _weights(at: Context) -> dict[str, int]:
     return weights_of(Arguments(option.arguments))
 
 
-def _by_node(names: list[NodeName], scores: FloatArray | None) -> dict[NodeName, float]:
+def _by_node(names: list[NodeName], scores: KeptScores | None) -> dict[NodeName, float]:
     if scores is None:
         return {}
     return {name: float(score) for name, score in zip(names, scores, strict=True) if not np.isnan(score)}

@@ -20,6 +20,8 @@ Seq = int
 """Number of an event in a recording, from 1."""
 
 FloatArray = npt.NDArray[np.float64]
+KeptScores = npt.NDArray[np.float64 | np.float32]
+"""As few bytes as say the numbers exactly: to be read, not to be calculated with."""
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint16]

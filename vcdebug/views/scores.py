@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vcdebug.framework.record import BestEvent, ScoreEvent
-from vcdebug.model.names import FloatArray, Seq
+from vcdebug.model.names import KeptScores, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import number
 from vcdebug.views.base import BEST, Column, OnDemand, Piece, Row, Table, count, line, muted
@@ -41,7 +41,7 @@ def _telling_parts(event: ScoreEvent) -> dict[str, None]:
     return telling or dict.fromkeys(name for name, _ in event.parts)
 
 
-def _row(recording: Recording, event: ScoreEvent, index: int, top: float, parts: list[FloatArray]) -> Row:
+def _row(recording: Recording, event: ScoreEvent, index: int, top: float, parts: list[KeptScores]) -> Row:
     name = recording.node_names[int(event.rows[index])]
     total = float(event.total[index])
     best = total == top

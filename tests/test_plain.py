@@ -4,11 +4,11 @@ import copy
 import dataclasses
 import pickle
 from dataclasses import FrozenInstanceError, field, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
-from vcdebug.plain import dataclass, lazy_dataclass
+from vcdebug.plain import NamedTuple, dataclass, lazy_dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +162,36 @@ def test_a_method_is_written_when_it_is_first_used() -> None:
     ours(1)
 
     assert ours.__init__ is not unwritten
+
+
+class Amount(NamedTuple):
+    """A figure of a resource."""
+
+    name: str
+    value: "float | Place" = 0.0
+
+    @property
+    def shown(self) -> str:
+        """As text."""
+        return f"{self.name}={self.value}"
+
+
+def test_a_named_tuple_has_fields_defaults_and_what_its_body_says() -> None:
+    cpu = Amount("cpu", value=2.0)
+
+    assert ["cpu", 2.0] == list(cpu)
+    assert "cpu=2.0" == cpu.shown
+    assert Amount("cpu") == cpu._replace(value=0.0)
+    assert "Amount(name='cpu', value=2.0)" == repr(cpu)
+    assert ("name", "value") == Amount._fields == Amount.__match_args__
+    assert {"value": 0.0} == Amount._field_defaults
+    assert (__name__, "Amount", "A figure of a resource.") == (Amount.__module__, Amount.__qualname__, Amount.__doc__)
+    assert {"name": str, "value": float | Place} == get_type_hints(Amount)
+    assert cpu == pickle.loads(pickle.dumps(cpu))
+
+
+def test_a_named_tuple_cannot_be_assigned_to_and_asks_for_what_has_no_default() -> None:
+    with pytest.raises(AttributeError):
+        Amount("cpu").name = "memory"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Amount()  # type: ignore[call-arg]

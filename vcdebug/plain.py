@@ -1,14 +1,17 @@
-"""Plain data: `dataclass` as the standard library has it, which writes only what a class uses.
+"""Plain data: `dataclass` and `NamedTuple` as the standard library has them, but for what most classes never need.
 
 The standard library compiles up to six functions per class the moment a module is imported. Most classes that are there
 when a command or the screen begins are never made, compared or shown by it: here a class gets its constructor with its
 first object, and its comparison and hash with the first question. Fields, defaults, slots and `replace` are the
 standard library's own.
+
+Its named tuples compile the type of every field, although nobody asks for it: here types stay the text that they are.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import namedtuple
 from collections.abc import Callable, Iterable
 from reprlib import recursive_repr
 from types import FunctionType
@@ -16,6 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance as Instance
+
+    Body = dict[str, object]
 
     Class = type[Instance]
     Function = Callable[..., object]
@@ -174,3 +179,29 @@ def _restore(self: Instance, state: list[object]) -> None:
 _FROZEN: Final[dict[str, object]] = {"__setattr__": _unassignable, "__delattr__": _undeletable}
 _STATE: Final[dict[str, object]] = {"__getstate__": _state, "__setstate__": _restore}
 """Objects with slots that cannot be assigned to are copied and sent to other processes so."""
+
+
+# Named tuples
+
+
+class NamedFields(type):
+    """Makes a named tuple of a class body: fields with their defaults, and methods."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: Body) -> type:
+        """The tuple; without a base what such bodies name as theirs."""
+        if not bases:
+            return super().__new__(cls, name, bases, body)
+        types = body.get("__annotations__", {})
+        assert isinstance(types, dict)
+        defaults = [body[field] for field in types if field in body]
+        made = namedtuple(name, types, defaults=defaults, module=str(body["__module__"]))  # type: ignore[misc]
+        for key, value in body.items():
+            if key not in made._fields:
+                setattr(made, key, value)
+        return made
+
+
+if TYPE_CHECKING:
+    from typing import NamedTuple as NamedTuple
+else:
+    NamedTuple = NamedFields("NamedTuple", (), {})

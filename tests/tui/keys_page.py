@@ -6,7 +6,7 @@ from pathlib import Path
 from vcdebug.debugger.breakpoint import OPTIONS
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
-from vcdebug.debugger.commands import VERBS
+from vcdebug.debugger.commands import verbs
 from vcdebug.debugger.field_types import typed
 from vcdebug.debugger.fields import FIELD_TYPES
 from vcdebug.framework.registry import resolve
@@ -141,7 +141,7 @@ def _commands() -> Iterator[str]:
     yield "## Commands\n"
     yield "`:` takes them, with `Tab` to complete and `↑` `↓` for earlier lines; `vcdebug script` takes the same.\n"
     yield "| command | also | takes | does |\n|---|---|---|---|"
-    for verb in VERBS:
+    for verb in verbs():
         also = " ".join(f"`{_cell(name)}`" for name in verb.names[1:])
         takes = f"`{_cell(verb.usage)}`" if verb.usage else ""
         yield f"| `{verb.names[0]}` | {also} | {takes} | {_cell(verb.help)} |"

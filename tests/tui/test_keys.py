@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from tests.tui.driving import NARROW, WIDE, Desk, opened
+from vcdebug.framework.registry import resolve
 from vcdebug.tui import screens
 from vcdebug.tui.keymap import OVERLAYS, by_id, scopes
 from vcdebug.tui.keynames import key_name
@@ -151,7 +152,7 @@ def test_no_key_that_terminals_and_multiplexers_keep_is_the_only_one() -> None:
 
 
 def test_each_screen_with_keys_of_its_own_is_in_the_help() -> None:
-    listed = [screen for _, screen in OVERLAYS]
+    listed = [resolve(f"vcdebug.tui.screens.{screen}") for _, screen in OVERLAYS]
     folder = Path(screens.__file__).parent
     found = [
         kind

@@ -6,7 +6,6 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import field
 from datetime import datetime
-from typing import NamedTuple
 
 from vcdebug.capture.devices import read_device_config
 from vcdebug.capture.options import CaptureOptions
@@ -14,7 +13,7 @@ from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
 from vcdebug.capture.schedulers import NAMESPACE, Objects, chosen, find_schedulers, started
 from vcdebug.capture.transport import Api, ApiRefusal
 from vcdebug.errors import CaptureError
-from vcdebug.plain import dataclass
+from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.releases.naming import release_of_image
 from vcdebug.snapshot.command_line import command_line, conf_path, environment, flag_values, scheduler_container
 from vcdebug.snapshot.problem import Problem

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from vcdebug.errors import EngineError, VcdebugError
+from vcdebug.plain import NamedTuple
 
 Result = TypeVar("Result")
 

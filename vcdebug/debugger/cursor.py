@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from vcdebug.model.names import Seq
+from vcdebug.plain import NamedTuple
 from vcdebug.trace.spans import SpanTree
 
 Step = Literal[1, -1]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final
+
+from vcdebug.plain import NamedTuple
 
 
 class Harm(IntEnum):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from vcdebug.explain.advice import Advice
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.plain import dataclass
+from vcdebug.plain import NamedTuple, dataclass
 
 StepState = Literal["passed", "failed", "not reached"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from vcdebug.explain import amounts
 from vcdebug.explain.equation import Amount, Equation, Figure, Ratio, Term, Verdict
 from vcdebug.model.resource import Resource
+from vcdebug.plain import NamedTuple
 
 
 class Writing(NamedTuple):

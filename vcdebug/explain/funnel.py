@@ -6,7 +6,7 @@ Upstream: actions/preempt, actions/reclaim.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from vcdebug.explain.candidates import filter_of
 from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
@@ -15,14 +15,14 @@ from vcdebug.explain.evictions import fate_of
 from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
 from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
-from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span
+from vcdebug.framework.record import HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import dataclass
+from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, job_of, task_of, tasks_before
-from vcdebug.trace.visits import inside
+from vcdebug.trace.visits import between_jobs, inside
 
 NEVER: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
@@ -149,12 +149,6 @@ def _stopped(recording: Recording, span: Span, task: TaskInfo) -> str:
     if task.pod.nominated_node_name:
         return f"{task.pod.nominated_node_name} is already nominated for it"
     return "stopped before any node"
-
-
-def between_jobs(recording: Recording, job: Span) -> bool:
-    """preempt turns to each job twice; only the first time the job has just left its queue."""
-    event = recording.event(job.first - 1) if job.first > 1 else None
-    return isinstance(event, PopEvent) and event.kind == "job" and event.name == job.name
 
 
 def _in_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool) -> str:

@@ -6,7 +6,7 @@ Upstream: plugins/proportion, plugins/capacity.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from vcdebug.explain.comparisons import MINIMUM_INFINITY
 from vcdebug.explain.equation import Equation, Ratio, Term
@@ -14,19 +14,21 @@ from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.queuelimit import QueueLimit
 from vcdebug.model.resource import CPU, MAX_INT64, MEMORY, PODS, Resource
-from vcdebug.plugins.capacity import Capacity
-from vcdebug.plugins.capacity.attr import QueueAttr as CapacityAttr
-from vcdebug.plugins.capacity.attr import recalled as capacity_attr
+from vcdebug.plain import NamedTuple
 from vcdebug.plugins.proportion import Proportion
 from vcdebug.plugins.proportion import QueueAttr as ProportionAttr
 from vcdebug.plugins.proportion import recalled as proportion_attr
 from vcdebug.trace.recording import Recording
 
+if TYPE_CHECKING:
+    from vcdebug.framework.figures import Figures
+    from vcdebug.plugins.capacity import Capacity
+    from vcdebug.plugins.capacity.attr import QueueAttr as CapacityAttr
+
 PROPORTION, CAPACITY = "proportion", "capacity"
 SHARERS: Final = (PROPORTION, CAPACITY)
 """Plugins that keep figures of queues."""
 ENDLESS: Final = float(MAX_INT64)
-BLANK: Final = CapacityAttr("", Resource(), Resource(), Resource())
 LARGEST = "share = the largest of allocated / deserved"
 STALE = "as it was when the session opened: events of its children do not bring it up to date"
 LIMIT = "limit = the smaller of capability and what the guarantees of all leave, with its own"
@@ -47,14 +49,30 @@ def sharer(recording: Recording) -> str:
 
 def capacity_tree(recording: Recording) -> Capacity | None:
     """The capacity plugin where its queues are a tree that is in force."""
-    plugin = recording.session.plugins.get(CAPACITY)
-    return plugin if isinstance(plugin, Capacity) and plugin.tree and plugin.ready and not plugin.endless else None
+    plugin = _capacity(recording)
+    return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.endless else None
 
 
 def tree_is_broken(recording: Recording) -> bool:
     """Whether capacity gave up on its tree of queues: figures stay as they were then, and everything is refused."""
+    plugin = _capacity(recording)
+    return plugin is not None and plugin.tree and not plugin.ready
+
+
+def _capacity(recording: Recording) -> Capacity | None:
+    """The plugin, where it is configured: only then is it imported."""
     plugin = recording.session.plugins.get(CAPACITY)
-    return isinstance(plugin, Capacity) and plugin.tree and not plugin.ready
+    if plugin is None:
+        return None
+    from vcdebug.plugins.capacity import Capacity
+
+    return plugin if isinstance(plugin, Capacity) else None
+
+
+def _capacity_attr(figures: Figures) -> CapacityAttr:
+    from vcdebug.plugins.capacity.attr import QueueAttr, recalled
+
+    return recalled(QueueAttr("", Resource(), Resource(), Resource()), figures)
 
 
 def places(recording: Recording) -> tuple[Place, ...]:
@@ -80,10 +98,16 @@ def dimensions_of(*resources: Resource) -> list[str]:
 
 def attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | CapacityAttr | None:
     """What the plugin worked out for a queue when the session opened; nothing of a broken tree."""
+    if sharer(recording) == CAPACITY:
+        return _entitled(recording, queue)
     plugin = recording.session.plugins.get(sharer(recording))
-    if not isinstance(plugin, Proportion | Capacity) or tree_is_broken(recording):
-        return None
-    return plugin.queues.get(queue)
+    return plugin.queues.get(queue) if isinstance(plugin, Proportion) else None
+
+
+def _entitled(recording: Recording, queue: QueueName) -> CapacityAttr | None:
+    """The same where capacity shares out the cluster."""
+    plugin = _capacity(recording) if sharer(recording) == CAPACITY else None
+    return None if plugin is None or tree_is_broken(recording) else plugin.queues.get(queue)
 
 
 # Share
@@ -92,7 +116,7 @@ def attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | Capacity
 def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     """The share after an event, with the dimension that it comes from."""
     plugin, figures = sharer(recording), recording.timeline.state_at(seq).books[sharer(recording)][queue]
-    attr = proportion_attr(figures) if plugin == PROPORTION else capacity_attr(BLANK, figures)
+    attr = proportion_attr(figures) if plugin == PROPORTION else _capacity_attr(figures)
     title, recorded = f"share of queue {queue}", attr.share
     if plugin == CAPACITY and attr.deserved.is_empty():
         return Equation(title, "share = 1, as it deserves nothing", (), "dimension", (), 1.0)
@@ -142,9 +166,9 @@ def _limit(name: str, bound: QueueLimit) -> Term:
 
 def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
     """capacity: what the queue states, within its limit and at least its guarantee."""
-    attr, tree = attr_of(recording, queue), capacity_tree(recording)
+    attr, tree = _entitled(recording, queue), capacity_tree(recording)
     title = f"what queue {queue} deserves"
-    if not isinstance(attr, CapacityAttr):
+    if attr is None:
         return None
     if tree is not None and queue == ROOT_QUEUE:
         return _sum_of_children(attr, title)

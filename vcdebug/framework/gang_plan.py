@@ -5,8 +5,6 @@ Upstream: actions/utils (simulate.go, util.go).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from vcdebug.framework.hooks import (
@@ -28,6 +26,7 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.plain import NamedTuple
 
 FOR_EVICT = 1
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from vcdebug.model.task import TaskInfo
+from vcdebug.plain import NamedTuple
 
 _ATOI: Final = re.compile(r"[+-]?[0-9]+")
 

@@ -6,7 +6,8 @@ Upstream: plugins/extender (send).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+
+from vcdebug.plain import NamedTuple
 
 
 class Response(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vcdebug.kube.claims import (
     SELECTED_NODE,
@@ -26,7 +26,7 @@ from vcdebug.kube.volume_match import matching_volume, reachable, storage_reques
 from vcdebug.kube.volume_provision import Provisioning
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import NodeName
-from vcdebug.plain import dataclass
+from vcdebug.plain import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vcdebug.model.resource import Resource
+from vcdebug.plain import NamedTuple
 
 if TYPE_CHECKING:
     from vcdebug.model.node import NodeInfo

@@ -6,7 +6,6 @@ Upstream: plugins/priority.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
@@ -17,6 +16,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.plain import NamedTuple
 
 
 class Priority(Plugin):

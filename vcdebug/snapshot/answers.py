@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.edit_path import EditError
 
 LEAST_SEQ = 1

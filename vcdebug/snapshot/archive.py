@@ -10,9 +10,10 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, NamedTuple, Self
+from typing import IO, Self
 
 from vcdebug.errors import SnapshotError
+from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.report import Report
 
 MAX_BYTES = 2 << 30

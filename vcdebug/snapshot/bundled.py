@@ -1,8 +1,11 @@
 """The snapshots that come with vcdebug, found in a checkout and in an installed wheel alike."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
-from typing import NamedTuple
+
+from vcdebug.plain import NamedTuple
 
 # In a wheel the snapshots lie in the package; in a checkout beside it.
 _FOLDERS = (Path(__file__).parents[1] / "fixtures", Path(__file__).parents[2] / "fixtures")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
+from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 
 FILE: Final = "device-config.yaml"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from vcdebug.plain import dataclass
+from vcdebug.plain import NamedTuple, dataclass
 
 Persistence = Literal["auto", "on", "off"]
 PERSISTENCE: tuple[Persistence, ...] = ("auto", "on", "off")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+
+from vcdebug.plain import NamedTuple
 
 MAX_INT64 = (1 << 63) - 1
 MAX_LENGTH = 1000

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from vcdebug.errors import SnapshotError
+from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.quantity import milli_value, value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 

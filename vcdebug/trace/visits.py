@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span, StatementEvent
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
@@ -163,3 +163,9 @@ def _hooks(events: Sequence[Numbered], points: tuple[str, ...]) -> Iterator[tupl
     for seq, event in events:
         if isinstance(event, HookEvent) and event.point in points:
             yield seq, event
+
+
+def between_jobs(recording: Recording, job: Span) -> bool:
+    """preempt turns to each job twice; only the first time the job has just left its queue."""
+    event = recording.event(job.first - 1) if job.first > 1 else None
+    return isinstance(event, PopEvent) and event.kind == "job" and event.name == job.name

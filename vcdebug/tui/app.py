@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -18,10 +19,9 @@ from vcdebug.model.names import Seq
 from vcdebug.snapshot.history import timeline_of
 from vcdebug.tui.config import Settings, read_settings
 from vcdebug.tui.folders import state_folder
-from vcdebug.tui.keymap import by_id, keys_of
+from vcdebug.tui.keymap import main_keys
 from vcdebug.tui.keynames import key_names
 from vcdebug.tui.main.screen import MainScreen
-from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import STDIN, Next, Start
 from vcdebug.tui.themes import THEMES
@@ -70,7 +70,12 @@ class VcdebugApp(App[int]):
 
     def choose(self, failure: str = "") -> None:
         """Ask which snapshot; a failure says why the one before could not be opened."""
-        self.push_screen(ChooserScreen(self.store.recent(), failure), self._chosen)
+        self._choose(self._chosen, failure=failure)
+
+    def _choose(self, then: Callable[[str | None], None], *, failure: str = "", among: Sequence[Path] = ()) -> None:
+        from vcdebug.tui.screens.chooser import ChooserScreen
+
+        self.push_screen(ChooserScreen(self.store.recent(), failure, among=among), then)
 
     def _chosen(self, name: str | None) -> None:
         if name:
@@ -86,7 +91,7 @@ class VcdebugApp(App[int]):
             self.push_screen(self._main(start.newest(captures)), self._left)
         elif len(among) > 1:
             self._asked = start
-            self.push_screen(ChooserScreen(self.store.recent(), among=among), self._chosen_among)
+            self._choose(self._chosen_among, among=among)
         else:
             self.push_screen(self._main(start.at(str(among[0])) if among else start), self._left)
 
@@ -111,7 +116,7 @@ class VcdebugApp(App[int]):
         """Ctrl+C leaves nothing behind unasked: it says which key leaves."""
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
         if main is not None:
-            main.say(f"{key_names(keys_of(by_id()['quit'], self.settings.keys))} quits")
+            main.say(f"{key_names(main_keys('quit', self.settings.keys))} quits")
 
     async def on_event(self, event: events.Event) -> None:
         """A key waits until the one before it has been done."""

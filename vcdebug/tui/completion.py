@@ -11,8 +11,8 @@ from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import OPTIONS
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
-from vcdebug.debugger.commands import VERBS
 from vcdebug.debugger.commands import find as find_verb
+from vcdebug.debugger.commands import verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.debugger.figure_words import completions as figure_completions
@@ -46,7 +46,7 @@ def completions(text: str, moment: DebuggerState | None) -> list[str]:
 
 
 def _verbs() -> list[str]:
-    return [verb.names[0] for verb in VERBS]
+    return [verb.names[0] for verb in verbs()]
 
 
 def _after(verb: str, before: str, moment: DebuggerState | None) -> list[str]:

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
+from vcdebug.framework.registry import resolve
+from vcdebug.plain import NamedTuple
 from vcdebug.tui.keynames import key_name, textual_key
 from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import keys_of as panel_keys
-from vcdebug.tui.screens.breakpoint import BreakpointScreen
-from vcdebug.tui.screens.chooser import ChooserScreen
-from vcdebug.tui.screens.confirm_leave import ConfirmLeaveScreen
-from vcdebug.tui.screens.copy import CopyScreen
-from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 
 MAIN, TABLE = "main screen", "any table"
-OVERLAYS: Final[tuple[tuple[str, type[Screen[Any]]], ...]] = (  # Any: what a screen answers
-    ("a page", DetailScreen),
-    ("breakpoint dialog", BreakpointScreen),
-    ("copy menu", CopyScreen),
-    ("chooser", ChooserScreen),
-    ("a page that leads on", PageScreen),
-    ("leaving with edits", ConfirmLeaveScreen),
+OVERLAYS: Final = (
+    ("a page", "detail:DetailScreen"),
+    ("breakpoint dialog", "breakpoint:BreakpointScreen"),
+    ("copy menu", "copy:CopyScreen"),
+    ("chooser", "chooser:ChooserScreen"),
+    ("a page that leads on", "page:PageScreen"),
+    ("leaving with edits", "confirm_leave:ConfirmLeaveScreen"),
 )
-"""Screens that lie over the main one, or come before it."""
+"""Screens that lie over the main one, or come before it: in `tui/screens`, imported when somebody opens them."""
 
 
 class Scope(NamedTuple):
@@ -60,13 +55,24 @@ def scopes() -> tuple[Scope, ...]:
         Scope(TABLE, _bindings(Grid.BINDINGS), on_main=True),
         *(Scope(panel.title, panel_keys(panel), on_main=True) for panel in PANELS),
         Scope("typing a line", _bindings(Prompt.BINDINGS)),
-        *(Scope(name, _bindings(screen.__dict__.get("BINDINGS", ()))) for name, screen in OVERLAYS),
+        *(Scope(name, _bindings(_own(screen))) for name, screen in OVERLAYS),
     )
 
 
 def by_id() -> dict[str, Binding]:
     """Every binding by its id."""
     return {binding.id: binding for scope in scopes() for binding in scope.bindings if binding.id}
+
+
+def _own(screen: str) -> Iterable[BindingType]:
+    """The bindings of a screen alone."""
+    own: Iterable[BindingType] = vars(resolve(f"vcdebug.tui.screens.{screen}")).get("BINDINGS", ())
+    return own
+
+
+def main_keys(name: str, chosen: Mapping[str, str]) -> list[str]:
+    """The keys in force for what the main screen can do."""
+    return keys_of(next(binding for binding in _bindings(KEYS) if binding.id == name), chosen)
 
 
 def keys_of(binding: Binding, chosen: Mapping[str, str]) -> list[str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.fuzzy import Matcher
 
-from vcdebug.debugger.commands import VERBS, Verb
+from vcdebug.debugger import commands
+from vcdebug.debugger.commands import Verb
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.plain import NamedTuple
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
 
@@ -88,7 +90,7 @@ def panels(main: Commanded) -> Iterator[Entry]:
 
 def verbs(main: Commanded) -> Iterator[Entry]:
     """Every command; one that needs words opens the line with its name."""
-    for verb in VERBS:
+    for verb in commands.verbs():
         yield Entry(f"{verb.names[0]} {verb.usage}".rstrip(), verb.help, partial(_take, main, verb))
 
 

@@ -12,9 +12,9 @@ from datetime import datetime
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 
-from vcdebug.plain import dataclass
+from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.bundled import find
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 from vcdebug.tui.folders import short

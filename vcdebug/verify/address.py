@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.kinds import KINDS, Kind
 
 _KINDS = {(kind.group, kind.plural): kind for kind in KINDS}

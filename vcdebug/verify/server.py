@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from typing import NamedTuple
 
-from vcdebug.plain import dataclass
+from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import copy
 from dataclasses import field
-from typing import NamedTuple
 
-from vcdebug.plain import dataclass
+from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.verify.messages import Body
 
 FIRST_REVISION = 100

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeGuard
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain import figure_texts as texts
 from vcdebug.explain.equation import Amount, Equation, Figure, Term
 from vcdebug.explain.equations import equation as explain
@@ -20,20 +19,12 @@ from vcdebug.views.amounts import amount, dimensions, number, resource_text, sho
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.cell_figures import equation_figure, room_figure
 from vcdebug.views.names import bare, task_list
-from vcdebug.views.overview import before_first_step
 from vcdebug.views.score_names import short_part
 
 TITLE = "Equation"
 DECIDES = "◀"
 TABLE = texts.Writing(amount, number, resource_text)
 FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event; beside the overview it leaves the room to that."""
-    if before_first_step(here):
-        return Table(TITLE, foot=(line(muted("no arithmetic before the first step: s")),))
-    return equation(here.recording, here.seq)
 
 
 def equation(recording: Recording, seq: Seq) -> Table:

@@ -8,15 +8,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.funnel import between_jobs
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
+from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.visits import between_jobs
 from vcdebug.views.base import KEPT_TABLES, NO, Column, OnDemand, Piece, Row, Style, Table, count, grouped, muted
 from vcdebug.views.headline import VICTIM_POINTS, answer, headline
 from vcdebug.views.names import bare, list_or

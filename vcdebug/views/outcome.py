@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vcdebug.explain.dry_run import DryRun, dry_run_at
 from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
 from vcdebug.trace.action_outcomes import ActionOutcome, action_outcomes, rejections
 from vcdebug.trace.memo import per_recording
@@ -32,8 +31,7 @@ def outcome(recording: Recording, index: int) -> Piece:
         case Level.TASK:
             return _task(events)
         case Level.NODE:
-            run = dry_run_at(recording, span.first)
-            return _node(events) if run is None else _dry(run)
+            return _node(recording, span, events)
     return Piece("")
 
 
@@ -108,11 +106,16 @@ def _obstacle(events: Sequence[Event]) -> str:
     return "no place"
 
 
-def _dry(run: DryRun) -> Piece:
+def _node(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+    from vcdebug.explain.dry_run import dry_run_at
+
+    run = dry_run_at(recording, span.first)
+    if run is None:
+        return _tried(events)
     return Piece(f"{YES} {run.words}", "good") if run.victims else Piece(f"{NO} {run.words}", "bad")
 
 
-def _node(events: Sequence[Event]) -> Piece:
+def _tried(events: Sequence[Event]) -> Piece:
     evicted = [event.task for event in events if isinstance(event, OpEvent) and event.op == "evict"]
     if any(isinstance(event, OpEvent) and event.op in _UNDONE for event in events):
         return Piece(f"{NO} undone", "bad")

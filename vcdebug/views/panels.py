@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, get_args
 
-from vcdebug.debugger.commands import VERBS, CommandError
+from vcdebug.debugger import commands
+from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.registry import resolve
+from vcdebug.plain import NamedTuple
 from vcdebug.views.base import Column, Piece, Row, Table
 
 Group = Literal["cycle", "cluster", "debugger"]
@@ -65,7 +67,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Equation",
         "3",
         "the arithmetic of the present answer, per dimension, the deciding one marked",
-        "equation",
+        "arithmetic",
     ),
     PanelView(
         "cycle",
@@ -241,6 +243,6 @@ def verbs() -> Table:
     """Every command."""
     rows = [
         Row(verb.names[0], (Piece(f"{', '.join(verb.names)} {verb.usage}".rstrip(), "strong"), Piece(verb.help)))
-        for verb in VERBS
+        for verb in commands.verbs()
     ]
     return Table("Commands", VERB_COLUMNS, rows)

@@ -5,8 +5,6 @@ Upstream: actions/allocate (allocateForJob, allocateForSubJob), actions/allocate
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from vcdebug.actions.allocate.nomination import allocate_from_nomination
@@ -27,6 +25,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, SubJobId
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.plain import NamedTuple
 
 FOR_ALLOCATE = 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from vcdebug.debugger.breakpoints.base import Kind, merged
-from vcdebug.explain.funnel import between_jobs
 from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.votes import question
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE, VICTIM_TASKS
@@ -11,6 +10,7 @@ from vcdebug.framework.record import HookEvent, Level, PredicateEvent, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.visits import between_jobs
 
 BETWEEN, WITHIN = "between", "within"
 

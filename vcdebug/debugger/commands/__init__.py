@@ -7,7 +7,7 @@ from vcdebug.debugger.commands.base import CommandError, Reply, Verb
 from vcdebug.debugger.driver import Driver
 from vcdebug.framework.registry import resolve
 
-__all__ = ["VERBS", "CommandError", "Reply", "Verb", "execute", "find"]
+__all__ = ["CommandError", "Reply", "Verb", "execute", "find", "verbs"]
 
 GROUPS = (
     "movement",
@@ -22,17 +22,20 @@ GROUPS = (
     "pages",
 )
 """In the order in which the help shows them."""
-VERBS: tuple[Verb, ...] = tuple(
-    verb for group in GROUPS for verb in resolve(f"vcdebug.debugger.commands.{group}:VERBS")
-)
+
+
+def verbs() -> tuple[Verb, ...]:
+    """Every command; each group is imported when somebody asks for the first time."""
+    return tuple(verb for group in GROUPS for verb in resolve(f"vcdebug.debugger.commands.{group}:VERBS"))
 
 
 def find(name: str) -> Verb | None:
     """The verb of this name, or the only one that begins so."""
-    exact = next((verb for verb in VERBS if name in verb.names), None)
+    every = verbs()
+    exact = next((verb for verb in every if name in verb.names), None)
     if exact is not None or not name:
         return exact
-    close = [verb for verb in VERBS if any(known.startswith(name) for known in verb.names)]
+    close = [verb for verb in every if any(known.startswith(name) for known in verb.names)]
     return close[0] if len(close) == 1 else None
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
-from vcdebug.plain import dataclass
+from vcdebug.plain import NamedTuple, dataclass
 
 
 class CommandError(VcdebugError):

@@ -9,7 +9,6 @@ from textual.widget import Widget
 
 from vcdebug.debugger.commands import Reply, execute
 from vcdebug.errors import VcdebugError
-from vcdebug.tui.completion import completer
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.current import Current
 from vcdebug.tui.widgets.grid import Grid
@@ -49,10 +48,15 @@ class CommandLine:
     def open(self, mode: Mode, text: str = "") -> None:
         """Type a command, an event number, or a filter for the table that has the focus."""
         self._table = self._focused()
-        complete = completer(self._current.moment) if mode == "command" else none
+        complete = self._completer() if mode == "command" else none
         text = self._table.filter_text if mode == "filter" else text
         self._prompt.open(mode, text, complete)
         self._status.display = False
+
+    def _completer(self) -> Callable[[str], list[str]]:
+        from vcdebug.tui.completion import completer
+
+        return completer(self._current.moment)
 
     def edited(self, event: Prompt.Edited) -> None:
         """A filter acts with every key."""

@@ -8,6 +8,7 @@ from threading import Event
 from textual.message import Message
 
 from vcdebug.tui import worker
+from vcdebug.tui.main.ahead import import_ahead
 from vcdebug.tui.start import Start
 
 
@@ -32,8 +33,13 @@ class Loading:
             start.limits,
             start.after,
             None if start.captures is not None else start.kept,
-            self._drawn.wait,
+            self._wait,
         )
+
+    def _wait(self) -> None:
+        """In the thread: until the first frame is there, and the first keys can be."""
+        self._drawn.wait()
+        import_ahead(lambda: not self._stop.asked)
 
     def drawn(self) -> None:
         """The recording is on the screen."""

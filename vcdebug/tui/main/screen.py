@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.command import CommandPalette
 from textual.reactive import reactive
 from textual.screen import Screen
 
@@ -17,32 +16,22 @@ from vcdebug.errors import VcdebugError
 from vcdebug.tui import messages
 from vcdebug.tui.clipboard import copy_text
 from vcdebug.tui.config import Settings
-from vcdebug.tui.keymap import by_id, keys_of
+from vcdebug.tui.keymap import main_keys
 from vcdebug.tui.keynames import key_names
 from vcdebug.tui.main.arrangement import NARROW
-from vcdebug.tui.main.asking import Asking
 from vcdebug.tui.main.asking_again import AskingAgain
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.copying import Copying
 from vcdebug.tui.main.current import Current
 from vcdebug.tui.main.footer import show_keys
 from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.main.loading import Loading
-from vcdebug.tui.main.marks import Marks
 from vcdebug.tui.main.movement import Movement
-from vcdebug.tui.main.opening import Opening
-from vcdebug.tui.main.pages import Pages
+from vcdebug.tui.main.parts import Parts, Shared
 from vcdebug.tui.main.session_keeper import SessionKeeper
-from vcdebug.tui.main.what_if import WhatIf
-from vcdebug.tui.palette import Everything
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
-from vcdebug.tui.panels.log import Log
-from vcdebug.tui.screens.help import help_table
-from vcdebug.tui.screens.page import PageScreen
-from vcdebug.tui.screens.panel_list import PANEL_PAGE, panel_table
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import Next, Start
 from vcdebug.tui.themes import THEMES, theme_named
@@ -93,25 +82,6 @@ class MainScreen(Screen[Next]):
             focus=self.set_focus,
             open_what=self._open_what,
         )
-        self.marks = Marks(self.current, self.commands, self.lay_over, self._focused_grid)
-        self.what_if = WhatIf(self.current, self.commands, self.lay_over, self._focused_grid)
-        self.pages = Pages(
-            self.current,
-            self.work,
-            self.lay_over,
-            settings.clipboard,
-            go=self.movement.go,
-            follow=self.marks.follow,
-            run=self.commands.run,
-        )
-        self.copying = Copying(
-            self.current,
-            self.lay_over,
-            settings.clipboard,
-            focused=self._focused_grid,
-            place=start.place(),
-            copy=lambda text, how: copy_text(self.app, text, how),
-        )
         self.keeper = SessionKeeper(
             store,
             start,
@@ -120,31 +90,35 @@ class MainScreen(Screen[Next]):
             panel=self._panels.panel,
             focused_grid=self._focused_grid,
         )
-        self.asking = Asking(
-            self.current,
-            self.work,
-            self.pages,
-            self.lay_over,
-            focused=self._focused_grid,
-            run=self.commands.run,
-            show=self.commands.show,
+        self.parts = Parts(
+            Shared(
+                self.current,
+                self.work,
+                self.commands,
+                self.lay_over,
+                self._focused_grid,
+                settings.clipboard,
+                start.place(),
+                go=self.movement.go,
+                copy=lambda text, how: copy_text(self.app, text, how),
+                of_screen=self._of_screen(),
+            )
         )
-        self.opening = self._opening()
 
-    def _opening(self) -> Opening:
-        of_screen: dict[str, Callable[[str], object]] = {
+    def _of_screen(self) -> Mapping[str, Callable[[str], object]]:
+        """What commands ask of this screen."""
+        return {
             "help": lambda _: self.action_help(),
-            "prove": self.asking.prove,
-            "ask": self.asking.ask,
+            "prove": lambda job: self.parts.asking.prove(job),
+            "ask": lambda words: self.parts.asking.ask(words),
             "explain": self.action_explain,
             "panel": self.show_panel,
             "theme": self.choose_theme,
             "log": self.show_log,
             "filter": lambda text: self.grid.set_filter(text),
-            "open": lambda snapshot: self.what_if.leave(lambda: self.dismiss(Next(snapshot))),
+            "open": lambda snapshot: self.parts.what_if.leave(lambda: self.dismiss(Next(snapshot))),
             "quit": lambda _: self.action_quit(),
         }
-        return Opening(self.current, self.pages, self.work, self.start.place(), of_screen)
 
     def compose(self) -> ComposeResult:
         """The panels between two lines about where one stands, and the line to type in below."""
@@ -167,7 +141,7 @@ class MainScreen(Screen[Next]):
             self.set_interval(self.start.follow, self._follow)
         self.keeper.panels = self._panels.panels
         self._tabs.tabs = tuple(self._panels.tabs())
-        self._tabs.all_key = key_names(keys_of(by_id()["panels"], self.settings.keys)[:1])
+        self._tabs.all_key = key_names(main_keys("panels", self.settings.keys)[:1])
         self.query_one(FirstKeys).display = self.store.first_time()
         self._header.name_shown = self.start.name
         self.set_focus(self._panels.first)
@@ -219,7 +193,7 @@ class MainScreen(Screen[Next]):
         except VcdebugError as error:
             self.current.show(driver.moment())
             self.say(error.line(), error=True)
-        self.call_after_refresh(self._loading.drawn)
+        self.call_after_refresh(self.call_after_refresh, self._loading.drawn)  # scroll bars take a second frame
 
     @on(messages.CycleFailed)
     def cycle_failed(self, event: messages.CycleFailed) -> None:
@@ -304,6 +278,8 @@ class MainScreen(Screen[Next]):
         """The log, at another level if one is named."""
         self.show_panel("log")
         if level:
+            from vcdebug.tui.panels.log import Log
+
             log = self._panels.panel("log").extra
             assert isinstance(log, Log)
             log.set_level(int(level))
@@ -327,7 +303,7 @@ class MainScreen(Screen[Next]):
         self.commands.open("command", text)
 
     def _open_what(self, name: str, argument: str) -> None:
-        self.opening.open(name, argument)
+        self.parts.opening.open(name, argument)
 
     @on(Prompt.Edited)
     def prompt_edited(self, event: Prompt.Edited) -> None:
@@ -363,7 +339,7 @@ class MainScreen(Screen[Next]):
 
     @on(Grid.Opened)
     def cell_opened(self, event: Grid.Opened) -> None:
-        self.pages.open_cell(event)
+        self.parts.pages.open_cell(event)
 
     # Keys that move
 
@@ -394,27 +370,31 @@ class MainScreen(Screen[Next]):
         self.commands.open("filter")
 
     def action_palette(self) -> None:
+        from textual.command import CommandPalette
+
+        from vcdebug.tui.palette import Everything
+
         self.app.push_screen(CommandPalette(providers=[Everything], placeholder="command, panel, job or theme"))
 
     # Keys about what the cursor is on
 
     def action_breakpoint(self) -> None:
-        self.marks.breakpoint()
+        self.parts.marks.breakpoint()
 
     def action_last_change(self) -> None:
-        self.marks.last_change()
+        self.parts.marks.last_change()
 
     def action_watch(self) -> None:
-        self.marks.watch()
+        self.parts.marks.watch()
 
     def action_break_on_figure(self) -> None:
-        self.marks.break_on_figure()
+        self.parts.marks.break_on_figure()
 
     def action_bookmark(self) -> None:
-        self.marks.bookmark()
+        self.parts.marks.bookmark()
 
     def action_what_if(self) -> None:
-        self.what_if.suggest()
+        self.parts.what_if.suggest()
 
     def action_edit(self, verb: str) -> None:
         self.run_command(verb)
@@ -427,30 +407,35 @@ class MainScreen(Screen[Next]):
 
     def action_panels(self) -> None:
         """Every panel with its key, by group."""
+        from vcdebug.tui.screens.page import PageScreen
+        from vcdebug.tui.screens.panel_list import PANEL_PAGE, panel_table
+
         self.lay_over(
             PageScreen(panel_table(self.settings.keys), PANEL_PAGE), lambda command: self.run_command(command or "")
         )
 
     def action_help(self) -> None:
-        self.pages.open(help_table(self.settings.keys, self.keeper.lines))
+        from vcdebug.tui.screens.help import help_table
+
+        self.parts.pages.open(help_table(self.settings.keys, self.keeper.lines))
 
     def action_explain(self, name: str = "") -> None:
         """Why a job waits: the one named, the one under the cursor, the present one; without any, all that wait."""
         row = self.grid.cursor_row
-        if not self.pages.explain(name, row.subject if row is not None else ("", "")):
-            self.opening.waiting()
+        if not self.parts.pages.explain(name, row.subject if row is not None else ("", "")):
+            self.parts.opening.waiting()
 
     def action_ask(self) -> None:
-        self.asking.ask()
+        self.parts.asking.ask()
 
     def action_prove(self) -> None:
-        self.asking.prove()
+        self.parts.asking.prove()
 
     def action_copy(self) -> None:
-        self.copying.menu()
+        self.parts.copying.menu()
 
     def action_copy_panel(self) -> None:
-        self.copying.panel()
+        self.parts.copying.panel()
 
     def action_zoom(self) -> None:
         """The focused panel alone, or all of them again."""
@@ -479,7 +464,7 @@ class MainScreen(Screen[Next]):
             grid.set_order(None)
 
     def action_open(self) -> None:
-        self.what_if.leave(lambda: self.dismiss(Next()))
+        self.parts.what_if.leave(lambda: self.dismiss(Next()))
 
     def action_quit(self) -> None:
-        self.what_if.leave(lambda: self.app.exit(0))
+        self.parts.what_if.leave(lambda: self.app.exit(0))

@@ -7,39 +7,43 @@ from typing import Final
 
 from textual.binding import Binding
 
+from vcdebug.framework.registry import resolve
 from vcdebug.tui.panels import base
 from vcdebug.tui.panels.base import Extra, Panel
-from vcdebug.tui.panels.bookmarks import Bookmarks
-from vcdebug.tui.panels.breaks import Breakpoints
-from vcdebug.tui.panels.flow import Flow
-from vcdebug.tui.panels.log import Log
-from vcdebug.tui.panels.moment import Moment
-from vcdebug.tui.panels.watch import Watches
 from vcdebug.views.panels import PANELS, PanelView
 
 __all__ = ["EXTRAS", "PANELS", "footer_of", "keys_of", "panel"]
 
-EXTRAS: Final[Mapping[str, type[Extra]]] = {
-    "flow": Flow,
-    "moment": Moment,
-    "breaks": Breakpoints,
-    "watch": Watches,
-    "bookmarks": Bookmarks,
-    "log": Log,
+EXTRAS: Final[Mapping[str, str]] = {
+    "flow": "vcdebug.tui.panels.flow:Flow",
+    "moment": "vcdebug.tui.panels.moment:Moment",
+    "breaks": "vcdebug.tui.panels.breaks:Breakpoints",
+    "watch": "vcdebug.tui.panels.watch:Watches",
+    "bookmarks": "vcdebug.tui.panels.bookmarks:Bookmarks",
+    "log": "vcdebug.tui.panels.log:Log",
 }
-"""What some panels do beside showing a table."""
+"""What some panels do beside showing a table; imported with the first of them."""
+
+
+def _extra(shows: PanelView) -> type[Extra] | None:
+    """What this panel does beside showing its table."""
+    if shows.name not in EXTRAS:
+        return None
+    extra: type[Extra] = resolve(EXTRAS[shows.name])
+    return extra
 
 
 def panel(shows: PanelView, *, classes: str | None = None, id: str | None = None) -> Panel:
     """The widget of a panel."""
-    return Panel(shows, EXTRAS.get(shows.name), id=id, classes=classes)
+    return Panel(shows, _extra(shows), id=id, classes=classes)
 
 
 def keys_of(shows: PanelView) -> tuple[Binding, ...]:
     """The keys of this panel alone."""
-    return base.keys_of(shows, EXTRAS.get(shows.name))
+    return base.keys_of(shows, _extra(shows))
 
 
 def footer_of(shows: PanelView) -> tuple[tuple[str, str], ...]:
     """The panel's own keys that the footer names first: the id of each binding, and a word."""
-    return EXTRAS[shows.name].FOOTER if shows.name in EXTRAS else ()
+    extra = _extra(shows)
+    return extra.FOOTER if extra is not None else ()

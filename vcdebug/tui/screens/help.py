@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
-from vcdebug.debugger.commands import VERBS, Verb
+from vcdebug.debugger.commands import Verb, verbs
 from vcdebug.debugger.field_types import typed
 from vcdebug.debugger.fields import FIELD_TYPES
 from vcdebug.framework.registry import resolve
@@ -29,7 +29,7 @@ def help_table(chosen: Mapping[str, str], lines: Iterable[str] = ()) -> Table:
             key = key_names(keys_of(by_id()[f"panel-{scope.name.lower()}"], chosen))
             rows.append(_row(key, f"{panel.title}: {panel.help}"))
         rows += _keys(scope, chosen)
-    rows += [_row(f":{verb.names[0]}", _verb_help(verb)) for verb in VERBS]
+    rows += [_row(f":{verb.names[0]}", _verb_help(verb)) for verb in verbs()]
     for name, module in KINDS.items():
         kind: type[Kind] = resolve(module)
         words = f"; narrower with {', '.join(kind.WORDS)}" if kind.WORDS else ""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from vcdebug.plain import NamedTuple
 
 CELLS: Final = "\t"
 """What stands between the cells of a row's text."""

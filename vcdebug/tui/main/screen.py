@@ -44,6 +44,8 @@ from vcdebug.tui.widgets.tabs import ALL, Tabs
 from vcdebug.tui.widgets.timeline import Timeline
 
 Result = TypeVar("Result")
+READING = 0.05
+"""Seconds with the first frame before anything else is made ready: scroll bars may take a second one."""
 KEPT_EVERY = 10.0
 """Seconds after which a new position is kept: a terminal may close without a word."""
 
@@ -193,7 +195,7 @@ class MainScreen(Screen[Next]):
         except VcdebugError as error:
             self.current.show(driver.moment())
             self.say(error.line(), error=True)
-        self.call_after_refresh(self.call_after_refresh, self._loading.drawn)  # scroll bars take a second frame
+        self.call_after_refresh(self.set_timer, READING, self._loading.drawn)
 
     @on(messages.CycleFailed)
     def cycle_failed(self, event: messages.CycleFailed) -> None:

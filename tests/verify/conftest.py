@@ -1,0 +1,9 @@
+"""A scheduler that plays its part writes everything before it says that its cycle is over."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def soon_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing more comes of it, however short one listens."""
+    monkeypatch.setattr("vcdebug.verify.program.QUIET", 0.02)

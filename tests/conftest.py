@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if "not slow" in str(config.option.markexpr) and is_slow(collection_path) else None
 
 
+@cache
 def is_slow(path: Path) -> bool:
     """Whether `make quick` leaves out what lies there."""
     return path.relative_to(CHECKOUT / "tests").as_posix().startswith(SLOW)

@@ -22,7 +22,7 @@ class Bundled(NamedTuple):
 
 def find(name: str) -> Path | None:
     """The folder of the bundled snapshot of this name."""
-    return next((one.path for one in bundled() if one.name == name), None)
+    return next((folder for folder in _folders() if folder.name == name), None)
 
 
 def is_bundled(name: str, origin: str) -> bool:
@@ -33,10 +33,13 @@ def is_bundled(name: str, origin: str) -> bool:
 
 def bundled() -> list[Bundled]:
     """Every bundled snapshot, by name."""
+    return [_read(folder) for folder in _folders()]
+
+
+def _folders() -> list[Path]:
+    """Where they are, by name; nothing is read."""
     folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
-    if folder is None:
-        return []
-    return [_read(path.parent) for path in sorted(folder.glob("*/meta.json"))]
+    return [] if folder is None else [path.parent for path in sorted(folder.glob("*/meta.json"))]
 
 
 def _read(path: Path) -> Bundled:

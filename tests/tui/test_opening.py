@@ -16,6 +16,7 @@ from tests.effort import PATIENCE
 from tests.tui.driving import NARROW, opened
 from vcdebug.snapshot.bundled import bundled, find
 from vcdebug.tui import worker
+from vcdebug.tui.main import layout
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
@@ -180,6 +181,30 @@ async def test_escape_stops_the_loading_and_leads_to_the_chooser(
         await desk.until_failed()
         assert "preempt-works: loading was stopped" == desk.failure()
         await desk.until(ended.is_set, "the loading has ended")
+
+
+async def test_panels_come_with_the_recording_or_empty_while_it_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "PATIENCE", 86400.0)
+    ended, _ = held(monkeypatch)
+    async with opened("preempt-works", NARROW, wait=False) as desk:
+        panels = desk.main.query_one(layout.MainLayout)
+        assert {} == panels.places
+        assert "preempt-works" in desk.screen()
+        panels.begin()
+        await desk.pause()
+        assert {"flow", "moment"} <= set(panels.places)
+        assert "no recording yet" in desk.screen()
+        ended.set()
+
+
+async def test_a_panel_that_is_asked_for_meanwhile_is_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "PATIENCE", 86400.0)
+    ended, _ = held(monkeypatch)
+    async with opened("preempt-works", NARROW, wait=False) as desk:
+        await desk.press("5")
+        assert ["jobs"] == list(desk.main.query_one(layout.MainLayout).places)
+        assert desk.main.focused is desk.panel("jobs")
+        ended.set()
 
 
 async def test_leaving_while_a_snapshot_is_loaded_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,6 +150,8 @@ class Proportion(Plugin):
         ssn.log("proportion.total", self.total)
         ssn.log("proportion.guarantee", self.guaranteed)
         attrs: Attrs = {}
+        said: dict[QueueName, tuple[Resource, ...]] = {}
+        """What was last written of each queue: many jobs leave some of it as it is."""
         form = Reserving.of(ssn.release)
         for job in ssn.jobs.values():
             ssn.log("proportion.job", job.uid)
@@ -158,8 +160,9 @@ class Proportion(Plugin):
                 ssn.log("proportion.added", job.queue)
             attr = attrs[job.queue]
             count_in(attr, job, form)
-            allocated, request, inqueue, elastic = (part.clone() for part in attr.sums())
-            ssn.log("proportion.sums", job.queue, allocated, request, inqueue, elastic)
+            last = said.get(job.queue, (NOTHING,) * len(attr.sums()))
+            said[job.queue] = tuple([part.copy_unless(known) for part, known in zip(attr.sums(), last, strict=True)])
+            ssn.log("proportion.sums", job.queue, *said[job.queue])
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         divide(self.total, list(self.queues.values()))
         ssn.log("proportion.rounds")

@@ -42,16 +42,16 @@ def note_missing_namespaces(found: Gathered) -> None:
 
 def note_pod_uids(found: Gathered) -> None:
     """The scheduler knows tasks by their pod's uid."""
-    owners: dict[str, str] = {}
+    owners: dict[str, Manifest] = {}
     for index, manifest in enumerate(found.objects.get("Pod", ())):
-        uid, name = manifest["metadata"].get("uid") or "", object_name(manifest)
+        uid = manifest["metadata"].get("uid") or ""
         if uid and uid not in owners:
-            owners[uid] = name
+            owners[uid] = manifest
             continue
-        what = f"is the same as that of Pod {owners[uid]}" if uid else "is missing"
+        what = f"is the same as that of Pod {object_name(owners[uid])}" if uid else "is missing"
         effect = "the later pod takes the earlier one's place" if uid else "pods without uid take each other's place"
         file = found.files["Pod"][index]
-        found.report.add(what, effect, file=file, object=f"Pod {name}", field="metadata.uid")
+        found.report.add(what, effect, file=file, object=f"Pod {object_name(manifest)}", field="metadata.uid")
 
 
 def _key(manifest: Manifest) -> tuple[str, str]:

@@ -161,8 +161,9 @@ class Proportion(Plugin):
             attr = attrs[job.queue]
             count_in(attr, job, form)
             last = said.get(job.queue, (NOTHING,) * len(attr.sums()))
-            said[job.queue] = tuple([part.copy_unless(known) for part, known in zip(attr.sums(), last, strict=True)])
-            ssn.log("proportion.sums", job.queue, *said[job.queue])
+            now = tuple([part.copy_unless(known) for part, known in zip(attr.sums(), last, strict=True)])
+            allocated, request, inqueue, elastic = said[job.queue] = now
+            ssn.log("proportion.sums", job.queue, allocated, request, inqueue, elastic)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         divide(self.total, list(self.queues.values()))
         ssn.log("proportion.rounds")

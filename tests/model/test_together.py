@@ -1,0 +1,92 @@
+"""Nodes and jobs that take their tasks together hold what they hold after one at a time; equal pods are read once."""
+
+from tests.builders import pod, pod_group
+from vcdebug.kube.pod_shape import PodShapes
+from vcdebug.model.fiterror import FitErrors, ReasonTable, insufficient
+from vcdebug.model.job import JobInfo
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.pod import Pod
+from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.podrequest import PodRequestCache, pod_request
+from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.snapshot import Flags, Manifest
+
+STATUSES = (TaskStatus.RUNNING, TaskStatus.RELEASING, TaskStatus.PIPELINED, TaskStatus.BOUND, TaskStatus.PENDING)
+NODE = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "10.1", "memory": "7", "pods": "3"}}}
+
+
+def tasks_of(names: str) -> list[TaskInfo]:
+    """One per letter, of all statuses in turn, with amounts that do not add up exactly in any order."""
+    made = []
+    for number, name in enumerate(names):
+        asked = {"cpu": f"{number * 333 + 1}m", "memory": f"{number}.3", "nvidia.com/gpu": "1"}
+        task = TaskInfo.from_pod(Pod(pod(name, "j", requests=asked, priority=number)), Flags())
+        task.status, task.node_name = STATUSES[number % len(STATUSES)], "n1"
+        made.append(task)
+    return made
+
+
+def test_a_node_has_the_same_amounts_and_tasks() -> None:
+    alone, together = NodeInfo(NODE), NodeInfo(NODE)
+    for task in tasks_of("abcdefgc"):
+        alone.add_task(task)
+    together.begin_with(tasks_of("abcdefgc"))
+    for name in ("idle", "used", "releasing", "pipelined"):
+        assert str(getattr(alone, name)) == str(getattr(together, name))
+        assert list(getattr(alone, name).items()) == list(getattr(together, name).items())
+    assert {key: task.status for key, task in alone.tasks.items()} == {
+        key: task.status for key, task in together.tasks.items()
+    }
+
+
+def test_a_job_has_the_same_sums_counts_and_sub_jobs() -> None:
+    for names in ("a", "abcdefg", "aba"):
+        alone, together = (JobInfo(PodGroup(pod_group("j")), "default") for _ in range(2))
+        for task in tasks_of(names):
+            alone.add_task_info(task)
+        together.take_in(tasks_of(names))
+        assert _held(alone) == _held(together)
+
+
+def _held(job: JobInfo) -> list[object]:
+    found: list[object] = [list(job.total_request.items()), list(job.allocated.items()), job.task_to_sub_job]
+    for one in (job, *job.sub_jobs.values()):
+        index = {status: list(tasks) for status, tasks in one.task_status_index.items()}
+        found += [list(one.tasks), list(index.items()), one.changes, one.is_ready()]
+    return [*found, [sub_job.priority for sub_job in job.sub_jobs.values()]]
+
+
+def sharing(first: Manifest, **spec: object) -> list[Pod]:
+    """A pod, and another one with the same containers and labels that says more."""
+    other = {**first, "metadata": {**first["metadata"], "name": "other"}, "spec": {**first["spec"], **spec}}
+    return [Pod(first), Pod(other)]
+
+
+def test_pods_that_share_containers_share_their_request_unless_they_say_more() -> None:
+    flags, first = Flags(), pod("a", "j", requests={"cpu": "1"})
+    for spec in ({}, {"overhead": {"cpu": "2"}}, {"initContainers": [{"resources": {"requests": {"cpu": "3"}}}]}):
+        known, (one, other) = PodRequestCache(flags), sharing(first, **spec)
+        assert str(known.request(one)) == str(pod_request(one, flags))
+        assert str(known.request(other)) == str(pod_request(other, flags))
+        assert (known.request(one) is known.request(other)) == (not spec)
+
+
+def test_pods_that_share_containers_have_one_shape_unless_they_say_more() -> None:
+    shapes, first = PodShapes(lambda _: True), pod("a", "j", requests={"cpu": "1"})
+    same, other = sharing(first)
+    assert shapes.shape(same) is shapes.shape(other)
+    term = {"topologyKey": "zone", "labelSelector": {}}
+    wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    _, wishing = sharing(first, affinity=wish)
+    assert shapes.shape(wishing).affinity.required_anti_affinity
+    elsewhere = Pod({**first, "metadata": {**first["metadata"], "namespace": "other"}})
+    assert shapes.shape(elsewhere).group is not shapes.shape(same).group
+
+
+def test_a_node_that_is_judged_again_counts_once_with_the_later_reason() -> None:
+    reasons = ReasonTable()
+    errors, cpu, memory = FitErrors(reasons), *(reasons.code(insufficient(name)) for name in ("cpu", "memory"))
+    for row, code in ((4, cpu), (0, cpu), (4, memory)):
+        errors.set_node(row, code)
+    assert errors.text() == "0/2 nodes are unavailable: 1 Insufficient cpu, 1 Insufficient memory."

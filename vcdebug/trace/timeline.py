@@ -12,7 +12,7 @@ from functools import cached_property
 
 from vcdebug.framework.columns import OPERATION
 from vcdebug.framework.figures import Figures, Value
-from vcdebug.framework.record import Event, NodeAmounts, OpEvent, Record, StateEvent
+from vcdebug.framework.record import Event, JobState, NodeAmounts, OpEvent, Record, StateEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
@@ -176,8 +176,7 @@ class Timeline:
     def opening_counts(self) -> Mapping[JobId, Mapping[TaskStatus, int]]:
         """Tasks per status of every job when the session opened."""
         if self._opening is not None:
-            jobs = self._opening.jobs.items()
-            return {uid: {BY_LABEL[label]: count for label, count in job.status.items()} for uid, job in jobs}
+            return _counts_of(self._opening.jobs)
         counts: dict[JobId, dict[TaskStatus, int]] = {}
         for uid, job in self._session.jobs.items():
             entry = counts[uid] = {}
@@ -286,6 +285,19 @@ class ClusterState:
             return {figure: self.figure(plugin, name, figure) for figure in names[name]}
 
         return LazyMap(names, entry)
+
+
+def _counts_of(jobs: Mapping[JobId, JobState]) -> dict[JobId, Mapping[TaskStatus, int]]:
+    """What a state event says of all jobs; those that are alike share it."""
+    known: dict[tuple[tuple[str, int], ...], Mapping[TaskStatus, int]] = {}
+    counts: dict[JobId, Mapping[TaskStatus, int]] = {}
+    for uid, job in jobs.items():
+        said = (*job.status.items(),)
+        found = known.get(said)
+        if found is None:
+            found = known[said] = {BY_LABEL[label]: count for label, count in said}
+        counts[uid] = found
+    return counts
 
 
 def _left_by(event: Event, kind: str, key: str | FigureKey) -> Value:

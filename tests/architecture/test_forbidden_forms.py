@@ -178,19 +178,6 @@ def test_the_pins_name_no_index_and_no_folder() -> None:
     assert [] == [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.+!]+", line)]
 
 
-GENERIC = "cli/executors"
-"""Named tuples with a type of their own: only the standard library has those."""
-
-
-def test_plain_data_is_made_of_what_is_quick_to_import() -> None:
-    """vcdebug/plain.py: the standard library's dataclasses and named tuples would be a seventh of each start."""
-    eager = re.compile(
-        r"from dataclasses import .*\bdataclass\b|@dataclasses\.dataclass|from typing import .*\bNamedTuple\b"
-    )
-    found = [source.where() for source in sources() if any(eager.match(line.strip()) for line in source.lines)]
-    assert ["vcdebug/plain.py"] == [place for place in found if GENERIC not in place]
-
-
 CACHES = {"lru_cache", "cache", "WeakKeyDictionary", "WeakValueDictionary"}
 CACHES_WITHOUT_RECORDING = {
     "vcdebug/trace/memo.py": "the cache that lies in the recording",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from vcdebug.capture.listing import Listing
 from vcdebug.capture.options import CaptureOptions, Progress
 from vcdebug.capture.permission import FILE, NOT_FOUND, optional_failed, optional_skipped, required_failed
 from vcdebug.capture.permission import served_groups as groups_of
 from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.kinds import KINDS, Kind
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.provenance import Provenance

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.errors import CaptureError
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import JsonObject
 
 Entry = JsonObject

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from vcdebug.plain import dataclass
+from dataclasses import dataclass
 
 Progress = Callable[[str, int, int], None]
 """Called after each page: kind, objects read so far, objects expected in all."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from vcdebug.capture.devices import read_device_config
 from vcdebug.capture.options import CaptureOptions
@@ -13,7 +14,6 @@ from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
 from vcdebug.capture.schedulers import NAMESPACE, Objects, chosen, find_schedulers, started
 from vcdebug.capture.transport import Api, ApiRefusal
 from vcdebug.errors import CaptureError
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.releases.naming import release_of_image
 from vcdebug.snapshot.command_line import command_line, conf_path, environment, flag_values, scheduler_container
 from vcdebug.snapshot.problem import Problem

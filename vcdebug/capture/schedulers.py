@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from vcdebug.capture.listing import items_of
 from vcdebug.capture.permission import FILE, FORBIDDEN
 from vcdebug.capture.transport import Api, ApiRefusal
 from vcdebug.errors import CaptureError
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.command_line import scheduler_container
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problem import Problem

@@ -7,11 +7,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.errors import CaptureError, VcdebugError
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.kinds import Kind
 from vcdebug.snapshot.snapshot import Manifest
 

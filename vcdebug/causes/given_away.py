@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.node_fit import NodeFits
@@ -9,7 +11,6 @@ from vcdebug.explain.room_at import rooms
 from vcdebug.framework.record import OpEvent, StateEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 MOST = 3
 

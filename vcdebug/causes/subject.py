@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.snapshot import Snapshot
 
 JOB_NAME_KEY = "volcano.sh/job-name"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from vcdebug.causes.pending import doubt, explain_subject
 from vcdebug.causes.subject import NotFoundError, Subject, find_subject
@@ -10,7 +12,6 @@ from vcdebug.collector import collector_paused
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.model.names import QueueName
 from vcdebug.model.status import TaskStatus
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.standing import Standing, standing
 

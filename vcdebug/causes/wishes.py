@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain.advice import Advice, owner
 from vcdebug.explain.amounts import listed
@@ -12,7 +12,6 @@ from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_t
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
 from vcdebug.kube.selector import Requirement, Selector
-from vcdebug.plain import NamedTuple
 
 MOST_HOLDERS: Final = 4
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from vcdebug.errors import EngineError, VcdebugError
-from vcdebug.plain import NamedTuple
 
 Result = TypeVar("Result")
 

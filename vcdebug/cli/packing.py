@@ -7,9 +7,9 @@ import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from vcdebug.cli.failure import Failure, attempt
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.sources import is_wanted
 
 

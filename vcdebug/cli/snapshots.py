@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from vcdebug.cli.keeping import Keeping
 from vcdebug.cli.output import Output
@@ -17,7 +18,6 @@ from vcdebug.files.recordings import is_recording_file, open_recording
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.webhook import AskExtender
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from vcdebug.causes.survey import Survey, survey, survey_one
 from vcdebug.cli.failure import Failure
@@ -10,7 +11,6 @@ from vcdebug.cli.keeping import Keeping
 from vcdebug.cli.packing import NamedBytes, Packed
 from vcdebug.cli.snapshots import replay_snapshot
 from vcdebug.errors import SnapshotError
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.sources import Source
 from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import closing
+from dataclasses import dataclass
 
 from vcdebug.cli.failure import Failure
 from vcdebug.cli.output import Output
@@ -15,7 +16,6 @@ from vcdebug.debugger.upgrades.trial import Mixture, Trial
 from vcdebug.debugger.upgrades.upgrade import Upgrade, search_for, upgrade
 from vcdebug.errors import EngineError, SnapshotError, VcdebugError
 from vcdebug.explain.amounts import plural
-from vcdebug.plain import dataclass
 from vcdebug.releases.naming import Named, named_release
 from vcdebug.releases.release import Release, names
 from vcdebug.snapshot.load import load

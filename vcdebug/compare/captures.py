@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from vcdebug.causes.survey import survey
 from vcdebug.compare.cycles import Comparison, compare
 from vcdebug.model.names import JobId, Seq
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.gather import object_name
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.recording import Recording

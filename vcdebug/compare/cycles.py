@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from vcdebug.compare.first_difference import Divergence, part, part_in_deeds
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskKey
 from vcdebug.model.resource import Resource, deep_equal
 from vcdebug.model.status import TaskStatus
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.effects import Effects, JobSummary, effects
 from vcdebug.trace.recording import Recording
 

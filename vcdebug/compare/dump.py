@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from vcdebug.errors import VcdebugError
 from vcdebug.model import gofields
@@ -15,7 +16,6 @@ from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
 
@@ -23,7 +23,6 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.model.names import Seq
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.trace.codec import EventEncoder
 from vcdebug.trace.index import Seqs

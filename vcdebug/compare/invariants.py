@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import merge
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import resource
 from vcdebug.framework import quirks
@@ -17,7 +17,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import TaskStatus, allocated_status
-from vcdebug.plain import NamedTuple
 from vcdebug.trace import change_index
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-
-from vcdebug.plain import NamedTuple
+from typing import NamedTuple
 
 HEADER = re.compile(r"(?:^|[\s|\]])([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ ([\w.-]+\.go):\d+\] (.*)$")
 """Severity, file and message; timestamps of a container runtime or a pod's name may stand before it."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from vcdebug.compare.klog import KlogLine, LogCycle, cycles, parse_log
 from vcdebug.errors import VcdebugError
 from vcdebug.logs.log_writer import LogLine, log_lines
 from vcdebug.logs.message import UNKNOWN, Message
 from vcdebug.logs.messages import BY_KEY, recognise
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.recording import Recording
 
 Kind = Literal["different", "missing", "extra", "order"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 
 
 class BookmarkError(VcdebugError):

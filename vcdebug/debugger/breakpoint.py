@@ -6,8 +6,9 @@ import operator
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from dataclasses import field as part
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
@@ -19,7 +20,6 @@ from vcdebug.debugger.tokens import Reader
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.index import JOB, NODE, PLUGIN, TASK, Seqs
 from vcdebug.trace.recording import Recording
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint, parse_condition
 from vcdebug.debugger.breakpoints.base import BreakpointError
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.recording import Recording
 
 

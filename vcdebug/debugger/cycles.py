@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from vcdebug.compare.cycles import compare
 from vcdebug.debugger.between import Between, advance
@@ -12,7 +13,6 @@ from vcdebug.debugger.recordings import BRANCH, Recordings
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import OpEvent, PanicEvent
 from vcdebug.model.names import NodeName, TaskKey
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.cut import whole
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from vcdebug.debugger.breakpoint_list import BreakpointList, LogLine
 from vcdebug.debugger.cursor import BACKWARD, MOVES, NOTHING, Position, Selection, Step, Verb, direction, is_subject
@@ -11,7 +12,6 @@ from vcdebug.debugger.figure_history import history
 from vcdebug.debugger.figures import Figure, shown
 from vcdebug.framework.record import Event, Note, Span
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.index import Seqs, after, before
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 from vcdebug.debugger.bookmark import Bookmark
@@ -16,7 +17,6 @@ from vcdebug.debugger.recordings import BRANCH, Recordings
 from vcdebug.debugger.watch import Watch
 from vcdebug.debugger.workbench import Workbench
 from vcdebug.model.names import Seq
-from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
 
 Step = Literal["into", "over", "out", "continue"]

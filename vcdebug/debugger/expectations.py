@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.causes.pending import explain
 from vcdebug.causes.subject import NotFoundError
 from vcdebug.causes.survey import survey
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
 from vcdebug.trace.effects import Effect, Effects, effects
 from vcdebug.trace.recording import Recording

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from vcdebug.debugger.field_types import FieldType, Known, clash, type_of_value
 from vcdebug.debugger.tokens import Reader, Token
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
 

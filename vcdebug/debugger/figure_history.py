@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
+from typing import NamedTuple
 
 from vcdebug.debugger import figures
 from vcdebug.debugger.figures import COUNTS, JOB, NODE, PLUGIN, TASK, Figure
@@ -13,7 +14,6 @@ from vcdebug.framework.figures import Value
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
-from vcdebug.plain import NamedTuple
 from vcdebug.trace import change_index
 from vcdebug.trace.history import JobCounts
 from vcdebug.trace.index import Seqs

@@ -7,7 +7,7 @@ recording's histories.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import amount, resource
 from vcdebug.framework.figures import Value
@@ -15,7 +15,6 @@ from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, PODS, Resource
 from vcdebug.model.status import TaskStatus
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.causes.gates.missing_action import NOT_CONFIGURED
 from vcdebug.causes.pending import explain
@@ -17,7 +17,6 @@ from vcdebug.framework.conf import parse_conf
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_conf import edited_conf
 from vcdebug.snapshot.json_values import JsonDict

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from vcdebug.compare.first_difference import part_in_deeds
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.snapshot import Snapshot
 
 Kind = tuple[str, ...]

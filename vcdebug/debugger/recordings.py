@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from vcdebug.errors import VcdebugError
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.edit import Edit
 from vcdebug.trace.recording import Recording
 

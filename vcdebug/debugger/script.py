@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from vcdebug.debugger.breakpoint_list import LogLine
 from vcdebug.debugger.commands import CommandError, Reply, execute
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
-from vcdebug.plain import NamedTuple
 
 SCREEN_ONLY: tuple[str, ...] = ("filter", "open", "theme")
 """What commands open that means nothing without a screen."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.debugger import figures
 from vcdebug.debugger.expression import Value, parse_expression
@@ -12,7 +13,6 @@ from vcdebug.debugger.figure_words import FigureError, figure
 from vcdebug.debugger.tokens import tokens_of
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.recording import Recording
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Final
-
-from vcdebug.plain import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Harm(IntEnum):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 from vcdebug.explain.advice import Advice
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.plain import NamedTuple, dataclass
 
 StepState = Literal["passed", "failed", "not reached"]
 

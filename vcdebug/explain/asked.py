@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeGuard, TypeVar
+from typing import Final, NamedTuple, TypeGuard, TypeVar
 
 from vcdebug.framework.hooks import PREDICATE, SIMULATE_ADD_TASK, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
 from vcdebug.framework.plugin import Plugin
@@ -15,7 +15,6 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording
 

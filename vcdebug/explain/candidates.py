@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.actions import ACTIONS
 from vcdebug.framework.evictions import (
@@ -23,7 +23,6 @@ from vcdebug.framework.evictions import (
 from vcdebug.framework.registry import resolve
 from vcdebug.model.names import JobId
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.recording import Recording
 
 RECLAIM: Final = "reclaim"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank
@@ -10,7 +11,6 @@ from vcdebug.explain.asked import Asked, is_simulation
 from vcdebug.explain.equations import room_on
 from vcdebug.framework.record import HookEvent, Level, Line, OpEvent, PopEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.plain import dataclass
 from vcdebug.trace.effects import EVICT
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.moment import session_at

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from vcdebug.model.resource import Resource
-from vcdebug.plain import dataclass
 
 
 class Ratio(float):

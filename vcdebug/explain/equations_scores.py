@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isnan
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain.asked import Asked, asked_at
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import words
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.nodeorder import NodeOrder
 from vcdebug.plugins.nodeorder.two_kinds import TwoKinds
 from vcdebug.trace.recording import Recording

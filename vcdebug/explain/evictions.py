@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
@@ -11,7 +11,6 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.marks import marks
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain import amounts
 from vcdebug.explain.equation import Amount, Equation, Figure, Ratio, Term, Verdict
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple
 
 
 class Writing(NamedTuple):

@@ -6,7 +6,8 @@ Upstream: actions/preempt, actions/reclaim.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from vcdebug.explain.candidates import filter_of
 from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
@@ -18,7 +19,6 @@ from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, job_of, task_of, tasks_before

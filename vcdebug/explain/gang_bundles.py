@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from vcdebug.actions import ACTIONS
 from vcdebug.explain.votes import question
@@ -16,7 +16,6 @@ from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskId, TaskKey
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording

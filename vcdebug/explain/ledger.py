@@ -6,6 +6,7 @@ Upstream: plugins/proportion, plugins/capacity, plugins/overcommit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from vcdebug.explain.plugins import words
 from vcdebug.explain.queues import capacity_tree, dimensions_of, sharer
@@ -15,7 +16,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.podgroup import INQUEUE, RUNNING
 from vcdebug.model.resource import MIN_RESOURCE, Resource
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.overcommit import reserved_at_open
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 from vcdebug.trace.recording import Recording

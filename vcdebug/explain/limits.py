@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Number
@@ -13,7 +14,6 @@ from vcdebug.model.limitcheck import ELASTIC, MINIMUM, REQUEST, LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
-from vcdebug.plain import NamedTuple
 
 NOT_ASKED = "not asked for"
 NO_MINIMUM = "the PodGroup states no minResources"

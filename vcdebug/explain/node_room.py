@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.explain.dry_run import dry_run_at
 from vcdebug.framework.record import Level, NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import requested, task_of
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple
 
 from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.plugin import Difference, Then, decided, smaller_first
@@ -21,7 +21,6 @@ from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording

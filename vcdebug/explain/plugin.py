@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vcdebug.explain.advice import Advice
 from vcdebug.explain.answer import Finding, Number
@@ -17,7 +17,6 @@ from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 

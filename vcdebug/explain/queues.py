@@ -6,7 +6,7 @@ Upstream: plugins/proportion, plugins/capacity.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vcdebug.explain.comparisons import MINIMUM_INFINITY
 from vcdebug.explain.equation import Equation, Ratio, Term
@@ -14,7 +14,6 @@ from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.queuelimit import QueueLimit
 from vcdebug.model.resource import CPU, MAX_INT64, MEMORY, PODS, Resource
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.proportion import Proportion
 from vcdebug.plugins.proportion import QueueAttr as ProportionAttr
 from vcdebug.plugins.proportion import recalled as proportion_attr

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import listed
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.quantity import nano_value
 from vcdebug.trace.recording import Recording
 

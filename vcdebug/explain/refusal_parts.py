@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain.asked import Asked, asked_at, is_filter, is_simulation
 from vcdebug.explain.comparisons import LESS_EQUAL
@@ -19,7 +19,6 @@ from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.framework.record import Level, PredicateEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.predicates.stable import STATUSES as STABLE_STATUSES
 from vcdebug.trace.recording import Recording
 

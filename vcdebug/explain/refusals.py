@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from vcdebug.explain.funnel import PLACED, funnels
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, PredicateEvent
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.recording import Recording
 
 QUEUE_POINTS: Final = ("JobEnqueueable", "Allocatable", "SimulateAllocatable", "Preemptive")

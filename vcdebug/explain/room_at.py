@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from vcdebug.model.names import BoolArray, FloatArray, NodeName, Seq
 from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.change_index import NODE, TASK
 from vcdebug.trace.history import TaskState
 from vcdebug.trace.memo import per_recording

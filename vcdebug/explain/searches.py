@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain.histogram import Histogram, histogram
 from vcdebug.framework.record import PredicateEvent
@@ -16,7 +16,6 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import at_most
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, task_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.equations import equation, room_on
@@ -10,7 +11,6 @@ from vcdebug.explain.votes import Question, Seat, question
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
 
 POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from vcdebug.framework import combine
@@ -12,7 +13,6 @@ from vcdebug.framework.plugin import ValidateResult
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import TASK, VOTE, Result, Subject, candidates_in, name_in
 from vcdebug.model.names import Seq, TaskKey
-from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
 
 Rule = Callable[[Tiers, Args], Answer]

@@ -6,12 +6,11 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
 from vcdebug.files.program import program
 from vcdebug.files.recordings import SUFFIX, UnwritableError, open_recording, save_recording
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.sources import Source
 from vcdebug.stored.form import UnstorableError
 from vcdebug.trace.recording import Recording

@@ -6,6 +6,7 @@ Upstream: none; plugins there keep the same sums without telling anybody.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import ClassVar, Final, Literal, Protocol
 
@@ -14,7 +15,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import dataclass
 
 Owner = Literal["queue", "job", ""]
 QUEUE: Final = "queue"

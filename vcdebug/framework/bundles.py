@@ -6,7 +6,7 @@ Upstream: actions/utils (bundle.go).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from vcdebug.framework.stable_sort import slice_stable
@@ -15,7 +15,6 @@ from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import dataclass
 
 JobLess = Callable[[JobInfo, JobInfo], bool]
 """Whether the first of two different owners' bundles comes first; only a strict answer counts."""

@@ -9,11 +9,10 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from typing import Generic, TypeVar, overload
+from typing import Generic, NamedTuple, TypeVar, overload
 
 from vcdebug.framework.figures import Value
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 
 T = TypeVar("T")
 

@@ -6,12 +6,11 @@ Upstream: framework/session_plugins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vcdebug.framework.plugin import PluginError, ValidateResult, Victims
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 if TYPE_CHECKING:
     from vcdebug.framework.recorded_calls import RecordedCall

@@ -6,7 +6,7 @@ Upstream: conf, scheduler.go (unmarshalSchedulerConf), plugins/defaults.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import yaml
@@ -15,7 +15,6 @@ from vcdebug.errors import ConfigError
 from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, switches
 from vcdebug.framework.yaml_v2 import load_yaml
-from vcdebug.plain import dataclass
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.releases.scheduling import GANG_EVICTION

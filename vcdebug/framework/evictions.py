@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from typing import NamedTuple
 
 from vcdebug.framework.session import Session
 from vcdebug.framework.subject import Candidates
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 
 class EvictionKind(IntEnum):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 Value = Any  # Any: each figure has its own type, which only its reader knows
 """An amount, a number, a text, or a list."""

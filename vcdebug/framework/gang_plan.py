@@ -5,6 +5,8 @@ Upstream: actions/utils (simulate.go, util.go).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from vcdebug.framework.hooks import (
@@ -26,7 +28,6 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 FOR_EVICT = 1
 

@@ -6,6 +6,7 @@ Upstream: framework/session_plugins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from vcdebug.framework import combine, trace_form
@@ -19,7 +20,6 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import dataclass
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GANG_EVICTION

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER, PREDICATE
 from vcdebug.framework.record import ActionEvent, OpEvent, PredicateEvent, Record, ScoreEvent
 from vcdebug.model.names import Codes
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ Upstream: none; the design is "task state persistence across sessions".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from vcdebug.framework.quirks import BOOKS_CLAMPED, BOUND_ALREADY, BOUND_ELSEWHERE
 from vcdebug.framework.session import Session
@@ -15,7 +16,6 @@ from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 
 class AnnotationPatch(NamedTuple):

@@ -6,14 +6,13 @@ Upstream: framework/interface (Plugin), framework/event.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from vcdebug.framework.accounts import Accounts
 from vcdebug.framework.arguments import Arguments
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import BoolArray, Codes, FloatArray
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.problem import Problem
 

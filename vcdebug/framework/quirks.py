@@ -6,8 +6,8 @@ Upstream: all of it; docs/fidelity.md shows this table.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.change import Change
 from vcdebug.releases.devices import DEVICE_ANNOTATIONS_ON_POD, VGPU_LEDGER_LEAKS
 from vcdebug.releases.nodes import RESERVE_FAILURE_CONTINUES

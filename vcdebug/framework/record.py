@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from vcdebug.framework import subject
 from vcdebug.framework.columns import OPERATION, ChangeLog, LineLog, NoteLog, SpanLog
@@ -34,7 +34,6 @@ from vcdebug.model.names import (
 from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
 from vcdebug.model.podgroup import Condition
 from vcdebug.model.status import TaskStatus
-from vcdebug.plain import NamedTuple
 
 made = tuple.__new__
 """`made(HookEvent, (...))`: an event from its fields in order, in a third of the time of calling its class."""

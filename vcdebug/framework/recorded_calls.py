@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import NamedTuple
 
 from vcdebug.framework.combine import Answer, Call, PluginCall, Tiers
 from vcdebug.framework.conf import SchedulerConf
@@ -14,7 +15,6 @@ from vcdebug.framework.hooks import HOOKS, AnyHook
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import HookEvent, Record, made
 from vcdebug.framework.trace_form import Show
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.release import NEWEST, Release
 
 Functions = dict[tuple[str, str], Call]

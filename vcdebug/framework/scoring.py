@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from vcdebug.model.names import BoolArray, FloatArray, IntArray, KeptScores
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows, zeros
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 Parts = list[tuple[str, FloatArray]]
 WIDTH = 8

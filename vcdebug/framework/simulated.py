@@ -5,10 +5,11 @@ Upstream: actions/preempt.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 
 class Simulated(NamedTuple):

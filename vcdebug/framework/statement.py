@@ -5,7 +5,7 @@ Upstream: framework/statement.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vcdebug.framework import transitions
 from vcdebug.framework.record import StatementEvent, made
@@ -14,7 +14,6 @@ from vcdebug.model.names import NodeName
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 Kind = Literal["evict", "pipeline", "allocate"]
 

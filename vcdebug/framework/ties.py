@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 _ATOI: Final = re.compile(r"[+-]?[0-9]+")
 

@@ -6,8 +6,7 @@ Upstream: plugins/extender (send).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-
-from vcdebug.plain import NamedTuple
+from typing import NamedTuple
 
 
 class Response(NamedTuple):

@@ -6,9 +6,9 @@ Upstream: k8s framework PodInfo (GetAffinityTerms).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vcdebug.kube.selector import Labels, Selector, SelectorError, label_selector
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import JsonObject
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -6,10 +6,9 @@ Upstream: component-helpers storage volume and ephemeral, k8s volumebinding.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.kube.listers import Manifest, annotations_of, metadata_of, name_of, spec_of
-from vcdebug.plain import NamedTuple
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod

@@ -6,8 +6,8 @@ Upstream: k8s component-helpers resource (PodRequests, determineContainerReqs).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value, value
 

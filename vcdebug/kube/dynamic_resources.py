@@ -6,14 +6,13 @@ Upstream: k8s plugin dynamicresources.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vcdebug.kube.claims import owned_by
 from vcdebug.kube.listers import Listers, Manifest, key_of, metadata_of, name_of, spec_of
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
 from vcdebug.model.names import NodeName
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import Json, JsonObject
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ Upstream: k8s plugin imagelocality, scheduler cache image states.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from vcdebug.gomath import div, trunc
 from vcdebug.model.names import NodeName
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 
 MIN_THRESHOLD = 23 * 1024 * 1024

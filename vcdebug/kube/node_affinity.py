@@ -6,9 +6,9 @@ Upstream: k8s component-helpers nodeaffinity, plugin nodeaffinity.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vcdebug.kube.selector import EVERYTHING, Labels, Selector, SelectorError, equality_selector, node_requirements
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import JsonObject
 
 NAME_FIELD = "metadata.name"

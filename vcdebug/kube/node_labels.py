@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from vcdebug.kube.node_affinity import NodeTerm, RequiredNodeAffinity
 from vcdebug.kube.selector import Labels, Requirement, Selector
 from vcdebug.model.names import BoolArray, IntArray, NodeName
-from vcdebug.plain import dataclass
 
 ABSENT = -1
 

@@ -5,6 +5,8 @@ Upstream: k8s plugins nodeaffinity, tainttoleration, nodeunschedulable.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from vcdebug.kube.node_affinity import (
     PreferredNodeTerm,
     RequiredNodeAffinity,
@@ -15,7 +17,6 @@ from vcdebug.kube.node_affinity import (
 )
 from vcdebug.kube.selector import SelectorError
 from vcdebug.kube.taints import Tolerations, parse_tolerations
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import JsonObject
 
 

@@ -6,7 +6,7 @@ Upstream: k8s plugin interpodaffinity (filtering).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.selector import NOTHING, Labels, Selector
 from vcdebug.model.names import BoolArray, IntArray, Row
-from vcdebug.plain import dataclass
 
 FITS, AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = range(4)
 AFFINITY_REASON = "node(s) didn't match pod affinity rules"

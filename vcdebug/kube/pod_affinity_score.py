@@ -6,6 +6,7 @@ Upstream: k8s plugin interpodaffinity (scoring).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from vcdebug.kube.pod_affinity import IncomingTermsTable, PairCounts
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.selector import Labels
 from vcdebug.model.names import BoolArray, IntArray, Row
-from vcdebug.plain import NamedTuple
 
 
 class Wish(NamedTuple):

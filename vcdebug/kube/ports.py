@@ -6,9 +6,9 @@ Upstream: k8s plugin nodeports, HostPortInfo.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.model.names import Row
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 
 ANY_IP = "0.0.0.0"

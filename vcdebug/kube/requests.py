@@ -6,10 +6,10 @@ Upstream: k8s component-helpers resource (PodRequests), scheduler util non_zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from vcdebug.gomath import div
 from vcdebug.kube.container_requests import Amounts, Resized, container_amounts, list_amounts, resized_containers
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 
 CPU = "cpu"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from vcdebug.kube.nodeview import Columns, NodeView
 from vcdebug.kube.requests import CPU, GPU, MEMORY, PodRequests, Scored
 from vcdebug.model.names import BoolArray, IntArray, Row
 from vcdebug.model.rowcache import RowCache
-from vcdebug.plain import NamedTuple
 
 MAX_SCORE = 100
 _Share = Callable[[IntArray, IntArray], IntArray]

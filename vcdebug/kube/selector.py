@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import JsonObject
 
 Labels = Mapping[str, str]

@@ -6,8 +6,8 @@ Upstream: k8s component-helpers corev1 (tolerations), plugins nodeunschedulable 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 
 NO_SCHEDULE = "NoSchedule"

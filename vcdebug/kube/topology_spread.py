@@ -5,6 +5,9 @@ Upstream: k8s plugin podtopologyspread (common, filtering).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 
 from vcdebug.kube.affinity_terms import LabelGroup
@@ -14,7 +17,6 @@ from vcdebug.kube.placement import Placement
 from vcdebug.kube.requests import Gate
 from vcdebug.kube.selector import Labels, Requirement, Selector, label_selector
 from vcdebug.model.names import BoolArray, IntArray
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.json_values import JsonObject
 
 HARD = "DoNotSchedule"

@@ -6,6 +6,7 @@ Upstream: k8s plugin podtopologyspread (scoring).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from vcdebug.kube.topology_spread import (
     rows_with_all_keys,
 )
 from vcdebug.model.names import BoolArray, IntArray
-from vcdebug.plain import NamedTuple
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

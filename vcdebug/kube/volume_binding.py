@@ -6,8 +6,8 @@ Upstream: k8s plugin volumebinding, its binder and assume caches.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.kube.claims import (
     SELECTED_NODE,
@@ -26,7 +26,6 @@ from vcdebug.kube.volume_match import matching_volume, reachable, storage_reques
 from vcdebug.kube.volume_provision import Provisioning
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import NodeName
-from vcdebug.plain import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod

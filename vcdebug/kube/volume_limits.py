@@ -6,12 +6,11 @@ Upstream: k8s plugin nodevolumelimits (CSILimits).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.kube.claims import ClaimName, claim_names, class_name, not_found, not_owner_text, owned_by
 from vcdebug.kube.listers import Listers, Manifest, spec_of
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.nodes import PORTWORX_MIGRATION_ANNOTATION
 from vcdebug.snapshot.json_values import JsonDict
 

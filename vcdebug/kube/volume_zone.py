@@ -6,7 +6,7 @@ Upstream: k8s plugin volumezone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from vcdebug.kube.claims import WAIT_FOR_FIRST_CONSUMER, class_name, not_found
 from vcdebug.kube.listers import Listers, Manifest, labels_of, spec_of
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.model.names import BoolArray, IntArray
-from vcdebug.plain import NamedTuple
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod

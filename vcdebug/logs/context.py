@@ -6,13 +6,13 @@ Upstream: api/job_info (TaskInfo.String).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from vcdebug.logs.gotext import text_of
 from vcdebug.logs.message import UNKNOWN
 from vcdebug.model.names import NodeName, Row, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 

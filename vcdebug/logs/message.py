@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from string import Formatter
+from typing import NamedTuple
 
 from vcdebug.logs.gotext import text_of
-from vcdebug.plain import NamedTuple
 
 UNKNOWN = "…"
 """Stands in a line for what a replay cannot know; it agrees with anything."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from vcdebug.logs.message import UNKNOWN
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, Status, fit_error_text
 from vcdebug.model.names import IntArray, KeptScores, NodeName, Row, TaskKey
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.nodeorder import BALANCED, IMAGES, KEYS, LEAST, TAINTS, weights_of
 
 SHORT = "Insufficient "

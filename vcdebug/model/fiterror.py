@@ -6,11 +6,11 @@ Upstream: api/unschedule_info.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.model.names import BoolArray, Codes, IntArray, NodeName, Row
-from vcdebug.plain import NamedTuple
 
 SUCCESS = 0
 ERROR = 1

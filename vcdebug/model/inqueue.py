@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
+from typing import NamedTuple
 
 from vcdebug.model.job import JobInfo
 from vcdebug.model.podgroup import INQUEUE, RUNNING
 from vcdebug.model.resource import PODS, Resource, is_scalar_resource_name
 from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.queues import INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
 from vcdebug.releases.release import Release
 

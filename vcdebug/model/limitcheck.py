@@ -6,8 +6,9 @@ plugins/overcommit.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource, judged_dimensions
-from vcdebug.plain import NamedTuple
 
 ALLOCATED, INQUEUE, ELASTIC, RESERVED = "allocated", "inqueue", "elastic", "reserved"
 REQUEST, MINIMUM = "request", "min resources"

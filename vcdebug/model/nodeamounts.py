@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple
 
 if TYPE_CHECKING:
     from vcdebug.model.node import NodeInfo

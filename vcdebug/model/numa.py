@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from vcdebug.gomath import div
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import Json, JsonObject
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 

@@ -6,10 +6,10 @@ Upstream: none; the design is "task state persistence across sessions".
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from vcdebug.model.names import NodeName
 from vcdebug.model.pod import Pod
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 

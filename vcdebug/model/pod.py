@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"

@@ -6,10 +6,10 @@ Upstream: api (PodGroup), apis/scheduling.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.json_values import JsonObject
 
 PENDING = "Pending"

@@ -5,10 +5,11 @@ Upstream: plugins/proportion, plugins/capacity.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import INFINITY, MAX_FLOAT64, Resource, exceeded_part
-from vcdebug.plain import NamedTuple
 
 
 class QueueLimit(NamedTuple):

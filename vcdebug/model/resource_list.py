@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.quantity import milli_value, value
 
 CPU = "cpu"

@@ -5,12 +5,13 @@ Upstream: api/job_info (TaskInfo).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.model.names import JobId, NodeName, TaskId, TaskKey
 from vcdebug.model.pod import Pod, PodWords
 from vcdebug.model.podrequest import pod_request
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.snapshot import Flags
 
 

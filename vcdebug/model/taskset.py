@@ -6,12 +6,12 @@ Upstream: api/job_info, api/sub_job_info.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from vcdebug.model.names import TaskId
 from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 
 class Least(NamedTuple):

@@ -6,7 +6,7 @@ Upstream: plugins/binpack.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from vcdebug.model.nodetable import NodeRows, NodeTable, Wanted, zeros
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.rowcache import RowCache
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 WEIGHT = "binpack.weight"
 RESOURCES = "binpack.resources"

@@ -5,12 +5,13 @@ Upstream: plugins/cdp.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.framework.plugin import PERMIT, Plugin, Victims
 from vcdebug.framework.session import Session
 from vcdebug.gotime import nanoseconds, parse_duration, time_of
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 COOLDOWN_KEY = "volcano.sh/cooldown-time"
 

@@ -6,6 +6,7 @@ Upstream: plugins/gang.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext
@@ -18,7 +19,6 @@ from vcdebug.model.podgroup import Condition
 from vcdebug.model.status import TaskStatus, allocated_status
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.queues import GANG_CLOSE_RELEASING
 
 NOT_ENOUGH_PODS_OF_TASK = "NotEnoughPodsOfTask"

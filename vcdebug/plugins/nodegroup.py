@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.nodes import NODEGROUP_PREFERRED_ORDER, NODEGROUP_RESOURCE_LIMITS
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
 from vcdebug.snapshot.quantity import QuantityError, value

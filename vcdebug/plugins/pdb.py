@@ -6,6 +6,7 @@ Upstream: plugins/pdb.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from vcdebug.framework.plugin import PERMIT, Plugin, Victims
 from vcdebug.framework.quirks import UNLABELLED_SPARED
@@ -14,7 +15,6 @@ from vcdebug.kube.listers import Manifest, metadata_of, spec_of
 from vcdebug.kube.selector import Selector, SelectorError, label_selector
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 FEATURE_GATE = "PodDisruptionBudgetsSupport"
 

@@ -6,6 +6,7 @@ Upstream: plugins/priority.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
@@ -16,7 +17,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 
 class Priority(Plugin):

@@ -6,7 +6,8 @@ Upstream: plugins/proportion.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
@@ -42,7 +43,6 @@ from vcdebug.model.resource import (
 )
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import Totals
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 
 STATE_KEY = "proportionState"

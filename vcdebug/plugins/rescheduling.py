@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.session import Session
@@ -21,7 +21,6 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.quantity import approximate_float, milli_value, value

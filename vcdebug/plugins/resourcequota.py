@@ -6,12 +6,12 @@ Upstream: plugins/resourcequota.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Manifest, key_of, metadata_of
 from vcdebug.model.job import JobInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 from vcdebug.snapshot.quantity import go_struct_text, nano_value
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from vcdebug.model.names import Codes, JobId
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 ZONE_KEY = "tdm.revocable-zone."
 PERIOD_KEY = "tdm.evict.period"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.causes.subject import NotFoundError, find_subject
 from vcdebug.causes.volumes_wanted import claims
@@ -15,7 +15,6 @@ from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus, allocated_status
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.questions.reply import Question, Reply, Sheet
 from vcdebug.trace.recording import Recording
 

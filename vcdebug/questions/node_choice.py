@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from vcdebug.explain.answer import Evidence
@@ -10,7 +12,6 @@ from vcdebug.explain.equations_scores import ScorePart, score_parts, scores_befo
 from vcdebug.explain.figure_texts import equation_document, figure_words
 from vcdebug.framework.record import BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.plain import NamedTuple
 from vcdebug.questions.evicted import find_pod
 from vcdebug.questions.reply import Question, Reply, Sheet
 from vcdebug.trace.recording import Recording

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from vcdebug.explain.answer import Evidence
-from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
 
 

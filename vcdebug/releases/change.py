@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
-
-from vcdebug.plain import NamedTuple
+from typing import Literal, NamedTuple
 
 Weight = Literal["H", "M", "L", "T"]
 """H: ordinary clusters see it; M: clusters with that feature; L: corners; T: texts only."""

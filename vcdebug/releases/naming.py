@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.release import MASTER, NEWEST, Release, at_tag
 from vcdebug.releases.table import CHANGES, SUPPORTED

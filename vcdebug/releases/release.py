@@ -6,9 +6,8 @@ Rules ask `release.has(CHANGE)` when a session opens, and never compare versions
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from vcdebug.plain import dataclass
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.nodes import FEATURE_GATES_1_34, FEATURE_GATES_1_35
 from vcdebug.releases.table import CHANGES, SUPPORTED

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from vcdebug.plain import NamedTuple
+from typing import NamedTuple
+
 from vcdebug.snapshot.gather import Gathered, object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.snapshot import Manifest

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from vcdebug.plain import NamedTuple
+from typing import NamedTuple
+
 from vcdebug.snapshot.edit_path import EditError
 
 LEAST_SEQ = 1

@@ -10,10 +10,9 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, Self
+from typing import IO, NamedTuple, Self
 
 from vcdebug.errors import SnapshotError
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.report import Report
 
 MAX_BYTES = 2 << 30

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-
-from vcdebug.plain import NamedTuple
+from typing import NamedTuple
 
 # In a wheel the snapshots lie in the package; in a checkout beside it.
 _FOLDERS = (Path(__file__).parents[1] / "fixtures", Path(__file__).parents[2] / "fixtures")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 
 FILE: Final = "device-config.yaml"

@@ -11,10 +11,10 @@ forces the answer that a plugin gives at an event.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.edit_path import Change, EditError, PathReader, PathStep, path_end
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents

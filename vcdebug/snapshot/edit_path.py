@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from vcdebug.errors import VcdebugError
-from vcdebug.plain import NamedTuple
 
 APPEND: Final = "+"
 NAMING: Final = ("name", "key", "type")

@@ -6,9 +6,8 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.yaml_documents import MAX_DEPTH, DocumentError, bracket_depth
 
 WINDOW = 4 << 20

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
-
-from vcdebug.plain import NamedTuple, dataclass
+from typing import Literal, NamedTuple
 
 Persistence = Literal["auto", "on", "off"]
 PERSISTENCE: tuple[Persistence, ...] = ("auto", "on", "off")

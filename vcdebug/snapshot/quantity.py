@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-
-from vcdebug.plain import NamedTuple
+from typing import NamedTuple
 
 MAX_INT64 = (1 << 63) - 1
 MAX_LENGTH = 1000

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from vcdebug.plain import dataclass
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.device_config import VgpuNames, only_names, readable, vgpu_names

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.chance import SEARCHES, Chance
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import PERSISTENCE, CpuReservation, Persistence, Process

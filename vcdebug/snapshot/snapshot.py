@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
 from vcdebug.errors import EngineError
-from vcdebug.plain import dataclass
 from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import VOLUMEBINDING_CAPACITY
 from vcdebug.releases.release import NEWEST, Release

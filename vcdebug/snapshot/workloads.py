@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.quantity import milli_value, value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 

@@ -5,10 +5,9 @@ A column holds a code and a number per value: the value itself, or the number of
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vcdebug.errors import VcdebugError
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonDict
 
 MAGIC: Final = b"vcdebug recording 1\n"

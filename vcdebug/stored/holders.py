@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain
 from types import MappingProxyType, MethodType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vcdebug.plain import NamedTuple
 from vcdebug.stored import form
 from vcdebug.stored.form import UnstorableError
 from vcdebug.stored.later import LaterList, LaterMap

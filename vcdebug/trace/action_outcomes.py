@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, StatementEvent
 from vcdebug.model.names import JobId
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 

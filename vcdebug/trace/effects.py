@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from heapq import merge
+from typing import NamedTuple
 
 from vcdebug.framework.record import ActionEvent, Event, OpEvent, PanicEvent, StatementEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from vcdebug.model.names import NodeName
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.taskset import READY_STATUSES
-from vcdebug.plain import NamedTuple
 
 V = TypeVar("V")
 

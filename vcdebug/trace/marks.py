@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from vcdebug.framework.record import ActionEvent, OpEvent, StatementEvent
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 

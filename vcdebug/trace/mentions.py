@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, compress
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from vcdebug.framework.record import (
 from vcdebug.framework.session import Session
 from vcdebug.framework.subject import CANDIDATES, JOB, NODE, OTHER, QUEUE, SUB_JOB, TASK, Result
 from vcdebug.model.names import BoolArray, IntArray, JobId, QueueName, SubJobId, TaskKey
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.postings import Mentions, Numbers
 
 PLUGIN, POINT = "plugin", "point"

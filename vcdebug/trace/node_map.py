@@ -6,12 +6,11 @@ Upstream: plugins/predicates (AllocateFunc, DeallocateFunc), framework/session (
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.framework.quirks import VIEW_LOST_POD
 from vcdebug.framework.record import OpEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import handlers

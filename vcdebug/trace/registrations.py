@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from vcdebug.framework.conf import PluginOption
 from vcdebug.framework.hooks import HOOKS, AnyHook, switches
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.recording import Recording
 
 State = Literal["on", "on by default", "off", "off by default", "no switch"]

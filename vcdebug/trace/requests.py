@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.model.names import TaskKey
 from vcdebug.model.podrequest import request_parts
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import task_of
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.framework.columns import SpanLog
 from vcdebug.framework.record import Level, Span
 from vcdebug.model.names import BoolArray, IntArray, Seq
-from vcdebug.plain import NamedTuple
 
 
 class SpanTree:

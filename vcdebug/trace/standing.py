@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -11,7 +11,6 @@ from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import PodNames
 from vcdebug.model.podgroup import group_name
 from vcdebug.model.status import TaskStatus
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 
 
 class Step(NamedTuple):

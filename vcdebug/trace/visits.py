@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span, StatementEvent
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
-from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
 
 Numbered = tuple[Seq, Event]

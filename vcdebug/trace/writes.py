@@ -6,6 +6,7 @@ Upstream: cache (AddBindTask, Evict, UpdateJobStatus), framework/session (closeS
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent
@@ -15,7 +16,6 @@ from vcdebug.model.podgroup import Condition, PodGroup
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.effects import effects, evicted
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
 import yaml
 
 from vcdebug.errors import ConfigError
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import Json
 from vcdebug.tui.clipboard import CLIPBOARDS, Clipboard
 from vcdebug.tui.folders import config_file, short

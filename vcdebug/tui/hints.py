@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.keynames import key_name
 from vcdebug.tui.widgets.status import Key
 

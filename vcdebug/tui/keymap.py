@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from textual.binding import Binding, BindingType
 
 from vcdebug.framework.registry import resolve
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.keynames import key_name, textual_key
 from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.panels import PANELS

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from textual.message import Message
 
 from vcdebug.debugger.commands import Reply
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
-from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Table
 

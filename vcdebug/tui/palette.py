@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -13,7 +13,6 @@ from textual.fuzzy import Matcher
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import Verb
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
 

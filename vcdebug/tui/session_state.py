@@ -7,14 +7,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.bundled import find
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 from vcdebug.tui.folders import short

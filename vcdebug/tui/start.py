@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.captures import Captures
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.files.kept import KeptRecordings
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.bundled import find
 from vcdebug.snapshot.collection import snapshots_in
 from vcdebug.tui.worker import USUAL, Limits, Source

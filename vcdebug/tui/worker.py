@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from textual.message import Message
 
@@ -16,7 +16,6 @@ from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.files.kept import KeptRecordings, key_of
 from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
 from vcdebug.framework.webhook import AskExtender
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.marks import marks
 from vcdebug.trace.pace import Paced, Tell
 from vcdebug.trace.recording import Recording

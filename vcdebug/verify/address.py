@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from vcdebug.plain import NamedTuple
+from typing import NamedTuple
+
 from vcdebug.snapshot.kinds import KINDS, Kind
 
 _KINDS = {(kind.group, kind.plural): kind for kind in KINDS}

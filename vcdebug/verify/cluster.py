@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from vcdebug.capture import CaptureOptions, capture
 from vcdebug.capture.cluster import connected
 from vcdebug.capture.listing import Listing
 from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Snapshot

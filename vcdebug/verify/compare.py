@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from vcdebug.causes.pending import explain_subject
 from vcdebug.causes.subject import Subject
@@ -13,7 +13,6 @@ from vcdebug.framework.columns import Level
 from vcdebug.framework.record import BestEvent, OpEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.verify.outcome import GONE, Outcome, Said

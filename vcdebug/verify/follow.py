@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import TaskKey
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole

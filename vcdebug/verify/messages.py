@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import Json, JsonDict
 
 Body = JsonDict

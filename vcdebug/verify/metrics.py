@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 import yaml
 
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.verify.messages import Reply

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vcdebug.framework.record import CloseEvent, PanicEvent
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.podgroup import PodGroup
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording

@@ -17,14 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import TaskKey
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 from vcdebug.verify.kept_log import KeptLog

@@ -7,9 +7,8 @@ Clients of Kubernetes send the kinds of the core in this form of their own accor
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from vcdebug.plain import NamedTuple
 from vcdebug.verify.messages import Body
 
 CONTENT_TYPE = "application/vnd.kubernetes.protobuf"

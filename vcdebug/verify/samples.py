@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.framework.samples import places
 from vcdebug.model.names import NodeName, Row, Seq, TaskKey
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.chance import Chance
 from vcdebug.trace.recording import Recording
 from vcdebug.verify.searches import ranges

@@ -8,9 +8,9 @@ no socket; `wire.py` puts it on loopback.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address

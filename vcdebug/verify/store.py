@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import field
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.verify.messages import Body
 
 FIRST_REVISION = 100

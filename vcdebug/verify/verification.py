@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vcdebug.model.names import Seq
-from vcdebug.plain import dataclass
 from vcdebug.trace.recording import Recording
 from vcdebug.verify.compare import JobVerdict
 from vcdebug.verify.outcome import Outcome

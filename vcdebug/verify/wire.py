@@ -11,11 +11,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.json_values import Json
 from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
-from typing import Literal, overload
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, overload
 
 from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple, dataclass
 
 Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent", "here"]
 """A meaning; the front end chooses what it looks like. Every meaning also has words or a symbol."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from vcdebug.plain import dataclass
 from vcdebug.views.base import Column, Line, Piece, Row, Style, Table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import Figure
@@ -12,7 +12,6 @@ from vcdebug.explain.votes import HOOK_AT, rule_of
 from vcdebug.framework.forced_values import choices
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.resource import CPU
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.gather import object_name
 from vcdebug.snapshot.json_values import Json

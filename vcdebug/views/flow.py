@@ -8,12 +8,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.visits import between_jobs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import singledispatch
+from typing import NamedTuple
 
 from vcdebug.framework.record import (
     ActionEvent,
@@ -21,7 +22,6 @@ from vcdebug.framework.record import (
     StateEvent,
     StatementEvent,
 )
-from vcdebug.plain import NamedTuple
 from vcdebug.views.amounts import number
 from vcdebug.views.base import NO, YES, Piece, Style, count, muted
 from vcdebug.views.names import bare, list_or

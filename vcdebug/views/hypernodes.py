@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.hypernode import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import JobId, NodeName, Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.bars import STAYS

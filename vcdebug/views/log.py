@@ -5,14 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.collector import collector_paused
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.logs.levels import LEVELS, USUAL
 from vcdebug.logs.log_writer import LogLine, log_lines
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, OnDemand, Piece, Row, Style, Table, count, line, muted

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.registry import resolve
-from vcdebug.plain import NamedTuple
 from vcdebug.views.base import Row, Table
 
 

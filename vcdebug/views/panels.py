@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.registry import resolve
-from vcdebug.plain import NamedTuple
 from vcdebug.views.base import Column, Piece, Row, Table
 
 Group = Literal["cycle", "cluster", "debugger"]

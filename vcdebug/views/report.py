@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from vcdebug.causes.survey import Surveyed, survey, survey_one
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.explain.answer import Explanation
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.effects import ActionSummary, Effect, Effects, JobSummary, effects
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Table, count, grouped, line, muted

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.ending import ending
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.opening import opened_at, opening

@@ -5,6 +5,8 @@ Upstream: actions/allocate (allocateForJob, allocateForSubJob), actions/allocate
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from vcdebug.actions.allocate.nomination import allocate_from_nomination
@@ -25,7 +27,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, SubJobId
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 
 FOR_ALLOCATE = 0
 

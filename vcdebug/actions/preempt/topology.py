@@ -5,6 +5,8 @@ Upstream: actions/preempt (topology_aware).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.draws import leading
 from vcdebug.framework.evictions import Filter, candidates_on, copies, make_room
@@ -28,7 +30,6 @@ from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.scheduling import REPRIEVE_ORDER
 
 REASON = "preempt"

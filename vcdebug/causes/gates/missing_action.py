@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
@@ -21,7 +21,6 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.passing import passing

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from vcdebug.cli.failure import Failure
 from vcdebug.errors import VcdebugError
-from vcdebug.plain import dataclass
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

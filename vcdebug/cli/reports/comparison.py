@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from vcdebug.compare.cycles import Comparison, TaskOutcome
 from vcdebug.compare.first_difference import Divergence, Side
 from vcdebug.explain.votes import Question
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.codec import event_json, plain
 from vcdebug.trace.effects import JobSummary
 from vcdebug.trace.recording import Recording

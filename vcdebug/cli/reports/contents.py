@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from vcdebug.cli.reports.releases import release_document, release_line
 from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
-from vcdebug.plain import dataclass
 from vcdebug.snapshot import provenance
 from vcdebug.snapshot.device_config import vgpu_names
 from vcdebug.snapshot.kinds import KINDS

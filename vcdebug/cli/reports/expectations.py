@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from vcdebug.debugger.expectations import Verdict
 from vcdebug.explain.amounts import plural
-from vcdebug.plain import dataclass
 from vcdebug.views.document import Block, listing, paragraph
 
 

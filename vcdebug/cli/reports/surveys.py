@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from vcdebug.causes.survey import Survey, Surveyed
 from vcdebug.cli.failure import Failure
 from vcdebug.cli.reports import pending
-from vcdebug.plain import dataclass
 from vcdebug.views.document import Block, listing, paragraph
 
 Again = Callable[..., str]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from vcdebug.cli.failure import Failure
 from vcdebug.cli.reports.releases import release_document
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
 from vcdebug.debugger.upgrades.upgrade import Upgrade
 from vcdebug.explain.amounts import plural
-from vcdebug.plain import dataclass
 from vcdebug.releases.release import Release
 from vcdebug.releases.table import CHANGES
 from vcdebug.views.document import Block, listing, paragraph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -12,7 +12,6 @@ from vcdebug.debugger.between.run_times import RunTimes
 from vcdebug.gotime import MICROSECOND, parse_duration
 from vcdebug.model.names import TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.plain import dataclass
 from vcdebug.snapshot.arrivals import Arrivals
 from vcdebug.snapshot.snapshot import Manifest
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.plain import dataclass
 
 ASSUMED: Final = timedelta(hours=1)
 """For a pod of which nothing is known."""

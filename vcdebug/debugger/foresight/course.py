@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from vcdebug.causes.gates.validity import NOT_ENOUGH
 from vcdebug.causes.pending import PANIC, explain_subject
@@ -18,7 +18,6 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.trace.cut import whole
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.causes.pending import explain_subject
 from vcdebug.causes.subject import Subject
@@ -13,7 +13,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.trace.cut import whole
 from vcdebug.trace.passing import passing

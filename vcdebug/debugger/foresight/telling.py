@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from typing import NamedTuple
 
 from vcdebug.causes.gates.placed import PIPELINED
 from vcdebug.causes.subject import Subject
@@ -11,7 +12,6 @@ from vcdebug.debugger.foresight.course import Course, Stage
 from vcdebug.debugger.foresight.deadlock import Deadlock, holding
 from vcdebug.explain.amounts import listed, plural
 from vcdebug.model.names import TaskKey
-from vcdebug.plain import NamedTuple
 from vcdebug.questions.reply import Reply, Sheet
 
 _ENDED = " ended"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.between.actors import Between, runs
 from vcdebug.debugger.between.pods import in_broken_gangs
 from vcdebug.debugger.between.run_times import time_in
 from vcdebug.gotime import ClockError, clock_minutes, clock_time
 from vcdebug.model.pod import Pod
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.cdp import Cdp, Cooldown
 from vcdebug.plugins.rescheduling import Rescheduling
 from vcdebug.plugins.sla import Sla

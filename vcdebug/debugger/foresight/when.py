@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -16,7 +16,6 @@ from vcdebug.debugger.foresight.deadlock import Deadlock, deadlock
 from vcdebug.debugger.foresight.telling import Foreseen, span_words, told
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.plain import dataclass
 from vcdebug.questions.reply import Question, Reply
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vcdebug.explain.advice import Harm
 from vcdebug.explain.answer import Explanation
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from vcdebug.debugger.remedies.lever import Lever
 from vcdebug.debugger.remedies.trial import Edits, Outcome
 from vcdebug.explain.advice import Harm
-from vcdebug.plain import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ that evenly are an assumption, and are called one.
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.remedies.amounts import known, request_of, unit_of, units
 from vcdebug.debugger.remedies.lever import Amount, Situation
@@ -16,7 +16,6 @@ from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from typing import NamedTuple
 
 from vcdebug.causes.gates.validity import NOT_ENOUGH
 from vcdebug.causes.pending import PANIC, explain
@@ -15,7 +16,6 @@ from vcdebug.debugger.what_if import edited
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Explanation
 from vcdebug.model.names import JobId, NodeName, TaskKey
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from itertools import pairwise
+from typing import NamedTuple
 
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
-from vcdebug.plain import NamedTuple
 
 Rounds = Generator[list[Mixture], "list[Trial | None]", None]
 """Yields mixtures to try, each list independent of order; is sent a trial for each, None where it failed."""

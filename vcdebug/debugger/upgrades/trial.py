@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from vcdebug.compare.cycles import compare
 from vcdebug.compare.first_difference import Divergence
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
 from vcdebug.releases.table import CHANGES

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.debugger.upgrades.search import Alone, Search
 from vcdebug.debugger.upgrades.trial import Mixture, Trials, apart
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.snapshot import Snapshot
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from typing import NamedTuple
 
 from vcdebug.explain import amounts
 from vcdebug.explain.advice import Advice, owner, sharers
@@ -27,7 +28,6 @@ from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.proportion import (
     Dealt,
     Holding,

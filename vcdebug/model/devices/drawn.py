@@ -6,6 +6,7 @@ Upstream: none.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
@@ -13,7 +14,6 @@ from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.vgpu import Card, VgpuLedger, misfit
 from vcdebug.model.devices.vgpu_request import CardFilter, ContainerRequest, requests_of
 from vcdebug.model.pod import Pod
-from vcdebug.plain import NamedTuple
 
 NO_CARD = "the pod's annotations do not accept it"
 

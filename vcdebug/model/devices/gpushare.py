@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from vcdebug.gomath import div
 from vcdebug.model.devices.ledger import Released, whole_limit
 from vcdebug.model.pod import Pod
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.devices import DEVICES_SHARED_WITH_CACHE, GPUSHARE_IDLE_WRAPS, GPUSHARE_RELEASE_BY_INDEX
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.json_values import JsonObject

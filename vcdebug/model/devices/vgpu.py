@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 from vcdebug.model.devices.ledger import Released, limit
 from vcdebug.model.devices.notes import PodNotes
@@ -26,7 +27,6 @@ from vcdebug.model.devices.vgpu_request import (
 )
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import NIL_POINTER, AssertPanic
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.device_config import BUILT_IN, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value

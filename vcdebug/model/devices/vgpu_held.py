@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from vcdebug.model.resource import AssertPanic
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 
 ASSIGNED = "volcano.sh/vgpu-ids-new"

@@ -6,11 +6,10 @@ Upstream: api/devices (ExtractResourceRequest), api/devices/nvidia/vgpu (checkTy
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.model.devices.ledger import exact_integer, limit
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.devices import (
     DEVICE_ANNOTATIONS_ON_POD,
     DEVICES_SHARED_WITH_CACHE,

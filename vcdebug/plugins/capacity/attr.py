@@ -6,7 +6,8 @@ Upstream: plugins/capacity (queueAttr).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from vcdebug.framework.accounts import figures
 from vcdebug.framework.figures import Figures
@@ -20,7 +21,6 @@ from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max
 from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import share
-from vcdebug.plain import NamedTuple, dataclass
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, TaskDemand
 
 

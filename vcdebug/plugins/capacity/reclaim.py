@@ -6,12 +6,12 @@ Upstream: plugins/capacity (Reclaimable, UnifiedEvictable).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, concerned, exceeds_deserved, overlap, short_of_guarantee
 
 NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guarantee", "nothing", "deserved", "ancestor"

@@ -6,12 +6,12 @@ Upstream: plugins/deviceshare (enablePredicate).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.model.devices.exclusive import Rule, parse_rules
 from vcdebug.model.devices.vgpu import registers_mig
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.device_config import readable
 from vcdebug.snapshot.problem import Problem

@@ -8,6 +8,7 @@ Upstream: plugins/drf.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from vcdebug.framework.accounts import JOB, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
@@ -22,7 +23,6 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import Totals
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.drf.hierarchy import Hierarchy
 from vcdebug.plugins.drf.share import Share
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
@@ -16,7 +16,6 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import AssertPanic, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import Totals
-from vcdebug.plain import dataclass
 from vcdebug.plugins.drf.share import Share
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

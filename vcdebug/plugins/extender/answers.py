@@ -6,12 +6,12 @@ Upstream: plugins/extender (send, argument).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from vcdebug.framework.quirks import EXTENDER_UNKNOWN
 from vcdebug.framework.session import Session
 from vcdebug.framework.unknown import note_unknown
 from vcdebug.gomath import MAX_INT64
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.extender.bodies import Body
 from vcdebug.plugins.extender.responses import ERROR, HTTP_STATUS, OK, Answer, answer_of
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject

@@ -5,7 +5,7 @@ Upstream: plugins/network-topology-aware.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from vcdebug.model.ordering import Ordering
 from vcdebug.model.podgroup import NetworkTopology
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.network_topology_aware.domains import Domains
 from vcdebug.plugins.network_topology_aware.gradient import Wanted, gradient, widest_first
 from vcdebug.plugins.network_topology_aware.weights import Fill, Weights

@@ -6,7 +6,7 @@ Upstream: plugins/network-topology-aware (initHyperNodeResourceCache), util/sche
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from vcdebug.model.names import IntArray, NodeName, TaskId
 from vcdebug.model.ordering import Ordering
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import dataclass
 
 NOWHERE = -1
 

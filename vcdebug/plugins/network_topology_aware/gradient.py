@@ -5,10 +5,11 @@ Upstream: plugins/network-topology-aware (hyperNodeGradientFn, getSearchRoot, re
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vcdebug.framework.gang_plan import FOR_EVICT
 from vcdebug.model.hypernode import HyperNodeInfo, HyperNodes
 from vcdebug.model.resource import Resource
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.network_topology_aware.domains import Domains
 
 

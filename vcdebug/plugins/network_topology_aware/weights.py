@@ -6,11 +6,11 @@ Upstream: plugins/network-topology-aware (getPriorityWeight, getNormalPodConfig)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.gomath import power
 from vcdebug.model.resource import CPU, MEMORY, Resource
-from vcdebug.plain import NamedTuple
 
 RESOURCES = "hypernode.binpack.resources"
 MAX_SCORE = 100.0

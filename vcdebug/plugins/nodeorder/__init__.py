@@ -6,7 +6,7 @@ Upstream: plugins/nodeorder.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from vcdebug.model.names import FloatArray, IntArray
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, IMAGE_VOLUME_SCORE
 
 Scorer = Callable[[Pod, PodShape, IntArray, float], FloatArray | None]

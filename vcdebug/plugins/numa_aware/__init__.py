@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, cpu_list, read_numa
 from vcdebug.model.resource import NIL_POINTER, AssertPanic
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.numa_aware.assignment import (
     NONE,
     Assignment,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 from vcdebug.gomath import div
 from vcdebug.model.numa import CPU, BitSet, CpuTopology, NumaInfo, bit_set, members
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.numa_aware.accumulator import take
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value, value

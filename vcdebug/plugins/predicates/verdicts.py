@@ -6,13 +6,13 @@ Upstream: plugins/predicates (predicateFn).
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.gomath import div, mod
 from vcdebug.model.fiterror import ReasonTable, Status, aborts
 from vcdebug.model.names import BoolArray, Codes, IntArray
-from vcdebug.plain import NamedTuple
 
 INDEX = np.int64
 

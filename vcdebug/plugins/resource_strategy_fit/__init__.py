@@ -6,7 +6,7 @@ Upstream: plugins/resource-strategy-fit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from vcdebug.model.names import BoolArray, Codes, FloatArray
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.resource_strategy_fit.settings import (
     LEAST,
     MOST,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.gomath import MAX_INT64, MIN_INT64
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.resource_strategy_fit.decode import Fields, argument, flag, real, table, text, whole
 
 LEAST = "LeastAllocated"

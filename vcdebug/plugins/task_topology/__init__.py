@@ -5,7 +5,7 @@ Upstream: plugins/task-topology.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from vcdebug.model.nodetable import NodeRows, fits_amount
 from vcdebug.model.ordering import Ordering
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.task_topology.affinity import read_topology
 from vcdebug.plugins.task_topology.buckets import Bucket, JobBuckets, role_of
 

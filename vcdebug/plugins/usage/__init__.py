@@ -6,7 +6,7 @@ Upstream: plugins/usage.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from vcdebug.model.podlimit import pod_limit
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.usage.load import PERIOD, Estimate, Load, Measured
 from vcdebug.plugins.usage.settings import Settings, metrics_interval
 from vcdebug.snapshot.problem import Problem

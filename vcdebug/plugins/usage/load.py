@@ -6,6 +6,7 @@ Upstream: plugins/usage (ShadowLoadCache, estimator).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from vcdebug.gotime import MINUTE, time_of
 from vcdebug.model.names import BoolArray, FloatArray, IntArray, NodeName, Row, TaskId
 from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.resource import CPU, MEMORY
-from vcdebug.plain import NamedTuple
 from vcdebug.snapshot.json_values import JsonObject
 
 PERIOD = "10m"

@@ -7,9 +7,7 @@ its content needs; what is left over goes to the one that explains most.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
-
-from vcdebug.plain import NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 FLOW: Final = "flow"
 MIDDLE: Final = ("moment", "equation", "statement")

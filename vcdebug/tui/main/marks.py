@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.current import Current, LayOver
 from vcdebug.tui.screens.breakpoint import BreakpointScreen

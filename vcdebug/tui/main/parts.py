@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.model.names import Seq
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -12,7 +12,6 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.hints import Hint, in_words
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Column, Piece, Row, Table

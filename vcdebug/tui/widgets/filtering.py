@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, Literal
-
-from vcdebug.plain import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 CELLS: Final = "\t"
 """What stands between the cells of a row's text."""

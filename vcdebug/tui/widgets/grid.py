@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -17,7 +17,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vcdebug.debugger.figures import Figure
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.widgets.column_widths import GUTTER
 from vcdebug.tui.widgets.ordering import Order, marked, next_order
 from vcdebug.tui.widgets.pens import meaning

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from vcdebug.model.names import IntArray
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.widgets.natural_order import natural_places
 from vcdebug.views.base import Table
 

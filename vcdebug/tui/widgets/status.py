@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rich.text import Text
 from textual.reactive import reactive
 from textual.widget import Widget
-
-from vcdebug.plain import NamedTuple
 
 
 class Key(NamedTuple):

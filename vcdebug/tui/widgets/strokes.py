@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.widgets.table_layout import STANDS_IN, Layout, Placed
 from vcdebug.tui.widgets.wrapping import pad
 from vcdebug.views.base import Column

@@ -8,10 +8,10 @@ row, under a second line of heads.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.widgets.column_widths import (
     GAP,
     GUTTER,

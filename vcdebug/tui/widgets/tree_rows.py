@@ -6,10 +6,10 @@ Each row uses its own room: where its three parts are too wide, the number goes 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from vcdebug.plain import NamedTuple
 from vcdebug.tui.widgets.wrapping import ELLIPSIS, closer, middle, sign_of, tighter
 from vcdebug.views.base import NO, YES, Piece
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from vcdebug.causes.gates import gang, queue_limits
@@ -18,7 +18,6 @@ from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import dataclass
 from vcdebug.trace.state_before import holds_without
 from vcdebug.trace.visits import AFTER, NodeTry, TaskTry, Visit
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import count, plural
@@ -21,7 +22,6 @@ from vcdebug.framework.evictions import (
     SAME_QUEUE,
 )
 from vcdebug.model.task import TaskInfo
-from vcdebug.plain import NamedTuple
 from vcdebug.trace.visits import NodeTry, TaskTry
 
 KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"

@@ -6,6 +6,7 @@ Upstream: plugins/predicates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.cards import cards
@@ -13,7 +14,6 @@ from vcdebug.explain.equation import Equation, Term, first_failing
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.explain.plugins.predicates import nodes, pods
 from vcdebug.model.devices.drawn import drawn
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.predicates import POD_NUMBER, STABLE, Predicates
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
 from vcdebug.plugins.predicates.stable import EquivalenceCache

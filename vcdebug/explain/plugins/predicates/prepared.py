@@ -6,6 +6,7 @@ Upstream: plugins/predicates (PrePredicate), k8s framework CycleState.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.asked import Asked
@@ -14,7 +15,6 @@ from vcdebug.kube.pod_affinity import AffinityState
 from vcdebug.kube.ports import HostPort
 from vcdebug.kube.volume_binding import VolumeState
 from vcdebug.kube.volume_zone import ZoneLimit
-from vcdebug.plain import NamedTuple
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter, VolumeBindingFilter, VolumeZoneFilter

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -20,7 +22,16 @@ def program() -> str:
 
     package = Path(vcdebug.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted([*package.glob("*.py"), *(path for room in ROOMS for path in (package / room).rglob("*.py"))]):
-        text = path.read_bytes().replace(b"\r\n", b"\n")
-        digest.update(f"{path.relative_to(package).as_posix()} {len(text)}\n".encode() + text)
+    for name in sorted(_sources(package)):
+        text = (package / name).read_bytes().replace(b"\r\n", b"\n")
+        digest.update(f"{name} {len(text)}\n".encode() + text)
     return f"{vcdebug.__version__} ({digest.hexdigest()[:16]})"
+
+
+def _sources(package: Path) -> Iterator[str]:
+    """Python's own `rglob` takes three times as long, which is felt at each opening."""
+    yield from (path.name for path in package.glob("*.py"))
+    for room in ROOMS:
+        for folder, _, names in os.walk(package / room):
+            below = folder[len(str(package)) + 1 :].replace(os.sep, "/")
+            yield from (f"{below}/{name}" for name in names if name.endswith(".py"))

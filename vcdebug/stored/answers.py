@@ -9,7 +9,7 @@ from vcdebug.trace.action_outcomes import action_outcomes
 from vcdebug.trace.effects import effects
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.marks import marks
-from vcdebug.trace.offered import offered
+from vcdebug.trace.offered import asked_for, offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.standing import standing
 from vcdebug.trace.told_of_nodes import told_of_nodes
@@ -25,6 +25,7 @@ ANSWERED: Final[tuple[Question, ...]] = (
     action_outcomes,
     input_problems,
     offered,
+    asked_for,
     told_of_nodes,
     standing,
     waiting_first,

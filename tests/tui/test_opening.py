@@ -16,7 +16,7 @@ from tests.effort import PATIENCE
 from tests.tui.driving import NARROW, opened
 from vcdebug.snapshot.bundled import bundled, find
 from vcdebug.tui import worker
-from vcdebug.tui.main import layout
+from vcdebug.tui.main import layout, loading
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
@@ -87,6 +87,15 @@ async def test_a_snapshot_that_gave_way_to_another_takes_no_more_memory() -> Non
         gc.collect()
         assert "preempt-never" == desk.moment.recording.snapshot.name
         assert left() is None
+
+
+async def test_nor_while_modules_are_still_imported_for_its_first_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(loading, "import_ahead", lambda _: over.wait(PATIENCE))
+    try:
+        await test_a_snapshot_that_gave_way_to_another_takes_no_more_memory()
+    finally:
+        over.set()
 
 
 async def test_the_command_line_chooses_the_first_position() -> None:

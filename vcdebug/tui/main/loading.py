@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event
+from threading import Event, Thread
 
 from textual.message import Message
 
@@ -33,17 +33,14 @@ class Loading:
             start.limits,
             start.after,
             None if start.captures is not None else start.kept,
-            self._wait,
+            self._drawn.wait,
         )
 
-    def _wait(self) -> None:
-        """In the thread: until the first frame is there, and the first keys can be."""
-        self._drawn.wait()
-        import_ahead(lambda: not self._stop.asked)
-
     def drawn(self) -> None:
-        """The recording is on the screen."""
+        """The recording is on the screen. A thread that holds neither of them imports what the first keys need."""
         self._drawn.set()
+        stop = self._stop
+        Thread(target=import_ahead, args=(lambda: not stop.asked,)).start()
 
     def end(self) -> None:
         """Nobody waits for it any more."""

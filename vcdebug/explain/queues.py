@@ -97,16 +97,18 @@ def dimensions_of(*resources: Resource) -> list[str]:
 
 def attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | CapacityAttr | None:
     """What the plugin worked out for a queue when the session opened; nothing of a broken tree."""
-    if sharer(recording) == CAPACITY:
-        return _entitled(recording, queue)
     plugin = recording.session.plugins.get(sharer(recording))
-    return plugin.queues.get(queue) if isinstance(plugin, Proportion) else None
+    if not isinstance(plugin, Proportion):
+        return _entitled(recording, queue)
+    return None if tree_is_broken(recording) else plugin.queues.get(queue)
 
 
 def _entitled(recording: Recording, queue: QueueName) -> CapacityAttr | None:
     """The same where capacity shares out the cluster."""
-    plugin = _capacity(recording) if sharer(recording) == CAPACITY else None
-    return None if plugin is None or tree_is_broken(recording) else plugin.queues.get(queue)
+    if sharer(recording) != CAPACITY or tree_is_broken(recording):
+        return None
+    plugin = _capacity(recording)
+    return None if plugin is None else plugin.queues.get(queue)
 
 
 # Share

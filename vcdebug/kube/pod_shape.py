@@ -123,7 +123,7 @@ class PodShapes:
 
     def _pod_requests(self, pod: Pod) -> PodRequests:
         spec, status = pod.spec, pod.status
-        text = (pod.resources_text, _resize_text(spec, status))
+        text = (pod.resources_text, _resize_text(pod))
         known = self._requests.get(text)
         if known is None:
             known = self._requests[text] = pod_requests(
@@ -132,12 +132,11 @@ class PodShapes:
         return known
 
 
-def _resize_text(spec: JsonObject, status: JsonObject) -> str:
-    if not (status.get("containerStatuses") or status.get("initContainerStatuses")):
+def _resize_text(pod: Pod) -> str:
+    if not pod.resized:
         return ""
+    spec, status = pod.spec, pod.status
     statuses = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
-    if not any(entry.get("resources") is not None for entry in statuses):
-        return ""
     names = [c.get("name") for c in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))]
     return repr((names, statuses, status.get("conditions")))
 

@@ -100,10 +100,16 @@ class Pod:
     @property
     def only_containers_ask(self) -> bool:
         """Whether the containers alone say what the pod requests, as they were created."""
-        spec, status = self.spec, self.status
+        spec = self.spec
         if spec.get("initContainers") or spec.get("resources") or spec.get("overhead"):
             return False
-        return not (resized(status.get("containerStatuses")) or resized(status.get("initContainerStatuses")))
+        return not self.resized
+
+    @property
+    def resized(self) -> bool:
+        """Whether some container has got something, as its status says, which need not be what it asks for."""
+        status = self.status
+        return _state_amounts(status.get("containerStatuses")) or _state_amounts(status.get("initContainerStatuses"))
 
     @property
     def resources_text(self) -> str:
@@ -194,8 +200,7 @@ class Pod:
         return bool(initial) and any(c.get("restartPolicy") == "Always" for c in initial)
 
 
-def resized(statuses: list[JsonObject] | None) -> bool:
-    """Whether some container's status says what it has got, which need not be what it asks for."""
+def _state_amounts(statuses: list[JsonObject] | None) -> bool:
     for container in statuses or ():  # noqa: SIM110 - a generator would take twice the time here
         if container.get("resources") is not None:
             return True

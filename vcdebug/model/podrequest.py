@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vcdebug.model.pod import Pod, resized
+from vcdebug.model.pod import Pod
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED
 from vcdebug.snapshot.json_values import JsonObject
@@ -37,8 +37,7 @@ class PodRequestCache:
         return known[1]
 
     def _by_text(self, pod: Pod) -> Resource:
-        status = pod.status
-        if resized(status.get("containerStatuses")) or resized(status.get("initContainerStatuses")):
+        if pod.resized:
             return pod_request(pod, self._flags)
         text = pod.resources_text
         known = self._known.get(text)

@@ -160,10 +160,10 @@ class Proportion(Plugin):
                 ssn.log("proportion.added", job.queue)
             attr = attrs[job.queue]
             count_in(attr, job, form)
-            last = said.get(job.queue, (NOTHING,) * len(attr.sums()))
-            now = tuple([part.copy_unless(known) for part, known in zip(attr.sums(), last, strict=True)])
-            allocated, request, inqueue, elastic = said[job.queue] = now
-            ssn.log("proportion.sums", job.queue, allocated, request, inqueue, elastic)
+            sums = attr.sums()
+            last = said.get(job.queue, (NOTHING,) * len(sums))
+            now = said[job.queue] = tuple([part.copy_unless(known) for part, known in zip(sums, last, strict=True)])
+            ssn.log("proportion.sums", job.queue, *now)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         divide(self.total, list(self.queues.values()))
         ssn.log("proportion.rounds")

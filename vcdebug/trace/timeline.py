@@ -191,7 +191,7 @@ class Timeline:
         found: dict[NodeName, list[TaskKey]] = {}
         restored = self._session.cluster.restored
         for key, task in self.tasks.items():
-            node = restored.get(task.uid) or task.pod.stated_node
+            node = _opening_node(task, restored.get(task.uid))
             if node:
                 found.setdefault(node, []).append(key)
         return {node: tuple(keys) for node, keys in found.items()}
@@ -310,7 +310,9 @@ def _left_by(event: Event, kind: str, key: str | FigureKey) -> Value:
 
 def _opening_state(task: TaskInfo, restored: NodeName | None) -> TaskState:
     """From the pod's manifest, because the task has moved on; where an earlier cycle pipelined it, it waits there."""
-    if restored is not None:
-        return TaskState(TaskStatus.PIPELINED, restored)
-    node = task.pod.stated_node
-    return TaskState(status_of(task.pod, node), node)
+    node = _opening_node(task, restored)
+    return TaskState(status_of(task.pod, node) if restored is None else TaskStatus.PIPELINED, node)
+
+
+def _opening_node(task: TaskInfo, restored: NodeName | None) -> NodeName:
+    return task.pod.stated_node if restored is None else restored

@@ -162,8 +162,9 @@ class Proportion(Plugin):
             count_in(attr, job, form)
             sums = attr.sums()
             last = said.get(job.queue, (NOTHING,) * len(sums))
-            now = said[job.queue] = tuple([part.copy_unless(known) for part, known in zip(sums, last, strict=True)])
-            ssn.log("proportion.sums", job.queue, *now)
+            now = tuple([part.copy_unless(known) for part, known in zip(sums, last, strict=True)])
+            allocated, request, inqueue, elastic = said[job.queue] = now
+            ssn.log("proportion.sums", job.queue, allocated, request, inqueue, elastic)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         divide(self.total, list(self.queues.values()))
         ssn.log("proportion.rounds")

@@ -56,7 +56,7 @@ class Planter:
 
     def value(self, shape: Shape) -> Any:
         if isinstance(shape, Struct):
-            named = {name: self.value(inner) for name, inner in shape._fields.items()}
+            named = {name: self.value(inner) for name, inner in shape.fields.items()}
             return named | {self.text(): self.text()}
         if isinstance(shape, ListOf):
             return [self.value(shape._item)]

@@ -10,6 +10,8 @@ from typing import Any
 from vcdebug.snapshot.json_documents import JsonError, ReadSoFar, json_documents
 from vcdebug.snapshot.yaml_documents import MAX_DEPTH, DocumentError, yaml_documents
 
+LARGE_JSON_BYTES = 1 << 20
+"""A file of this size is read object by object, where its reader can do that."""
 YAML_RETRY_BYTES = 5 << 20
 """A larger file that starts like JSON and is not JSON is not tried as YAML."""
 
@@ -45,10 +47,17 @@ def has_bad_bytes(data: bytes) -> bool:
     return any(_REPLACED in decoder.decode(chunk) for chunk in chunks) or _REPLACED in decoder.decode(b"", final=True)
 
 
-def read_documents(data: bytes, read_so_far: ReadSoFar | None = None) -> Iterator[Any]:
-    """The documents of a file one by one, a large list open; raises DocumentError where it stops making sense."""
+def read_documents(data: bytes, read_so_far: ReadSoFar | None = None, *, unread: bool = False) -> Iterator[Any]:
+    """The documents of a file one by one, a large list open; raises DocumentError where it stops making sense.
+
+    `unread`: a large file may give its objects as an ObjectText each.
+    """
     if not starts_like_json(data):
         yield from yaml_documents(decode(data), read_so_far)
+        return
+    texts = _object_texts(data, read_so_far) if unread and len(data) >= LARGE_JSON_BYTES else None
+    if texts is not None:
+        yield from texts
         return
     count = 0
     try:
@@ -61,6 +70,12 @@ def read_documents(data: bytes, read_so_far: ReadSoFar | None = None) -> Iterato
         yield from yaml_documents(decode(data))
     except RecursionError as error:
         raise DocumentError(f"nests deeper than {MAX_DEPTH} levels") from error
+
+
+def _object_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[Any] | None:
+    from vcdebug.snapshot.json_objects import object_texts  # a start without a large file does not need its parser
+
+    return object_texts(data, read_so_far)
 
 
 def starts_like_json(data: bytes) -> bool:

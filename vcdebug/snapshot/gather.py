@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.documents import decode, encoding_of, has_bad_bytes, read_documents
-from vcdebug.snapshot.json_documents import OpenList, ReadSoFar
+from vcdebug.snapshot.json_documents import ObjectText, OpenList, ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.schema import check_types, take_over
 from vcdebug.snapshot.shapes import Intake, shown_value
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.snapshot.yaml_documents import DocumentError
+
+if TYPE_CHECKING:
+    from vcdebug.snapshot.json_objects import ObjectReader
 
 META_FILE = "meta.json"
 USAGE_FILE = "usage.json"
@@ -43,6 +46,7 @@ class Gathered:
         """`slim`: objects keep the fields that something reads, and equal texts are one."""
         self.report = report
         self._intake = Intake() if slim else None
+        self._reader: ObjectReader | None = None
         self.objects: dict[str, list[Manifest]] = {}
         self.files: dict[str, list[str]] = {}
         """For each object of `objects`, in the same order, the file it came from."""
@@ -87,7 +91,9 @@ class Gathered:
                 self.usage = (name, document)
 
     def _add_documents(self, file: SourceFile, read_so_far: ReadSoFar | None) -> None:
-        for number, document in enumerate(read_documents(file.data, read_so_far), start=1):
+        documents = read_documents(file.data, read_so_far, unread=self._intake is not None)
+        for number, each in enumerate(documents, start=1):
+            document = self._untaken(each, {}, file.name)
             if isinstance(document, OpenList):
                 self._add_open_list(document, file.name, number)
                 continue
@@ -138,10 +144,25 @@ class Gathered:
 
     def _add_each(self, items: Iterable[Any], kind: str, api_version: Any, file: str) -> None:
         defaults = {"kind": kind, "apiVersion": api_version} if kind else {}
-        for number, item in enumerate(items, start=1):
+        for number, each in enumerate(items, start=1):
+            item = self._untaken(each, defaults, file)
+            if item is None:
+                continue
             if defaults and isinstance(item, dict) and "kind" not in item:
                 item = {**defaults, **item}
             self.add_document(item, file, f"item {number}")
+
+    def _untaken(self, item: Any, defaults: Manifest, file: str) -> Any:
+        """What is still to be added of an item: nothing of a text that says plainly which object it is."""
+        if not isinstance(item, ObjectText):
+            return item
+        if self._reader is None:
+            self._reader = _reader(self._intake or Intake())
+        manifest = self._reader.read(item.text, defaults)
+        if manifest is None or not object_name(manifest):
+            return item.parsed()
+        self._keep(manifest["kind"], manifest, file)
+        return None
 
     def add_object(self, manifest: Manifest, file: str, place: str) -> None:
         """Keep one object, type-checked; without a name, or of a kind that nothing reads, it is left out."""
@@ -163,7 +184,10 @@ class Gathered:
             checked = check_types(kind, manifest, file, f"{kind} {name}", self.report)
         else:
             checked = take_over(kind, manifest, file, f"{kind} {name}", self.report, self._intake)
-        self.objects.setdefault(kind, []).append(checked)
+        self._keep(kind, checked, file)
+
+    def _keep(self, kind: str, manifest: Manifest, file: str) -> None:
+        self.objects.setdefault(kind, []).append(manifest)
         self.files.setdefault(kind, []).append(file)
 
     def _count_unknown(self, kind: str, api_version: Any, file: str) -> None:
@@ -178,6 +202,12 @@ class Gathered:
             objects = "1 object" if count == 1 else f"{count} objects"
             effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
             self.report.add(f"{objects} {NOT_READ}", effect, file=file, object=shown)
+
+
+def _reader(intake: Intake) -> ObjectReader:
+    from vcdebug.snapshot.json_objects import ObjectReader
+
+    return ObjectReader(intake)
 
 
 def object_name(manifest: Manifest) -> str:

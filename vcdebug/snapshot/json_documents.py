@@ -6,9 +6,12 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vcdebug.snapshot.yaml_documents import MAX_DEPTH, DocumentError, bracket_depth
+
+if TYPE_CHECKING:
+    from msgspec import Raw
 
 WINDOW = 4 << 20
 """Bytes that are looked at together; what is smaller is read as a whole."""
@@ -30,6 +33,17 @@ ReadSoFar = Callable[[int], None]
 
 class JsonError(DocumentError):
     """A text that stops being JSON."""
+
+
+class ObjectText(NamedTuple):
+    """A document, or an item of a List, of which nothing has been read but where it ends."""
+
+    text: Raw
+    """UTF-8."""
+
+    def parsed(self) -> Any:
+        """The whole of it."""
+        return next(json_documents(bytes(self.text), "utf-8"), None)
 
 
 class OpenList(NamedTuple):

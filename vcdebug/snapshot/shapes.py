@@ -51,7 +51,8 @@ class MisfitError(Exception):
 
 _WITHOUT_REFERENCES: Final = 2
 """A version of marshal's format in which equal values have equal bytes; these are compared, never read."""
-_MOST_PARTS: Final = 1 << 14
+MOST_PARTS: Final = 1 << 14
+"""So many parts of one shape are remembered at a time."""
 
 
 class Intake:
@@ -84,7 +85,7 @@ class Intake:
             raise MisfitError from None
         part = known.get(key)
         if part is None:
-            if len(known) > _MOST_PARTS:
+            if len(known) > MOST_PARTS:
                 known.clear()
             part = known[key] = slim(item, self)
         return part
@@ -287,11 +288,11 @@ class MapOf:
 class Struct:
     """A mapping with named fields; fields that nothing reads may be anything."""
 
-    __slots__ = ("_alike", "_fields", "_fits", "_slims")
+    __slots__ = ("_fits", "_slims", "alike", "fields")
 
     def __init__(self, fields: Mapping[str, Shape], *, alike: bool = False) -> None:
-        self._fields = fields
-        self._alike = alike
+        self.fields = fields
+        self.alike = alike
         self._fits = {name: shape.fits for name, shape in fields.items()}
         self._slims = {name: (name, None if shape is TEXT else shape.slim) for name, shape in fields.items()}
 
@@ -312,7 +313,7 @@ class Struct:
             return DROP
         kept = {}
         for name, element in item.items():
-            shape = self._fields.get(name)
+            shape = self.fields.get(name)
             if shape is None:
                 kept[name] = element
             elif element is not None:
@@ -322,7 +323,7 @@ class Struct:
         return kept
 
     def keep(self, item: Any) -> Any:
-        fields = self._fields
+        fields = self.fields
         if type(item) is not dict:
             return {}
         return {name: fields[name].keep(element) for name, element in item.items() if name in fields}
@@ -330,7 +331,7 @@ class Struct:
     def slim(self, item: Any, intake: Intake) -> Any:
         if type(item) is not dict:
             raise MisfitError
-        return intake.shared(item, self, self._slim) if self._alike else self._slim(item, intake)
+        return intake.shared(item, self, self._slim) if self.alike else self._slim(item, intake)
 
     def _slim(self, item: dict[str, Any], intake: Intake) -> dict[str, Any]:
         """Texts, most of what there is, without a call of their own."""
@@ -354,7 +355,7 @@ class Struct:
             return DROP
         kept = {}
         for name, element in item.items():
-            shape = self._fields.get(name)
+            shape = self.fields.get(name)
             renamed = DROP if shape is None else shape.rename(element, (*path, name), names)
             if renamed is not DROP:
                 kept[name] = renamed

@@ -1,0 +1,195 @@
+"""Objects read straight from the text of a large JSON file: what nothing reads is passed over, and a part that many
+objects state alike is read once.
+
+Whatever is not plain here (an odd text, a value without the type of its field) is left to `json_documents`, which
+knows what to say of it; where both read, they read the same.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypedDict, TypeGuard
+
+import msgspec
+from msgspec import Raw
+from msgspec.json import Decoder
+
+from vcdebug.snapshot import json_documents
+from vcdebug.snapshot.json_documents import ObjectText, OpenList, ReadSoFar
+from vcdebug.snapshot.kinds import find_kind
+from vcdebug.snapshot.schema import SHAPES
+from vcdebug.snapshot.shapes import MOST_PARTS, TEXT, Intake, MisfitError, Shape, Struct
+from vcdebug.snapshot.snapshot import Manifest
+
+_CHUNK: Final = 1 << 20
+_TOLD_EVERY: Final = 1 << 20
+"""Bytes between two looks at whether to go on."""
+_REFUSED: Final = (msgspec.DecodeError, RecursionError)
+_typed_dict: Any = TypedDict
+
+
+class _Head(TypedDict, total=False):
+    kind: str
+    apiVersion: str
+
+
+class _Listed(_Head, total=False):
+    items: list[Raw]
+
+
+_HEAD: Final = Decoder(_Head)
+_LIST: Final = Decoder(_Listed)
+_DOCUMENT: Final = Decoder(Raw)
+_PART: Final = json.JSONDecoder()
+
+
+def object_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[OpenList | ObjectText] | None:
+    """A Kubernetes List whose items are texts, or the texts of several documents; None where a file is neither.
+
+    Nothing of a file with a fault is given: where it is, and what stands before it, is not known here.
+    """
+    if not _is_utf_8(data):
+        return None
+    try:
+        listed = _LIST.decode(data)
+    except _REFUSED:
+        return _documents(data, read_so_far)
+    kind, items = listed.get("kind", ""), listed.get("items")
+    if items is None or not kind.endswith("List"):
+        return None
+    return iter((OpenList(kind, listed.get("apiVersion"), _followed(items, data, read_so_far)),))
+
+
+def _is_utf_8(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(data), _CHUNK):
+            decoder.decode(data[start : start + _CHUNK])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _documents(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[ObjectText] | None:
+    try:
+        texts = _DOCUMENT.decode_lines(data)
+    except _REFUSED:
+        return None
+    if any(memoryview(text).nbytes >= json_documents.WINDOW for text in texts):
+        return None
+    return _followed(texts, data, read_so_far)
+
+
+def _followed(texts: list[Raw], data: bytes, read_so_far: ReadSoFar | None) -> Iterator[ObjectText]:
+    done = told = 0
+    for text in texts:
+        yield ObjectText(text)
+        done += memoryview(text).nbytes
+        if read_so_far is not None and done - told >= _TOLD_EVERY:
+            told = done
+            read_so_far(done)
+    if read_so_far is not None:
+        read_so_far(len(data))
+
+
+class ObjectReader:
+    """Reads texts of objects of any kind that has a shape; most follow one of their own kind."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._last = ("", "")
+        """Kind and apiVersion of the object that was read last."""
+        self._ways: dict[str, tuple[Decoder[Any], _Fields]] = {}
+
+    def read(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest | None:
+        """As `take_over` makes of the whole object; None where that is in doubt.
+
+        `defaults` are kind and apiVersion of an object that states no kind.
+        """
+        try:
+            fields = self._fields(text, defaults)
+            if "kind" not in fields:
+                fields = {**defaults, **fields}
+            kind, version = fields["kind"], fields.get("apiVersion", "")
+            if (kind, version) != self._last:
+                row = find_kind(kind, version)
+                if row is None or row.settings:
+                    return None
+                self._last = kind, version
+            return self._ways[kind][1].finish(fields)
+        except (MisfitError, ValueError, KeyError, AttributeError, RecursionError):
+            return None
+
+    def _fields(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest:
+        """The object's fields, parts of them still as texts."""
+        last = self._last[0]
+        if last:
+            try:
+                fields: Manifest = self._ways[last][0].decode(text)
+            except msgspec.ValidationError:
+                pass
+            else:
+                if fields.get("kind", defaults.get("kind")) == last:
+                    return fields
+        kind: str = _HEAD.decode(text).get("kind", defaults.get("kind", ""))
+        return self._decoder(kind).decode(text)
+
+    def _decoder(self, kind: str) -> Decoder[Manifest]:
+        known = self._ways.get(kind)
+        if known is None:
+            shape = SHAPES[kind]
+            known = self._ways[kind] = Decoder(_type_of(shape)), _Fields(shape, self._intake)
+        return known[0]
+
+
+def _is_open(shape: Shape) -> TypeGuard[Struct]:
+    """Whether its fields are read one by one: everything else but texts is a part that many objects state alike."""
+    return isinstance(shape, Struct) and bool(shape.fields) and not shape.alike
+
+
+def _type_of(shape: Shape) -> Any:
+    """What the decoder makes of a value."""
+    if _is_open(shape):
+        return _typed_dict("Fields", {name: _type_of(field) for name, field in shape.fields.items()}, total=False)
+    return str if shape is TEXT else Raw
+
+
+class _Parts(dict[bytes, Any]):
+    """Values of one shape by their text, read when they are first asked for."""
+
+    def __init__(self, shape: Shape, intake: Intake) -> None:
+        self._shape = shape
+        self._intake = intake
+
+    def __missing__(self, text: bytes) -> Any:
+        if len(self) > MOST_PARTS:
+            self.clear()
+        part = self[text] = self._shape.slim(_PART.raw_decode(text.decode())[0], self._intake)
+        return part
+
+
+class _Fields:
+    """Finishes the fields of one shape: parts that are still texts become what they say."""
+
+    __slots__ = ("_inner", "_once", "_parts")
+
+    def __init__(self, shape: Struct, intake: Intake) -> None:
+        self._once = intake.once
+        self._inner = {name: _Fields(field, intake) for name, field in shape.fields.items() if _is_open(field)}
+        self._parts = {name: _Parts(field, intake) for name, field in shape.fields.items()}
+
+    def finish(self, fields: Manifest) -> Manifest:
+        once, parts, inner = self._once, self._parts, self._inner
+        for name, value in fields.items():
+            if type(value) is str:
+                fields[name] = once(value, value)
+            elif type(value) is Raw:
+                fields[name] = parts[name][bytes(value)]
+            else:
+                inner[name].finish(value)
+        return fields

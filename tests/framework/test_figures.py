@@ -92,7 +92,7 @@ def test_spans_lie_in_the_one_that_was_open_and_are_the_same_object_each_time() 
 
 def test_the_ledger_of_drf_is_read_back_as_the_plugin_had_it() -> None:
     ssn = session()
-    Statement(ssn).evict(task(ssn, "r-0"), "preempt")
+    Statement(ssn).evict(task(ssn, "r-0").clone(), "preempt")
     event = ssn.record.events[-1]
     assert isinstance(event, OpEvent)
     assert str(ledger(ssn, task(ssn, "r-0"), "drf")) == str(dict(event.books)["drf"])

@@ -1,6 +1,8 @@
 """Nodes and jobs that take their tasks together hold what they hold after one at a time; equal pods are read once."""
 
-from tests.builders import pod, pod_group
+import pytest
+
+from tests.builders import cluster, node, open_session, pod, pod_group
 from vcdebug.kube.pod_shape import PodShapes
 from vcdebug.model.fiterror import FitErrors, ReasonTable, insufficient
 from vcdebug.model.job import JobInfo
@@ -38,6 +40,13 @@ def test_a_node_has_the_same_amounts_and_tasks() -> None:
     assert {key: task.status for key, task in alone.tasks.items()} == {
         key: task.status for key, task in together.tasks.items()
     }
+
+
+@pytest.mark.parametrize(("actions", "shared"), [("enqueue, allocate, preempt", True), ("allocate, shuffle", False)])
+def test_nodes_hold_the_jobs_own_tasks_where_no_action_changes_these(actions: str, shared: bool) -> None:
+    ssn = open_session(cluster(node("n1"), pod_group("j"), pod("r-0", "j", on="n1")), "gang", actions=actions)
+    (own,) = ssn.jobs["default/j"].tasks.values()
+    assert shared == (ssn.nodes["n1"].tasks[own.key] is own)
 
 
 def test_a_job_has_the_same_sums_counts_and_sub_jobs() -> None:

@@ -159,7 +159,7 @@ def test_a_bound_pod_that_is_evicted_frees_its_card() -> None:
     held = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,1000,0:")
     ssn = opened(cards("gpu-a,1,1000,NVIDIA,true,hami-core"), held, limited(vgpu()), VGPUEnable="true")
     assert [SHORT] == refusal(ssn)
-    Statement(ssn).evict(task(ssn, "r-0"), "test")
+    Statement(ssn).evict(task(ssn, "r-0").clone(), "test")
     assert [] == refusal(ssn)
 
 

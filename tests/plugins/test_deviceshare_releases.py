@@ -60,7 +60,7 @@ def test_a_second_container_without_room(release: str, after: list[Any]) -> None
 def test_whether_an_eviction_frees_the_card_at_once(release: str, refused: list[str]) -> None:
     runs = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,1000,0:")
     ssn = on_one_card(release, runs, limited(vgpu()))
-    Statement(ssn).evict(task(ssn, "r-0"), "preempt")
+    Statement(ssn).evict(task(ssn, "r-0").clone(), "preempt")
     assert refused == refusal(ssn)
 
 
@@ -123,7 +123,7 @@ def test_a_discarded_placement_on_a_shared_card(release: str, held: list[str]) -
 @pytest.mark.parametrize(("release", "seen"), [("", 0), (V1_15, 1)])
 def test_a_victim_that_names_no_card_stays_in_view_where_the_server_refuses(release: str, seen: int) -> None:
     ssn = sharing(release, of_memory("r-0", "4", on="n1"))
-    Statement(ssn).evict(task(ssn, "r-0"), "preempt")
+    Statement(ssn).evict(task(ssn, "r-0").clone(), "preempt")
     assert seen == int(ssn.view.pod_count[0])
 
 

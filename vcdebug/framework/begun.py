@@ -18,9 +18,14 @@ SPARING: Final = ("enqueue", "allocate", "backfill", "preempt", "reclaim")
 """Actions that place tasks which wait, and evict copies: a task that runs is never changed by them."""
 
 
+def is_sparing(conf: SchedulerConf) -> bool:
+    """Whether a cycle changes no task that is on a node already, but copies of it."""
+    return all(name in SPARING for name in conf.actions)
+
+
 def opening_of(before: Session, conf: SchedulerConf) -> Opening | None:
     """None where one of the two cycles may change what it began with, or the earlier one never opened."""
-    if not all(name in SPARING for name in (*before.conf.actions, *conf.actions)):
+    if not (is_sparing(before.conf) and is_sparing(conf)):
         return None
     opened = next((event for event in before.record.events if isinstance(event, StateEvent)), None)
     if opened is None:

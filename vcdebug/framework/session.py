@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 from vcdebug.framework import hooks
 from vcdebug.framework.accounts import OpenAccounts
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.begun import opening_of
+from vcdebug.framework.begun import is_sparing, opening_of
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.draws import Draws
@@ -54,6 +54,11 @@ _JOB_TIES, _QUEUE_TIES = tie_key(JOB_TIES), tie_key(QUEUE_TIES)
 _TASK_TIES, _SUB_JOB_TIES = tie_key(TASK_TIES), tie_key(SUB_JOB_TIES)
 
 
+def _read_cluster(snapshot: Snapshot, conf: SchedulerConf, beside: Session | None) -> ClusterInfo:
+    earlier = (None, None) if beside is None else (beside.cluster, opening_of(beside, conf))
+    return ClusterInfo(snapshot, *earlier, sparing=is_sparing(conf))
+
+
 class Session:
     """Everything that actions and plugins share during a cycle; dictionaries are in ascending key order.
     Upstream: framework/session.openSession.
@@ -66,7 +71,7 @@ class Session:
         self, snapshot: Snapshot, conf: SchedulerConf, record: Record, *, beside: Session | None = None
     ) -> None:
         """`beside` is the session of a cycle on nearly the same objects: what is the same is read there."""
-        cluster = ClusterInfo(snapshot, *(() if beside is None else (beside.cluster, opening_of(beside, conf))))
+        cluster = _read_cluster(snapshot, conf, beside)
         self.snapshot = snapshot
         self.process: Process = snapshot.process
         """What the process remembers; plugins replace what is theirs."""

@@ -29,6 +29,7 @@ class ClusterInfo:
     """Jobs, nodes and queues (keys ascending) with everything that a session starts from."""
 
     __slots__ = (
+        "_shared",
         "distinct",
         "hyper_nodes",
         "jobs",
@@ -43,8 +44,18 @@ class ClusterInfo:
         "snapshot",
     )
 
-    def __init__(self, snapshot: Snapshot, beside: ClusterInfo | None = None, opening: Opening | None = None) -> None:
-        """`beside` holds what was read of nearly the same objects, `opening` what a cycle on them began with."""
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        beside: ClusterInfo | None = None,
+        opening: Opening | None = None,
+        *,
+        sparing: bool = False,
+    ) -> None:
+        """`beside` holds what was read of nearly the same objects, `opening` what a cycle on them began with.
+
+        `sparing`: no action will change a task that is on a node already, but copies of it.
+        """
         self.snapshot = snapshot
         self.ordering = Ordering(snapshot.chance.order_seed)
         self.queues: dict[QueueName, QueueInfo] = {}
@@ -60,6 +71,7 @@ class ClusterInfo:
         self._read_queues()
         self._read_nodes()
         self.persistence = Persistence(snapshot, self.nodes)
+        self._shared = sparing and not self.persistence.on
         self._read_jobs()
         if opening is not None and opening.is_of(self):
             opening.give(self)
@@ -121,7 +133,7 @@ class ClusterInfo:
             else:
                 self.enter(task)
         for name, placed in on_nodes.items():
-            self.nodes[name].begin_with(placed)
+            self.nodes[name].begin_with(placed, shared=self._shared)
         for uid, owned in of_jobs.items():
             self.jobs[uid].take_in(owned)
 

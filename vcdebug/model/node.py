@@ -175,11 +175,14 @@ class NodeInfo:
         self._changed()
         return None
 
-    def begin_with(self, tasks: Sequence[TaskInfo]) -> None:
-        """add_task of each, where none is there yet: tasks that name this node, and that no cycle is binding."""
+    def begin_with(self, tasks: Sequence[TaskInfo], *, shared: bool = False) -> None:
+        """add_task of each, where none is there yet: tasks that name this node, and that no cycle is binding.
+
+        `shared`: nobody will change these very tasks, so that the node holds them instead of copies.
+        """
         for task in tasks:
             if task.key not in self.tasks:
-                self.tasks[task.key] = task.clone()
+                self.tasks[task.key] = task if shared else task.clone()
         placed = [task for task in self.tasks.values() if task.status is not TaskStatus.PIPELINED]
         for task in placed:
             self.idle.sub_without_assert(task.resreq)

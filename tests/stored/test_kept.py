@@ -199,18 +199,14 @@ def test_the_screen_opens_what_is_kept(tmp_path: Path) -> None:
 
 
 def test_whoever_leaves_does_not_wait_for_it(tmp_path: Path) -> None:
-    stop = worker.Stop()
+    stop, keeping, said = worker.Stop(), KeptRecordings(tmp_path), list[object]()
 
-    def leave(_message: object) -> None:
+    def leave() -> None:
         stop.asked = True
 
-    keeping = KeptRecordings(tmp_path)
-    recording = _opened(KeptRecordings(tmp_path / "other"))
-    own = worker._Keeping(keeping, worker.AS_STATED)
-    assert own.find(str(SNAPSHOT)) is None
-    leave(None)
-    own.keep(recording, stop)
+    worker.run(str(SNAPSHOT), said.append, stop=stop, kept=keeping, drawn=leave)
 
+    assert isinstance(said[-1], CycleReady)
     assert [] == keeping.entries()
 
 

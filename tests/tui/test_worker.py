@@ -37,6 +37,18 @@ def test_a_replay_ends_with_its_recording_ready_to_be_read() -> None:
     assert {"index", "tree", "timeline"} <= last.recording.__dict__.keys()
 
 
+def test_what_the_first_keys_need_is_built_once_the_picture_is_there() -> None:
+    found: list[Message] = []
+    drawn: list[bool] = []
+
+    def built() -> bool:
+        assert isinstance(found[-1], CycleReady)
+        return "tasks" in vars(found[-1].recording.timeline)
+
+    worker.run("preempt-works", found.append, drawn=lambda: drawn.append(built()))
+    assert [False, True] == [*drawn, built()]
+
+
 def test_a_stop_before_it_begins_ends_the_loading() -> None:
     stop = worker.Stop()
     stop.asked = True

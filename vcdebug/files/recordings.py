@@ -59,7 +59,7 @@ def save_recording(recording: Recording, path: Path, step: Callable[[], object] 
     """Write the recording; raises VcdebugError where that is impossible. `step` may raise to stop it."""
     from vcdebug.stored.write import stored
 
-    recording.prepare()
+    recording.prepare(step)
     try:
         with collector_paused(), _replaced(path) as file:
             for piece in stored(recording, program(), step):

@@ -87,6 +87,28 @@ class SubGroupPolicy:
         )
 
 
+class GroupStatus(NamedTuple):
+    """What a PodGroup's status says, as far as scheduling reads it."""
+
+    phase: str
+    conditions: tuple[Condition, ...]
+    running: int
+    failed: int
+    succeeded: int
+
+    @classmethod
+    def stated(cls, manifest: JsonObject) -> GroupStatus:
+        """From a manifest: what the PodGroup has before the cycle."""
+        status = manifest.get("status") or {}
+        return cls(
+            status.get("phase") or "",
+            tuple([_condition(raw) for raw in status.get("conditions") or ()]),
+            status.get("running") or 0,
+            status.get("failed") or 0,
+            status.get("succeeded") or 0,
+        )
+
+
 class PodGroup:
     """The parts of a PodGroup that scheduling reads; `phase`, `conditions` and the counters are this session's."""
 
@@ -115,7 +137,7 @@ class PodGroup:
 
     def __init__(self, manifest: JsonObject) -> None:
         metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
-        status = manifest.get("status") or {}
+        status = GroupStatus.stated(manifest)
         self.manifest = manifest
         self.name: str = metadata.get("name", "")
         self.namespace: str = metadata.get("namespace", "")
@@ -131,11 +153,9 @@ class PodGroup:
         self.min_resources = None if self.min_resource_list is None else Resource.from_list(self.min_resource_list)
         self.network_topology = NetworkTopology.from_manifest(spec.get("networkTopology"))
         self.sub_group_policies = tuple(SubGroupPolicy.from_manifest(p) for p in spec.get("subGroupPolicy") or ())
-        self.phase: str = status.get("phase") or ""
-        self.conditions = [_condition(raw) for raw in status.get("conditions") or ()]
-        self.running: int = status.get("running") or 0
-        self.failed: int = status.get("failed") or 0
-        self.succeeded: int = status.get("succeeded") or 0
+        self.phase = status.phase
+        self.conditions = list(status.conditions)
+        self.running, self.failed, self.succeeded = status.running, status.failed, status.succeeded
 
     def set_condition(self, condition: Condition) -> None:
         """Replace the condition of the same type in place, otherwise append."""

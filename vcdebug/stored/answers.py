@@ -9,6 +9,7 @@ from vcdebug.trace.action_outcomes import action_outcomes
 from vcdebug.trace.effects import effects
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.marks import marks
+from vcdebug.trace.odd_nodes import odd_nodes
 from vcdebug.trace.offered import asked_for, offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.standing import standing
@@ -26,6 +27,7 @@ ANSWERED: Final[tuple[Question, ...]] = (
     input_problems,
     offered,
     asked_for,
+    odd_nodes,
     told_of_nodes,
     standing,
     waiting_first,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
-from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, StatementEvent
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE
+from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, Span, StatementEvent
 from vcdebug.model.names import JobId
+from vcdebug.trace.index import during
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
+
+Kind = TypeVar("Kind")
 
 
 class ActionOutcome(NamedTuple):
@@ -28,23 +32,30 @@ class ActionOutcome(NamedTuple):
 @per_recording()
 def action_outcomes(recording: Recording) -> Mapping[int, ActionOutcome]:
     """By the index of the action's span."""
-    actions = [span for span in recording.spans if span.level is Level.ACTION]
-    return {span.index: _outcome(recording.events[span.first - 1 : span.last]) for span in actions}
+    actions = (span for span in recording.tree.children(None) if span.level is Level.ACTION)
+    return {span.index: _outcome(recording, span) for span in actions}
 
 
-def _outcome(events: Sequence[Event]) -> ActionOutcome:
-    fates = [event.what for event in events if isinstance(event, StatementEvent) and event.ops]
+def _outcome(recording: Recording, span: Span) -> ActionOutcome:
+    fates = [statement.what for statement in _within(recording, StatementEvent, span) if statement.ops]
+    asked = recording.of_kind(HookEvent, during(recording.index.at_point(JOB_ENQUEUEABLE.upstream), span))
     return ActionOutcome(
-        len([event for event in events if isinstance(event, PopEvent) and event.kind == "job"]),
-        len(dict.fromkeys(job for job, _ in rejections(events))),
+        len([event for event in _within(recording, PopEvent, span) if event.kind == "job"]),
+        len(dict.fromkeys(job for job, _ in rejections(event for _, event in asked))),
         fates.count("commit"),
         fates.count("discard"),
-        len([event for event in events if isinstance(event, OpEvent) and event.op == "bind"]),
+        len([event for event in _within(recording, OpEvent, span) if event.op == "bind"]),
     )
 
 
-def rejections(events: Sequence[Event]) -> Iterator[tuple[JobId, str]]:
+def _within(recording: Recording, kind: type[Kind], span: Span) -> Iterator[Kind]:
+    """The events of one type that belong to a span."""
+    for _, event in recording.of_kind(kind, during(recording.index.of_type(kind), span)):
+        yield event
+
+
+def rejections(events: Iterable[Event]) -> Iterator[tuple[JobId, str]]:
     """(job, plugin that kept it from being enqueued)."""
     for event in events:
-        if isinstance(event, HookEvent) and event.point == "JobEnqueueable" and event.result == -1:
+        if isinstance(event, HookEvent) and event.point == JOB_ENQUEUEABLE.upstream and event.result == -1:
             yield event.job, event.plugin

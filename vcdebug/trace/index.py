@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from vcdebug.framework.record import Level, Record, Span
@@ -48,10 +48,11 @@ class Index:
         spans = self._record.spans
         return [spans[index] for index in self._spans.get((level, name), ())]
 
-    def prepare(self) -> None:
-        """Build everything now, so that nobody waits for it later."""
+    def prepare(self, step: Callable[[], object] = lambda: None) -> None:
+        """Build everything now, so that nobody waits for it later; between its parts `step` may end that."""
         for kind in (TASK, JOB, NODE, QUEUE, PLUGIN, POINT):
             self._by_name(kind)
+            step()
         _ = self._types, self._spans
 
     def _by_name(self, kind: str) -> Postings:
@@ -93,3 +94,8 @@ def before(seqs: Seqs, seq: Seq) -> Seq | None:
     """The last of ascending numbers below `seq`."""
     position = bisect_left(seqs, seq)
     return seqs[position - 1] if position else None
+
+
+def during(seqs: Seqs, span: Span) -> Seqs:
+    """Those of ascending numbers that belong to a span."""
+    return seqs[bisect_left(seqs, span.first) : bisect_right(seqs, span.last)]

@@ -10,8 +10,8 @@ from vcdebug.model.resource import Resource
 from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.problem import Problem
 from vcdebug.trace.device_taints import device_problems
-from vcdebug.trace.left_out import not_ready
 from vcdebug.trace.memo import per_recording
+from vcdebug.trace.odd_nodes import odd_nodes
 from vcdebug.trace.recording import Recording
 
 
@@ -62,9 +62,9 @@ def overfull(idle: Resource) -> list[str]:
 
 def unwell(recording: Recording) -> Iterator[Problem]:
     """A Problem for each, as the session opened."""
-    opening = recording.timeline.opening_nodes
-    for name, node in recording.session.nodes.items():
-        ready = not_ready(node)
+    opening, odd = recording.timeline.opening_nodes, odd_nodes(recording)
+    for name in recording.session.nodes:
+        ready = odd.get(name, "")
         if ready:
             yield Problem("", f"Node {name}", "status.conditions", f"the condition Ready is {ready}", NOT_READY)
         below = overfull(opening[name].idle)

@@ -8,29 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.model.names import JobId
-from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.trace.odd_nodes import odd_nodes
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.steps import Step
-
-
-def not_ready(node: NodeInfo) -> str:
-    """The status of the condition Ready, where it is stated and not True."""
-    conditions = (node.manifest.get("status") or {}).get("conditions") or ()
-    ready = next((one for one in conditions if one.get("type") == "Ready"), None)
-    status = str(ready.get("status")) if ready is not None else "True"
-    return "" if status == "True" else status
 
 
 def nodes_left_out(recording: Recording) -> Iterator[Step]:
     """Nodes that the scheduler's node selector does not take, and those that take part although they are not Ready."""
     for manifest in recording.snapshot.of("Node"):
         name = manifest["metadata"]["name"]
-        node = recording.session.nodes.get(name)
-        if node is None:
+        if name not in recording.session.nodes:
             yield Step(f"node {name}", "left out: --node-selector does not take it", good=False)
-        elif ready := not_ready(node):
+        elif ready := odd_nodes(recording).get(name, ""):
             said = f"in the session: the condition Ready is {ready}, but only taints keep pods away"
             yield Step(f"node {name}", said, subject=("node", name))
 

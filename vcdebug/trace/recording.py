@@ -130,9 +130,13 @@ class Recording:
     @cached_property
     def timeline(self) -> Timeline:
         """The state after any event."""
-        return Timeline(self.record, self.session)
+        return Timeline(self.record, self.session, self.owners)
 
-    def prepare(self) -> None:
-        """Build what the first key would wait for: the index, the spans as a tree, the opening states."""
+    def prepare(self, step: Callable[[], object] = lambda: None) -> None:
+        """Build what the first key would wait for: the index, the spans as a tree, the opening states.
+
+        `step` is called now and then; it ends this with an exception of its own.
+        """
         _ = self.timeline.tasks, self.timeline.opening_counts, self.tree
-        self.index.prepare()
+        step()
+        self.index.prepare(step)

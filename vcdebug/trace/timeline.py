@@ -21,6 +21,7 @@ from vcdebug.model.status import BY_LABEL, TaskStatus
 from vcdebug.model.task import TaskInfo, status_of
 from vcdebug.trace.change_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey
 from vcdebug.trace.history import JobCounts, LazyMap, TaskState
+from vcdebug.trace.mentions import Owners
 from vcdebug.trace.postings import Seqs
 
 GROUPS = ("jobs", "queues")
@@ -30,9 +31,10 @@ GROUPS = ("jobs", "queues")
 class Timeline:
     """Opening values of one recording, and the changes that follow."""
 
-    def __init__(self, record: Record, session: Session) -> None:
+    def __init__(self, record: Record, session: Session, owners: Owners) -> None:
         self._record = record
         self._session = session
+        self._owners = owners
         self._change_index = ChangeIndex(record, session.nodes)
 
     def state_at(self, seq: Seq) -> ClusterState:
@@ -89,9 +91,9 @@ class Timeline:
         """Tasks that change at all, by job."""
         found: dict[JobId, list[TaskKey]] = {}
         for key in self.moving:
-            task = self.tasks.get(key)
-            if task is not None:
-                found.setdefault(task.job, []).append(key)
+            job = self._owners.jobs.get(key)
+            if job is not None:
+                found.setdefault(job, []).append(key)
         return found
 
     @cached_property

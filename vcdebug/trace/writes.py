@@ -12,7 +12,7 @@ from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.model.podgroup import Condition, PodGroup
+from vcdebug.model.podgroup import Condition, GroupStatus, PodGroup
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
@@ -84,10 +84,10 @@ def _at_close(recording: Recording, close: CloseEvent, seq: Seq) -> Iterator[Wri
 
 def pod_group_changes(job: JobInfo) -> tuple[str, ...]:
     """What the job updater writes to the job's PodGroup; empty where it writes nothing."""
-    return tuple(_status_changes(PodGroup(job.pod_group.manifest), job.pod_group))
+    return tuple(_status_changes(GroupStatus.stated(job.pod_group.manifest), job.pod_group))
 
 
-def _status_changes(before: PodGroup, after: PodGroup) -> Iterator[str]:
+def _status_changes(before: GroupStatus, after: PodGroup) -> Iterator[str]:
     """Conditions are compared by position, without their times."""
     if before.phase != after.phase:
         yield f"phase {before.phase or 'none'} → {after.phase}"
@@ -117,8 +117,8 @@ def _job_events(job: JobInfo, seq: Seq, *, changed: bool) -> Iterator[Write]:
 
 def pod_statuses(job: JobInfo) -> Iterator[PodStatus]:
     """The statuses that the job updater writes to pods that wait."""
-    waiting = [uid for uid, task in job.tasks.items() if task.status in WAITING and not task.sch_gated]
-    for uid in sorted(waiting):
+    waiting = (job.task_status_index.get(status, {}) for status in WAITING)
+    for uid in sorted(uid for tasks in waiting for uid, task in tasks.items() if not task.sch_gated):
         task = job.tasks[uid]
         reason, message, nominated = job.pod_message(uid)
         renominated = bool(nominated) and nominated != str(task.pod.status.get("nominatedNodeName") or "")

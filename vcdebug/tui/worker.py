@@ -90,14 +90,23 @@ def run(
     def cycle() -> Message:
         with collector_paused(look=True):
             recording = keeping.find(source) or _cycle(source, teller, ask_extender, options, bound)
-            _prepare(recording, after=after)
+            _begin(recording, after=after)
         return CycleReady(recording)
 
     message = attempt(cycle, CycleFailed)
     post(message)
     if isinstance(message, CycleReady):
         drawn()
-        keeping.keep(message.recording, wanted)
+        _afterwards(message.recording, keeping, partial(_unless_stopped, wanted))
+
+
+def _afterwards(recording: Recording, keeping: _Keeping, step: Callable[[], object]) -> None:
+    """While somebody reads the first picture: what the first keys would wait for, and what the next time takes."""
+    try:
+        recording.prepare(step)
+        keeping.keep(recording, step)
+    except ReplayStoppedError:
+        return
 
 
 class _Keeping:
@@ -119,14 +128,10 @@ class _Keeping:
         self._found = recording is not None
         return recording
 
-    def keep(self, recording: Recording, stop: Stop) -> None:
-        """Keep the recording of a snapshot, unless it was found or somebody leaves meanwhile."""
-        if self._kept is None or self._key is None or self._found:
-            return
-        try:
-            self._kept.keep(self._key, recording, partial(_unless_stopped, stop))
-        except ReplayStoppedError:
-            return
+    def keep(self, recording: Recording, step: Callable[[], object]) -> None:
+        """Keep the recording of a snapshot, unless it was found."""
+        if self._kept is not None and self._key is not None and not self._found:
+            self._kept.keep(self._key, recording, step)
 
 
 def _cycle(
@@ -193,14 +198,13 @@ def attempt(task: Callable[[], Message], failed: Callable[[str], Message]) -> Me
         return failed(f"the replay failed: {type(error).__name__}: {error}")
 
 
-def _prepare(recording: Recording, *, after: bool) -> None:
-    """Build what the first key would wait for, and let the garbage collector leave the recording alone.
+def _begin(recording: Recording, *, after: bool) -> None:
+    """Build what the first picture shows, and let the garbage collector leave the recording alone.
 
     It would find nothing in it, and keep the keys waiting for seconds each time that it looked. After another snapshot
     it has to look, rarely enough, or that one would never go.
     """
-    recording.prepare()
-    marks(recording)
+    _ = recording.timeline, recording.tree, marks(recording)
     if after:
         look_again()
     else:

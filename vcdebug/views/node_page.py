@@ -48,8 +48,8 @@ def _bars(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
             sums = f"{parts[0]} future idle = {parts[1]} idle + {parts[2]} releasing − {parts[3]} pipelined"
             yield line(muted(f"{'':<{width}}  {sums}"))
     yield line(muted(LEGEND))
-    if remarks(node):
-        yield line(Piece(f"! {remarks(node)}", "warn"))
+    if said := remarks(recording, name):
+        yield line(Piece(f"! {said}", "warn"))
     yield ()
 
 

@@ -12,8 +12,8 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.trace.change_index import NODE
 from vcdebug.trace.input_problems import overfull
-from vcdebug.trace.left_out import not_ready
 from vcdebug.trace.memo import per_recording
+from vcdebug.trace.odd_nodes import odd_nodes
 from vcdebug.trace.offered import asked_for, offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
@@ -84,7 +84,7 @@ def _row(recording: Recording, name: NodeName, changed: Seq) -> Row:
         Piece(name, "strong"),
         *(_of(dim, amounts.idle, node.allocatable) for dim in dims),
         _fullest(node, amounts, dims),
-        *(_said(title, node, amounts) for title in told_of_nodes(recording)),
+        *(_said(recording, title, name, amounts) for title in told_of_nodes(recording)),
     )
     return Row(name, cells, subject=("node", name))
 
@@ -102,9 +102,9 @@ def _fullest(node: NodeInfo, amounts: NodeAmounts, dims: Sequence[str]) -> Piece
     return Piece(f"{node_bar(amounts, node.allocatable, dim, BAR_WIDTH)} {short_name(dim)}".strip(), "accent")
 
 
-def _said(title: str, node: NodeInfo, amounts: NodeAmounts) -> Piece:
+def _said(recording: Recording, title: str, name: NodeName, amounts: NodeAmounts) -> Piece:
     if title == REMARKS:
-        return Piece(", ".join(filter(None, (_overfull(amounts), remarks(node)))), "warn")
+        return Piece(", ".join(filter(None, (_overfull(amounts), remarks(recording, name)))), "warn")
     return _some(amounts.releasing if title == RELEASING else amounts.pipelined)
 
 
@@ -113,10 +113,14 @@ def _some(resource: Resource) -> Piece:
     return Piece(shown, "warn") if shown else muted("–")
 
 
-def remarks(node: NodeInfo) -> str:
+def remarks(recording: Recording, name: NodeName) -> str:
     """What keeps pods away: cordon and taints; and what does not: that it is not ready, or promised away."""
+    ready = odd_nodes(recording).get(name)
+    if ready is None:
+        return ""
+    node = recording.session.nodes[name]
     parts = ["cordoned"] if node.unschedulable else []
-    parts += [f"Ready is {ready}: only a taint keeps pods away"] if (ready := not_ready(node)) else []
+    parts += [f"Ready is {ready}: only a taint keeps pods away"] if ready else []
     for taint in node.taints:
         value = f"={taint['value']}" if taint.get("value") else ""
         parts.append(f"{taint.get('key', '')}{value}:{taint.get('effect', '')}")

@@ -1,0 +1,25 @@
+"""Nodes that are cordoned, tainted or not ready: found once, since a large cluster has few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vcdebug.model.names import NodeName
+from vcdebug.model.node import NodeInfo
+from vcdebug.trace.memo import per_recording
+from vcdebug.trace.recording import Recording
+
+
+@per_recording()
+def odd_nodes(recording: Recording) -> Mapping[NodeName, str]:
+    """Each with the status of its condition Ready, where that is stated and not True."""
+    asked = ((node, not_ready(node)) for node in recording.session.nodes.values())
+    return {node.name: ready for node, ready in asked if ready or node.unschedulable or node.taints}
+
+
+def not_ready(node: NodeInfo) -> str:
+    """The status of the condition Ready, where it is stated and not True."""
+    conditions = (node.manifest.get("status") or {}).get("conditions") or ()
+    ready = next((one for one in conditions if one.get("type") == "Ready"), None)
+    status = str(ready.get("status")) if ready is not None else "True"
+    return "" if status == "True" else status

@@ -49,6 +49,7 @@ IN_SHORT: Mapping[str, Callable[..., Iterator[Said]]] = {
     "score.domains": search_lines.hyper_node_scores,
     "usage.settings": usage_lines.settings,
     "usage.measured": usage_lines.measured,
+    "proportion.jobs": opening_lines.jobs_of_proportion,
     "proportion.rounds": opening_lines.rounds_of_proportion,
 }
 """What the engine logs in short, and what is printed instead."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vcdebug.explain.plugins.proportion import opening_rounds
+from vcdebug.explain.plugins.proportion import counted, opening_rounds
 from vcdebug.logs.context import Context, Said
 from vcdebug.logs.gotext import json_text
 from vcdebug.model.names import QueueName
@@ -48,6 +48,17 @@ def _stated(recording: Recording) -> Mapping[str, QueueName]:
         job = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
         found[job] = spec.get("queue") or recording.snapshot.flags.default_queue
     return found
+
+
+def jobs_of_proportion(at: Context) -> Iterator[Said]:
+    """Each job that is counted in, and what its queue adds up to then."""
+    queues: dict[QueueName, None] = {}
+    for job, attr in counted(at.recording):
+        yield "proportion.job", job.uid
+        if job.queue not in queues:
+            queues[job.queue] = None
+            yield "proportion.added", job.queue
+        yield "proportion.sums", job.queue, *(part.clone() for part in attr.sums())
 
 
 def rounds_of_proportion(at: Context) -> Iterator[Said]:

@@ -150,21 +150,12 @@ class Proportion(Plugin):
         ssn.log("proportion.total", self.total)
         ssn.log("proportion.guarantee", self.guaranteed)
         attrs: Attrs = {}
-        said: dict[QueueName, tuple[Resource, ...]] = {}
-        """What was last written of each queue: many jobs leave some of it as it is."""
         form = Reserving.of(ssn.release)
         for job in ssn.jobs.values():
-            ssn.log("proportion.job", job.uid)
             if job.queue not in attrs:
                 attrs[job.queue] = self.new_attr(ssn.queues[job.queue])
-                ssn.log("proportion.added", job.queue)
-            attr = attrs[job.queue]
-            count_in(attr, job, form)
-            sums = attr.sums()
-            last = said.get(job.queue, (NOTHING,) * len(sums))
-            now = tuple([part.copy_unless(known) for part, known in zip(sums, last, strict=True)])
-            allocated, request, inqueue, elastic = said[job.queue] = now
-            ssn.log("proportion.sums", job.queue, allocated, request, inqueue, elastic)
+            count_in(attrs[job.queue], job, form)
+        ssn.log("proportion.jobs")
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         divide(self.total, list(self.queues.values()))
         ssn.log("proportion.rounds")

@@ -22,6 +22,7 @@ from vcdebug.explain.queue_admission import rejected
 from vcdebug.explain.queue_books import dry_run_start, simulated
 from vcdebug.explain.queue_quota import not_above
 from vcdebug.framework.record import HookEvent
+from vcdebug.model.inqueue import Reserving
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, beside
 from vcdebug.model.names import QueueName, Seq, TaskKey
@@ -34,6 +35,7 @@ from vcdebug.plugins.proportion import (
     Proportion,
     QueueAttr,
     Round,
+    count_in,
     holdings,
     offered,
     recalled,
@@ -42,7 +44,7 @@ from vcdebug.plugins.proportion import (
 )
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, plugin_of, requested, task_of, tasks_of
+from vcdebug.trace.state_before import before, job_before, plugin_of, requested, task_of, tasks_of
 from vcdebug.trace.timeline import ClusterState
 
 NAME = "proportion"
@@ -212,6 +214,17 @@ class Portion(NamedTuple):
         if found == self.offered(name):
             return BY_WEIGHT
         return next((words for words, limit in limits.items() if limit.get(name) == found), BY_WEIGHT)
+
+
+def counted(recording: Recording) -> Iterator[tuple[JobInfo, QueueAttr]]:
+    """Each job as the session opened with it, and its queue's sums once it is counted in: they grow with the next."""
+    attrs: dict[QueueName, QueueAttr] = {}
+    form = Reserving.of(recording.snapshot.release)
+    for uid in recording.session.jobs:
+        job = job_before(recording, uid, 1)
+        attr = attrs.setdefault(job.queue, QueueAttr(0, Resource(), Resource(), Resource()))
+        count_in(attr, job, form)
+        yield job, attr
 
 
 class Played(NamedTuple):

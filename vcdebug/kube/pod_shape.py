@@ -43,7 +43,6 @@ class PodShapes:
         self._incoming_pod_level = incoming_pod_level
         self._plain: dict[tuple[str, int, int, bool], tuple[object, object, PodShape]] = {}
         """By namespace and the identities of labels and containers, which are kept beside."""
-        self._of_labels: dict[tuple[str, int, bool], tuple[object, LabelGroup]] = {}
         self._of_containers: dict[int, tuple[object, HostPorts, PodRequests]] = {}
         self._others: dict[int, tuple[object, PodShape]] = {}
         """By the identity of the manifest, which is kept beside."""
@@ -67,16 +66,12 @@ class PodShapes:
         return known[2]
 
     def _of_parts(self, pod: Pod) -> PodShape:
-        """Of a pod of which labels and containers say all: each of the two is parsed once."""
-        labels, containers = pod.labels, pod.spec.get("containers")
-        key = (pod.namespace, id(labels), pod.deleting)
-        group = self._of_labels.get(key)
-        if group is None:
-            group = self._of_labels[key] = (labels, self.group(pod))
+        """Of a pod of which labels and containers say all."""
+        containers = pod.spec.get("containers")
         asked = self._of_containers.get(id(containers))
         if asked is None:
             asked = self._of_containers[id(containers)] = (containers, self._host_ports(pod), self._pod_requests(pod))
-        return PodShape(group[1], NO_TERMS, asked[1], asked[2])
+        return PodShape(self.group(pod), NO_TERMS, asked[1], asked[2])
 
     def _other(self, pod: Pod) -> PodShape:
         known = self._others.get(id(pod.manifest))

@@ -26,6 +26,7 @@ class JobInfo(TaskSet):
     """A job of the session. Tasks are keyed by pod UID."""
 
     __slots__ = (
+        "_undivided",
         "_valid",
         "_valid_at",
         "allocated",
@@ -54,6 +55,8 @@ class JobInfo(TaskSet):
     def __init__(self, pod_group: PodGroup, default_queue: str, ordering: Ordering = ASCENDING) -> None:
         super().__init__(pod_group.min_member, ordering)
         self._valid = self._valid_at = 0
+        self._undivided: SubJobInfo | None = None
+        """The only sub job, while it has the very tasks and index of the job, as nothing has changed yet."""
         self.uid = f"{pod_group.namespace}/{pod_group.name}"
         self.subject = (("job", self.uid),)
         """How a record names it, the same object each time."""
@@ -81,6 +84,7 @@ class JobInfo(TaskSet):
 
     def add_task_info(self, task: TaskInfo) -> None:
         """Enter a task into the job, its sums and its sub job. Upstream: api/job_info.AddTaskInfo."""
+        self._divide()
         self.tasks[task.uid] = task
         self.index_task(task)
         self.total_request.add(task.resreq)
@@ -98,10 +102,25 @@ class JobInfo(TaskSet):
         self.total_request.add_all([task.resreq for task in tasks])
         self.allocated.add_all([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
         self.task_to_sub_job = dict.fromkeys(by_uid, self.uid)
-        sub_job = self.only_sub_job()
-        sub_job.priority = max(0, *[task.priority for task in tasks])
-        self.begin_with(by_uid, by_status(tasks))
-        sub_job.begin_with(by_uid.copy(), by_status(tasks))
+        self.begin_undivided(by_uid).priority = max(0, *[task.priority for task in tasks])
+
+    def begin_undivided(self, tasks: dict[TaskId, TaskInfo]) -> SubJobInfo:
+        """Enter tasks into the job and its only sub job at once, where there are none and no policy groups them."""
+        index = by_status(tasks.values())
+        index = dict.fromkeys(index, tasks) if len(index) == 1 else index
+        sub_job = self._undivided = self.only_sub_job()
+        self.begin_with(tasks, index)
+        sub_job.begin_with(tasks, index)
+        return sub_job
+
+    def _divide(self) -> None:
+        """Before the first change: from here on the sub job's tasks and both indexes are their own."""
+        sub_job = self._undivided
+        if sub_job is not None:
+            self._undivided = None
+            sub_job.tasks = self.tasks.copy()
+            for one in (self, sub_job):
+                one.task_status_index = {status: known.copy() for status, known in one.task_status_index.items()}
 
     def delete_task_info(self, task: TaskInfo) -> None:
         """Remove the stored task of this UID; its sub job removes by the status of the object passed in.
@@ -110,6 +129,7 @@ class JobInfo(TaskSet):
         stored = self.tasks.get(task.uid)
         if stored is None:
             return
+        self._divide()
         self.total_request.sub(stored.resreq)
         if allocated_status(stored.status):
             self.allocated.sub(stored.resreq)
@@ -131,6 +151,7 @@ class JobInfo(TaskSet):
 
     def _exchange(self, stored: TaskInfo, task: TaskInfo, status: TaskStatus) -> None:
         """delete_task_info and add_task_info in one, where the task stays in the sub job that it is in."""
+        self._divide()
         uid, request = task.uid, stored.resreq
         if request is task.resreq:
             self.total_request.renew(request)

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.model.names import NodeName, TaskId, TaskKey
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo, task_status
-from vcdebug.model.taskset import TaskSet
 from vcdebug.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -96,18 +95,10 @@ def _fill_job(job: JobInfo, before: JobInfo) -> bool:
     if not before.tasks:
         return True
     tasks = {uid: task.afresh() if task.status is TaskStatus.PENDING else task for uid, task in before.tasks.items()}
-    _fill_set(job, before, tasks)
     job.total_request, job.allocated = before.total_request.clone(), before.allocated.clone()
     job.task_to_sub_job = before.task_to_sub_job.copy()
-    theirs, ours = before.sub_jobs[job.uid], job.only_sub_job()
-    ours.priority = theirs.priority
-    _fill_set(ours, theirs, tasks)
+    job.begin_undivided(tasks).priority = before.sub_jobs[job.uid].priority
     return True
-
-
-def _fill_set(now: TaskSet, before: TaskSet, tasks: dict[TaskId, TaskInfo]) -> None:
-    index = {status: {uid: tasks[uid] for uid in known} for status, known in before.task_status_index.items()}
-    now.begin_with(tasks.copy(), index)
 
 
 def _add_all(tasks: Iterable[TaskInfo], add: Callable[[TaskInfo], None]) -> None:

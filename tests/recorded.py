@@ -3,12 +3,14 @@
 The cases under `tests/golden` are copies; where the whole corpus lies beside the checkout, its other cases count too.
 """
 
+import marshal
 from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
 
 from vcdebug.snapshot.load import load
+from vcdebug.trace.codec import EventEncoder
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -17,6 +19,8 @@ CORPUS = ROOT.parent / "shared" / "golden"
 """Where the whole corpus lies, if it does."""
 FOLDERS = ("random", "causes", "upstream", "crash")
 """The parts of the corpus that are one cycle each."""
+WITHOUT_IDENTITY = 2
+"""The newest form of marshal that writes equal values alike, one object or two."""
 BLOCKED = "preempt-blocked-by-gang"
 """The bundled snapshot of a preemption that is discarded because of gang."""
 
@@ -58,3 +62,9 @@ def golden(name: str) -> Recording:
 def bundled(name: str = BLOCKED) -> Recording:
     """The replay of a bundled snapshot."""
     return replay(load(ROOT / "fixtures" / name))
+
+
+def written(recording: Recording) -> bytes:
+    """All that its trace says, each value with its type and keys in their order, without spelling it as text."""
+    encoder = EventEncoder(recording)
+    return marshal.dumps([encoder.encode(event) for event in recording.events], WITHOUT_IDENTITY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from vcdebug.debugger.between import Between
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.snapshot.arrivals import read_arrivals
 from vcdebug.trace.codec import write_cycles
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 
 NUMBER = 3
@@ -26,8 +28,9 @@ def between_of(recorded: Path) -> Between:
 def replayed_cycles(first: Recording, recorded: Path) -> list[str]:
     """The events of three cycles as text, each cycle behind an event of its own."""
     cycles = Cycles(first, between_of(recorded))
-    while len(cycles.recordings) < NUMBER and not cycles.panicked:
-        cycles.next()
     lines = io.StringIO()
-    write_cycles(cycles.recordings, lines)
+    with ExitStack() as runs:
+        while len(cycles.recordings) < NUMBER and not cycles.panicked:
+            runs.enter_context(passing(cycles.next()))
+        write_cycles(cycles.recordings, lines)
     return lines.getvalue().splitlines()

@@ -12,6 +12,7 @@ import pytest
 from tests.golden.compare import first_difference_of_lines, read_lines
 from vcdebug.snapshot.load import load
 from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.passing import passing
 from vcdebug.trace.replay import replay
 
 HERE = Path(__file__).parent
@@ -46,7 +47,8 @@ EACH = [pytest.param(*each, id=f"{each[0]}-{each[1].name}") for each in copies()
 @pytest.mark.parametrize(("release", "recorded", "given"), EACH)
 def test_the_replay_is_what_the_scheduler_of_the_release_did(release: str, recorded: Path, given: Path) -> None:
     lines = io.StringIO()
-    write_jsonl(replay(load(given, release=release)), lines)
+    with passing(replay(load(given, release=release))) as recording:
+        write_jsonl(recording, lines)
     expected = read_lines(recorded / "trace.jsonl.gz")
     assert first_difference_of_lines(expected, lines.getvalue().splitlines()) is None
 

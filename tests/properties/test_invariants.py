@@ -10,6 +10,7 @@ from tests.rows import try_rules
 from vcdebug.framework.record import CloseEvent, NodeAmounts, OpEvent, PanicEvent, StateEvent, StatementEvent
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -86,8 +87,8 @@ def every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined_job(
 
 
 def a_replay_changes_nothing_in_its_snapshot_and_gives_the_same_events_again(recording: Recording) -> None:
-    again = replay(recording.snapshot)
-    assert [str(event) for event in recording.events] == [str(event) for event in again.events]
+    with passing(replay(recording.snapshot)) as again:
+        assert [str(event) for event in recording.events] == [str(event) for event in again.events]
 
 
 RULES = (
@@ -102,5 +103,5 @@ RULES = (
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_rule_holds(seed: int) -> None:
-    recording = replay(random_cluster(seed))
-    try_rules(RULES, recording)
+    with passing(replay(random_cluster(seed))) as recording:
+        try_rules(RULES, recording)

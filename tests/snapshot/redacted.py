@@ -14,6 +14,7 @@ from vcdebug.snapshot.pseudonyms import Pseudonyms
 from vcdebug.snapshot.redact import redaction
 from vcdebug.snapshot.save import archive_bytes
 from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -28,7 +29,8 @@ def divergence(original: Recording) -> Difference | None:
     sentence = cache(partial(_translation, known, done.names))
     expected = (_ENCODE(translated(json.loads(line), sentence)) for line in lines(original))
     written = load(io.BytesIO(archive_bytes(done.snapshot)))
-    return first_difference_of_lines(expected, lines(replay(written)))
+    with passing(replay(written)) as again:
+        return first_difference_of_lines(expected, lines(again))
 
 
 def _translation(known: dict[str, str], names: Pseudonyms, text: str) -> str:

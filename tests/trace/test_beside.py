@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -10,7 +11,7 @@ from random import Random
 
 import pytest
 
-from tests.recorded import BLOCKED, bundled, each_case, recorded
+from tests.recorded import BLOCKED, bundled, each_case, recorded, written
 from vcdebug.debugger.what_if import edited
 from vcdebug.framework.placement import PredicateHelper
 from vcdebug.framework.record import OpEvent, PredicateEvent, StateEvent
@@ -21,7 +22,7 @@ from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.codec import digest
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -73,12 +74,15 @@ def edits_of(snapshot: Snapshot, seed: int) -> Iterator[Snapshot]:
 @each_case
 def test_the_recording_is_the_same_beside_another_one(case: Path) -> None:
     base = recorded(case)
-    before = digest(base)
-    for snapshot in edits_of(base.snapshot, sum(map(ord, case.name))):
-        beside = replay(snapshot, beside=base)
-        assert digest(beside) == digest(replay(snapshot))
-    assert digest(replay(base.snapshot, beside=beside)) == before
-    assert digest(base) == before
+    before = written(base)
+    with ExitStack() as runs:
+        for snapshot in edits_of(base.snapshot, sum(map(ord, case.name))):
+            beside = runs.enter_context(passing(replay(snapshot, beside=base)))
+            alone = runs.enter_context(passing(replay(snapshot)))
+            assert written(beside) == written(alone)
+        again = runs.enter_context(passing(replay(base.snapshot, beside=beside)))
+        assert written(again) == before
+    assert written(base) == before
 
 
 def searches(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, base: Recording) -> tuple[Recording, int]:
@@ -101,7 +105,7 @@ def searched(recording: Recording) -> list[str]:
 def test_nothing_is_searched_again_where_nothing_is_edited(monkeypatch: pytest.MonkeyPatch) -> None:
     base = placing()
     again, made = searches(monkeypatch, replace(base.snapshot), base)
-    assert (digest(base), 0) == (digest(again), made)
+    assert (written(base), 0) == (written(again), made)
 
 
 def test_what_comes_before_the_edited_pod_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,11 +170,11 @@ def states(recording: Recording) -> list[StateEvent]:
 def test_a_cycle_that_evicts_changes_nothing_of_the_one_that_it_runs_beside(name: str) -> None:
     whole = bundled(name)
     quiet = replay(edited(whole.snapshot, [parse_edit('conf:actions="enqueue"')]))
-    before = digest(quiet), standing(quiet)
+    before = written(quiet), standing(quiet)
     beside = replay(whole.snapshot, beside=quiet)
-    assert digest(beside) == digest(whole)
+    assert written(beside) == written(whole)
     assert any(isinstance(event, OpEvent) and event.op == "evict" for event in beside.events)
-    assert before == (digest(quiet), standing(quiet))
+    assert before == (written(quiet), standing(quiet))
 
 
 @pytest.mark.parametrize("name", EVICTING)

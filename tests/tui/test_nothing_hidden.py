@@ -1,6 +1,6 @@
 """Panels have room: no name is cut to its neighbour's, no column is off screen, no first row is blank."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import pytest
@@ -11,7 +11,7 @@ from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
-from vcdebug.tui.widgets.table_layout import NOTHING, Layout, lay_out, unfolded
+from vcdebug.tui.widgets.table_layout import NOTHING, Layout, Placed, lay_out, unfolded
 from vcdebug.tui.widgets.wrapping import closer, pad, tighter
 from vcdebug.views.base import Piece, Table
 from vcdebug.views.panels import PANELS
@@ -65,10 +65,13 @@ def flow_faults(layout: Layout, table: Table) -> Iterator[str]:
             yield f"{label} is cut to {placed.cells[0].text}"
 
 
-def under_the_cursor(layout: Layout, table: Table, width: int) -> str:
+Unfolded = Sequence[tuple[Placed, ...]]
+"""The lines of each row where the cursor stands."""
+
+
+def under_the_cursor(layout: Layout, table: Table, said: Unfolded) -> str:
     """The heads of the columns without a place whose cells the rows have below them, where the cursor stands."""
     rows = table.rows[:LOOKED_AT]
-    said = [unfolded(layout, table.columns, i, row, width) for i, row in enumerate(rows)]
     texts = [" ".join(piece.text for line in lines if line.band < 0 for piece in line.cells) for lines in said]
     told = [
         i
@@ -78,12 +81,11 @@ def under_the_cursor(layout: Layout, table: Table, width: int) -> str:
     return " ".join(["", *(table.columns[i].title for i in told)])
 
 
-def cut_under_the_cursor(layout: Layout, table: Table, width: int) -> Iterator[str]:
+def cut_under_the_cursor(layout: Layout, table: Table, width: int, said: Unfolded) -> Iterator[str]:
     """Text, names apart, that is not whole even where the cursor stands."""
     for index, row in enumerate(table.rows[:LOOKED_AT] if layout.tree is None else ()):
         uniform = [layout.placed(index, row, band) for band in range(len(layout.bands))]
-        lines = unfolded(layout, table.columns, index, row, width)
-        for line in lines or (uniform if index >= layout.wrapped else ()):
+        for line in said[index] or (uniform if index >= layout.wrapped else ()):
             band = layout.bands[line.band]
             cells = zip(band.columns, band.widths, line.cells, strict=True) if line.band >= 0 else ()
             yield from (
@@ -95,15 +97,16 @@ def cut_under_the_cursor(layout: Layout, table: Table, width: int) -> Iterator[s
 
 def faults(table: Table, width: int) -> Iterator[str]:
     layout = lay_out(table, table.rows, width)
+    said = [unfolded(layout, table.columns, i, row, width) for i, row in enumerate(table.rows[:LOOKED_AT])]
     if len(table.rows) and layout.width > width:
         yield f"{layout.width} cells for {width}"
     heads = " ".join(cell.text for line in layout.top if line.heads for cell in line.cells)
     if len(table.rows):
-        heads += under_the_cursor(layout, table, width)
+        heads += under_the_cursor(layout, table, said)
         yield from (f"head {c.title}" for c in table.columns if not all(word in heads for word in c.title.split()))
         yield from flow_faults(layout, table)
         yield from (f"head {one.text} in {cells} cells" for one, cells in drawn_heads(layout) if len(one.text) > cells)
-    yield from cut_under_the_cursor(layout, table, width)
+    yield from cut_under_the_cursor(layout, table, width, said)
     rows = range(min(len(table.rows), LOOKED_AT))
     for column in [i for i, one in enumerate(table.columns) if one.name]:
         names = [(table.rows[row].cells[column].text.strip(GUIDES), shown(layout, table, row, column)) for row in rows]
@@ -119,9 +122,10 @@ def all_faults(recording: Recording) -> list[str]:
         f"{panel.name} at event {here.seq}, {width} cells: {fault}"
         for here in moments(recording)
         for panel in PANELS
+        for table in [panel.view(here)]
         for width, only in WIDTHS.items()
         if panel.name in only or (not only and panel.name not in (*MIDDLE, *FLOW))
-        for fault in faults(panel.view(here), width)
+        for fault in faults(table, width)
     ]
 
 

@@ -206,19 +206,20 @@ async def test_what_was_set_is_there_the_next_time(tmp_path: Path) -> None:
         assert 110 == desk.seq
 
 
-@pytest.mark.parametrize(
-    ("keys", "line"),
-    [
-        (("m", "m"), "note !"),
-        (("5", "l", "B"), f"break data job {JOB} ready!"),
-        (("2", "w"), "force offer research/bert-pretrain-worker-0 research/resnet-sweep-worker-0!"),
-    ],
-)
-async def test_what_is_typed_stands_behind_the_words_that_were_put_in(keys: tuple[str, ...], line: str) -> None:
+PUT_IN = {
+    ("m", "m"): "note ",
+    ("5", "l", "B"): f"break data job {JOB} ready",
+    ("2", "w"): "force offer research/bert-pretrain-worker-0 research/resnet-sweep-worker-0",
+}
+
+
+async def test_what_is_typed_stands_behind_the_words_that_were_put_in() -> None:
     async with opened("preempt-blocked-by-gang", NARROW) as desk:
         await desk.command("goto 103")
-        await desk.press(*keys, "exclamation_mark")
-        assert line == desk.main.query_one(Line).value
+        for keys, words in PUT_IN.items():
+            await desk.press(*keys, "exclamation_mark")
+            assert f"{words}!" == desk.main.query_one(Line).value
+            await desk.close_everything()
 
 
 async def test_a_filter_that_is_opened_again_is_typed_on() -> None:

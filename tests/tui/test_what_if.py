@@ -130,16 +130,22 @@ async def test_a_wrong_edit_is_one_line_and_changes_nothing() -> None:
             assert () == lying_open(desk).edits
 
 
-@pytest.mark.parametrize(
-    ("panel", "text"),
-    [("queues", "set Queue/"), ("jobs", "set PodGroup/"), ("nodes", "set Node/"), ("moment", "force offer research/")],
-)
-async def test_w_types_the_edit_of_what_the_cursor_is_on(panel: str, text: str) -> None:
+BEGINNINGS = {
+    "queues": "set Queue/",
+    "jobs": "set PodGroup/",
+    "nodes": "set Node/",
+    "moment": "force offer research/",
+}
+
+
+async def test_w_types_the_edit_of_what_the_cursor_is_on() -> None:
     async with opened() as desk:
         await desk.command(f"goto {VICTIMS}")
-        await desk.command(f"panel {panel}")
-        await desk.press("w")
-        assert typed(desk).startswith(text)
+        for panel, text in BEGINNINGS.items():
+            await desk.command(f"panel {panel}")
+            await desk.press("w")
+            assert typed(desk).startswith(text), panel
+            await desk.close_everything()
 
 
 async def test_the_comparison_leads_to_either_side() -> None:
@@ -366,20 +372,22 @@ async def test_a_release_without_a_name_says_whose_rules_decide() -> None:
         assert "replayed by the newest rules, master of 2026-08-20" in desk.status()
 
 
-@pytest.mark.parametrize(
-    ("panel", "head", "edit"),
-    [
-        ("jobs", "queue", "spec.queue=platform"),
-        ("jobs", "prio", "spec.priorityClassName="),
-        ("queues", "weight", "spec.weight=1"),
-        ("nodes", "cpu", "status.allocatable.cpu=64"),
-    ],
+CHANGES = (
+    ("jobs", "queue", "spec.queue=platform"),
+    ("jobs", "prio", "spec.priorityClassName="),
+    ("queues", "weight", "spec.weight=1"),
+    ("nodes", "cpu", "status.allocatable.cpu=64"),
 )
-async def test_w_changes_what_stands_in_the_column_under_the_cursor(panel: str, head: str, edit: str) -> None:
+"""(panel, head of the column, the edit)"""
+
+
+async def test_w_changes_what_stands_in_the_column_under_the_cursor() -> None:
     async with opened() as desk:
-        await desk.command(f"panel {panel}")
-        grid = desk.panel(panel)
-        heads = [column.title for column in grid.table.columns]
-        grid.cursor_column = next(at for at, title in enumerate(heads) if title.startswith(head))
-        await desk.press("w")
-        assert edit in typed(desk)
+        for panel, head, edit in CHANGES:
+            await desk.command(f"panel {panel}")
+            grid = desk.panel(panel)
+            heads = [column.title for column in grid.table.columns]
+            grid.cursor_column = next(at for at, title in enumerate(heads) if title.startswith(head))
+            await desk.press("w")
+            assert edit in typed(desk), head
+            await desk.close_everything()

@@ -34,7 +34,7 @@ def imports(tree: ast.AST, known: Mapping[str, Source], *, for_types: bool) -> I
                 yield whole if whole in known else node.module
         elif isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
-        else:
+        elif not isinstance(node, ast.expr):
             yield from imports(node, known, for_types=for_types)
 
 

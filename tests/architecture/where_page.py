@@ -98,12 +98,14 @@ def links() -> tuple[Link, ...]:
 @cache
 def mentions() -> dict[str, list[str]]:
     """Our modules by the upstream file that their own docstring or a function of theirs names."""
+    linked: dict[str, list[str]] = {}
+    for one in links():
+        linked.setdefault(one.module, []).append(one.file)
     found: dict[str, list[str]] = {}
     for path in modules():
-        own = next(documented(path))[1].partition("Upstream:")[2]
-        named = re.findall(rf"(?<![\w/]){FILE}", own) + [one.file for one in links() if one.module == module_name(path)]
-        for file in dict.fromkeys(named):
-            found.setdefault(file, []).append(module_name(path))
+        own, module = next(documented(path))[1].partition("Upstream:")[2], module_name(path)
+        for file in dict.fromkeys(re.findall(rf"(?<![\w/]){FILE}", own) + linked.get(module, [])):
+            found.setdefault(file, []).append(module)
     return found
 
 

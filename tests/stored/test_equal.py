@@ -12,6 +12,7 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.load import load
 from vcdebug.stored.read import opened_recording
 from vcdebug.stored.write import stored
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
@@ -26,20 +27,16 @@ def reopened(recording: Recording) -> Recording:
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_every_panel_and_answer_of_a_bundled_snapshot_is_the_same(name: str) -> None:
-    fresh = replay(load(ROOT / "fixtures" / name))
-
-    stored_at_once = reopened(fresh)
-
-    assert shown(fresh) == shown(stored_at_once)
+    with passing(replay(load(ROOT / "fixtures" / name))) as fresh, passing(reopened(fresh)) as stored_at_once:
+        assert shown(fresh) == shown(stored_at_once)
 
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_panel_and_answer_of_a_random_case_is_the_same(name: str) -> None:
-    fresh = replay(load(ROOT / "tests" / "golden" / "random" / name))
+    snapshot = load(ROOT / "tests" / "golden" / "random" / name)
 
-    stored_at_once = reopened(fresh)
-
-    assert shown(fresh) == shown(stored_at_once)
+    with passing(replay(snapshot)) as fresh, passing(reopened(fresh)) as stored_at_once:
+        assert shown(fresh) == shown(stored_at_once)
 
 
 def test_what_was_asked_before_storing_makes_no_difference() -> None:

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from tests.recorded import ROOT, bundled
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.snapshot.load import load
+from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.tui.widgets.table_layout import NOTHING, Layout, Placed, lay_out, unfolded
@@ -137,4 +138,5 @@ def test_every_panel_has_room_for_what_it_shows(name: str) -> None:
 @pytest.mark.corpus
 @pytest.mark.skipif(not LARGE.exists(), reason="the large snapshot lies beside the checkout only")
 def test_a_thousand_nodes_have_room_too() -> None:
-    assert [] == all_faults(replay(load(LARGE)))
+    with passing(replay(load(LARGE))) as recording:
+        assert [] == all_faults(recording)

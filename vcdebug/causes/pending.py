@@ -24,6 +24,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 PANIC = "panic"
@@ -46,6 +47,7 @@ def doubt(recording: Recording) -> str:
     return "" if provenance is None else provenance.torn()
 
 
+@per_recording()
 def _explained(recording: Recording, subject: Subject) -> Explanation:
     if subject.job not in recording.session.jobs:
         finding: Finding = resolve(OUTSIDE)(recording, subject)

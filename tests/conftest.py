@@ -78,7 +78,7 @@ def fixtures_folder() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tools begin; then the tests of one recorded case follow each other: its replay is made once."""
+    """The tools begin, then who searches memory; the tests of one recorded case follow each other: one replay serves all."""
     items.sort(key=place)
     for item in items:
         if is_slow(item.path):
@@ -92,10 +92,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Iterator[None]:
-    """Behind a test, garbage is searched for where there may be much."""
+    """Behind a test, garbage is searched for where there may be much; what was there before the tests stays aside."""
     result = yield
     if gc.get_count()[0] > MOST_NEW:
         gc.collect()
+    if not gc.get_freeze_count():
+        gc.freeze()
     return result
 
 
@@ -113,6 +115,8 @@ def is_slow(path: Path) -> bool:
 def place(item: pytest.Item) -> int:
     """Where the item's case stands among the recorded ones; others keep their order behind them."""
     if item.path.parent.name == "tools":
+        return -2
+    if item.get_closest_marker("memory") is not None:
         return -1
     callspec = getattr(item, "callspec", None)
     params = callspec.params if callspec is not None else {}

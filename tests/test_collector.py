@@ -16,6 +16,9 @@ from vcdebug.trace.passing import passing
 from vcdebug.trace.replay import replay
 
 
+pytestmark = pytest.mark.memory
+
+
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     gc.enable()

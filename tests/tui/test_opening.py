@@ -77,6 +77,7 @@ async def test_another_snapshot_can_be_opened_by_command() -> None:
         assert "preempt-never" == desk.moment.recording.snapshot.name
 
 
+@pytest.mark.memory
 async def test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once its timers have run out: asyncio keeps those that were cancelled until then."""
     monkeypatch.setattr(driving, "NEVER", 1 / 60)
@@ -96,6 +97,7 @@ async def test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypa
         await desk.until(gone, "nothing holds the first recording")
 
 
+@pytest.mark.memory
 async def test_nor_while_modules_are_still_imported_for_its_first_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
     monkeypatch.setattr(loading, "import_ahead", lambda _: over.wait(PATIENCE))

@@ -303,6 +303,7 @@ async def test_edits_and_answers_are_completed() -> None:
         assert [] == completions("force ", desk.moment)
 
 
+@pytest.mark.memory
 async def test_a_branch_that_is_gone_takes_no_more_memory() -> None:
     async with opened() as desk:
         for text in ("panel log", "panel effects", "panel hypernodes", "panel jobs"):

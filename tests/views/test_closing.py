@@ -25,6 +25,7 @@ from vcdebug.views.panels import PANEL_VIEWS
 from vcdebug.views.waiting import waiting
 
 SNAPSHOTS = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())[:12]
+pytestmark = pytest.mark.memory
 LOOKS = 8
 """Events at which every panel is looked at."""
 

@@ -78,7 +78,7 @@ def fixtures_folder() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tools begin, then who searches memory; the tests of one recorded case follow each other: one replay serves all."""
+    """The tools begin, then who searches memory; the tests of a recorded case follow each other: one replay serves."""
     items.sort(key=place)
     for item in items:
         if is_slow(item.path):

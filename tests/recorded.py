@@ -52,9 +52,9 @@ def recorded(case: Path) -> Recording:
     return golden(case.name) if case.parent == ROOT / "tests" / "golden" / "random" else replay(load(case))
 
 
-@lru_cache(maxsize=8)
+@cache
 def golden(name: str) -> Recording:
-    """The replay of a copied random case, kept while its tests follow each other."""
+    """The replay of a copied random case, to which many tests come back."""
     return replay(load(ROOT / "tests" / "golden" / "random" / name))
 
 

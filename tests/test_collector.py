@@ -15,7 +15,6 @@ from vcdebug.trace.effects import effects
 from vcdebug.trace.passing import passing
 from vcdebug.trace.replay import replay
 
-
 pytestmark = pytest.mark.memory
 
 

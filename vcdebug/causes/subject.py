@@ -28,10 +28,10 @@ class NotFoundError(VcdebugError):
 
 def find_subject(snapshot: Snapshot, word: str) -> Subject:
     """`namespace/name` of a PodGroup or pod, the name of its Volcano Job, or a bare name that is unique."""
-    groups = dict.fromkeys(_key(PodGroup(m).namespace, PodGroup(m).name) for m in snapshot.of("PodGroup"))
-    pods = {pod.key: pod for pod in (Pod(m) for m in snapshot.of("Pod"))}
+    groups = dict.fromkeys(f"{group.namespace}/{group.name}" for group in map(PodGroup, snapshot.of("PodGroup")))
     if word in groups:
         return Subject(word)
+    pods = {pod.key: pod for pod in map(Pod, snapshot.of("Pod"))}
     if word in pods:
         return Subject(pods[word].job_id, word)
     by_name = [key for key in groups if key.rpartition("/")[2] == word]
@@ -48,10 +48,6 @@ def find_subject(snapshot: Snapshot, word: str) -> Subject:
     if word in orphans:
         return Subject(word)
     raise _unknown(word, [*groups, *pods])
-
-
-def _key(namespace: str, name: str) -> str:
-    return f"{namespace}/{name}"
 
 
 def _of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:

@@ -14,12 +14,14 @@ from vcdebug.explain.node_room import node_room
 from vcdebug.explain.plugin import Refusals
 from vcdebug.explain.plugins import words
 from vcdebug.explain.plugins.predicates import remembered
+from vcdebug.framework.columns import Line
 from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.framework.record import Level, PredicateEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.plugins.predicates.stable import STATUSES as STABLE_STATUSES
+from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 SHORT: Final = "Insufficient "
@@ -160,9 +162,15 @@ def cache_key(recording: Recording, event: PredicateEvent) -> str:
 
 def _since_helper(recording: Recording, seq: Seq) -> Iterator[tuple[Seq, PredicateEvent]]:
     """Earlier searches that share their cache with one; none where the cache is off."""
-    helpers = [line for line in recording.record.lines if line.key == "search.helper" and line.seq < seq]
-    if not helpers or not helpers[-1].values[0]:
+    helper = next((line for line in reversed(_helpers(recording)) if line.seq < seq), None)
+    if helper is None or not helper.values[0]:
         return
     action = recording.tree.around(seq, Level.ACTION)
-    first = max(helpers[-1].seq, action.first if action is not None else 1)
+    first = max(helper.seq, action.first if action is not None else 1)
     yield from ((one, event) for one, event in recording.every(PredicateEvent) if first <= one < seq)
+
+
+@per_recording()
+def _helpers(recording: Recording) -> tuple[Line, ...]:
+    """The lines that say of each action's searches whether they share a cache."""
+    return tuple(line for line in recording.record.lines if line.key == "search.helper")

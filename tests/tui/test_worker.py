@@ -59,12 +59,23 @@ def test_a_stop_before_it_begins_ends_the_loading() -> None:
 
 def test_a_stop_while_a_file_is_read_ends_the_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_documents, "WINDOW", 256)
+    monkeypatch.setattr(worker, "OFTEN", 0)
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(as_list(cluster())))
     whole, cut = texts(told(str(path))), told(str(path), at="%")
     assert 5 < len([text for text in whole if text.startswith("reading cluster.json ")])
     assert isinstance(cut[-1], CycleFailed)
     assert 2 > len(texts(cut))
+
+
+def test_how_far_it_is_is_said_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_documents, "WINDOW", 256)
+    monkeypatch.setattr(worker, "OFTEN", 3_600)
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(as_list(cluster())))
+    first, *others = texts(told(str(path)))
+    assert first.startswith("reading cluster.json")
+    assert ["replaying cluster"] == others
 
 
 def test_a_stop_during_the_cycle_ends_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:

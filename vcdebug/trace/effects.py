@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from typing import NamedTuple
@@ -103,8 +103,13 @@ def deciding(recording: Recording) -> Iterator[tuple[Seq, Event]]:
         yield seq, recording.event(seq)
 
 
-def evicted(recording: Recording) -> Iterator[tuple[Effect, str]]:
+@per_recording()
+def evicted(recording: Recording) -> Sequence[tuple[Effect, str]]:
     """(effect, reason) of every eviction that was committed, or done outside any statement."""
+    return tuple(_evictions(recording))
+
+
+def _evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
     action = ""
     reasons: dict[TaskKey, str] = {}
     jobs = recording.owners.jobs

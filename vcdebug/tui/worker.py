@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from textual.message import Message
 
@@ -28,6 +29,10 @@ Source = str | BinaryIO
 Limits = tuple[int, int]
 """Events and megabytes that a recording may have."""
 USUAL: Limits = (MAX_EVENTS, MAX_MEGABYTES)
+
+
+OFTEN: Final = 0.25
+"""Seconds between two words about how far something is: nobody reads faster, and each is drawn."""
 
 
 class Stop:
@@ -150,24 +155,28 @@ def _cycle(
 
 
 class ProgressReporter:
-    """Says how far the reading is, each thing once."""
+    """Says how far the reading and the cycle are, now and then."""
 
     def __init__(self, post: Callable[[Message], object], stop: Stop) -> None:
         self.post = post
         self._stop = stop
         self._notice = ""
         self._said = ""
+        self._at = -inf
+        """When something was said last."""
         self._replayed = ""
         self._estimate = Estimate(monotonic)
 
     def begin(self, name: str) -> None:
         """Everything is read: the cycle begins."""
         self._replayed = name
-        self.post(Progress(f"replaying {name}"))
+        self._say(f"replaying {name}")
 
     def replaying(self, words: str, done: int, total: int) -> None:
         """How far the cycle is, and how long its present action still takes."""
-        self.post(Progress(f"replaying {self._replayed}: {self._estimate.beside(words, done, total)}"))
+        said = self._estimate.beside(words, done, total)
+        if self._is_time():
+            self._say(f"replaying {self._replayed}: {said}")
 
     def notice(self, text: str) -> None:
         """A file takes long: said beside the progress from here on."""
@@ -177,10 +186,18 @@ class ProgressReporter:
         """The progress callback of `load`: False asks it to stop."""
         of = f" {done * 100 // total} %" if total else ""
         text = self._notice + of if self._notice else f"reading {Path(name).name}{of}"
-        if text != self._said:
+        left = self._estimate.left(name, done, total)
+        if text != self._said and self._is_time():
             self._said = text
-            self.post(Progress(text + self._estimate.left(name, done, total)))
+            self._say(text + left)
         return not self._stop.asked
+
+    def _is_time(self) -> bool:
+        return monotonic() - self._at >= OFTEN
+
+    def _say(self, text: str) -> None:
+        self._at = monotonic()
+        self.post(Progress(text))
 
 
 def work(task: Callable[[], Reply], ticket: int = 0) -> Message:

@@ -53,8 +53,9 @@ def _widen_names(
     """Rows that nobody has made yet are known by their keys: where these are the names, the longest counts."""
     for i, column in enumerate(columns):
         if column.name and all(row.cells[i].text == row.key for row in looked_at):
-            longest = max((len(key.removeprefix(shared[i])) for key in rows.keys), default=0)
-            widths[i] = max(widths[i], longest)
+            cut = shared[i]
+            names = [key.removeprefix(cut) for key in rows.keys] if cut else rows.keys
+            widths[i] = max(widths[i], max(map(len, names), default=0))
 
 
 def least_widths(

@@ -25,9 +25,13 @@ LabelItems = tuple[tuple[str, str], ...]
 class PodShape:
     """The parsed parts of a pod, and of all that state the same."""
 
-    __slots__ = ("affinity", "group", "ports", "requests")
+    __slots__ = ("affinity", "group", "mark", "ports", "requests")
 
-    def __init__(self, group: LabelGroup, affinity: PodAffinityTerms, ports: HostPorts, requests: PodRequests) -> None:
+    def __init__(
+        self, mark: object, group: LabelGroup, affinity: PodAffinityTerms, ports: HostPorts, requests: PodRequests
+    ) -> None:
+        self.mark = mark
+        """Of the PodShapes that made it."""
         self.group = group
         self.affinity = affinity
         self.ports = ports
@@ -39,13 +43,12 @@ class PodShapes:
 
     def __init__(self, gate: Gate, *, incoming_pod_level: bool = True) -> None:
         """`incoming_pod_level`: whether requests of a pod as a whole count for its own balanced score."""
+        self._mark: object = object()
         self._gate = gate
         self._incoming_pod_level = incoming_pod_level
         self._plain: dict[tuple[str, int, int, bool], tuple[object, object, PodShape]] = {}
         """By namespace and the identities of labels and containers, which are kept beside."""
         self._of_containers: dict[int, tuple[object, HostPorts, PodRequests]] = {}
-        self._others: dict[int, tuple[object, PodShape]] = {}
-        """By the identity of the manifest, which is kept beside."""
         self._groups: dict[tuple[str, LabelItems, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
@@ -54,10 +57,18 @@ class PodShapes:
         self._placement_of: dict[int, tuple[Pod, Placement]] = {}
 
     def shape(self, pod: Pod) -> PodShape:
-        """The parsed parts that every pod in the node view needs: labels and containers say all of most."""
+        """The parsed parts that every pod in the node view needs; the pod keeps them."""
+        known = pod.shape
+        if type(known) is PodShape and known.mark is self._mark:
+            return known
+        found = pod.shape = self._found(pod)
+        return found
+
+    def _found(self, pod: Pod) -> PodShape:
+        """Labels and containers say all of most pods."""
         spec = pod.spec
         if spec.get("affinity") or not pod.only_containers_ask:
-            return self._other(pod)
+            return self._parsed(pod)
         labels, containers = pod.labels, spec.get("containers")
         key = (pod.namespace, id(labels), id(containers), pod.deleting)
         known = self._plain.get(key)
@@ -66,21 +77,16 @@ class PodShapes:
         return known[2]
 
     def _of_parts(self, pod: Pod) -> PodShape:
-        """Of a pod of which labels and containers say all."""
         containers = pod.spec.get("containers")
         asked = self._of_containers.get(id(containers))
         if asked is None:
             asked = self._of_containers[id(containers)] = (containers, self._host_ports(pod), self._pod_requests(pod))
-        return PodShape(self.group(pod), NO_TERMS, asked[1], asked[2])
-
-    def _other(self, pod: Pod) -> PodShape:
-        known = self._others.get(id(pod.manifest))
-        if known is None:
-            known = self._others[id(pod.manifest)] = (pod.manifest, self._parsed(pod))
-        return known[1]
+        return PodShape(self._mark, self.group(pod), NO_TERMS, asked[1], asked[2])
 
     def _parsed(self, pod: Pod) -> PodShape:
-        return PodShape(self.group(pod), self._affinity(pod), self._host_ports(pod), self._pod_requests(pod))
+        return PodShape(
+            self._mark, self.group(pod), self._affinity(pod), self._host_ports(pod), self._pod_requests(pod)
+        )
 
     def placement(self, pod: Pod) -> Placement:
         """What the pod's spec asks of a node itself."""

@@ -48,6 +48,7 @@ class Pod:
         "namespace",
         "node_name",
         "nominated_node_name",
+        "shape",
         "spec",
         "status",
         "uid",
@@ -75,6 +76,8 @@ class Pod:
         """Written by Statement.Allocate and never restored."""
         self._resources_text = ""
         self._subject: TaskSubject | None = None
+        self.shape: object | None = None
+        """What a Kubernetes view has made of it (kube/pod_shape), which goes with it."""
         self.nominated_node_name: str = self.status.get("nominatedNodeName") or ""
 
     def afresh(self) -> Pod:
@@ -85,7 +88,7 @@ class Pod:
         copy._subject, copy.labels, copy.annotations = self._subject, self.labels, self.annotations
         copy.creation_timestamp, copy.deleting = self.creation_timestamp, self.deleting
         copy.volcano_gate_known, copy._resources_text = self.volcano_gate_known, self._resources_text
-        copy.node_name = self.stated_node
+        copy.node_name, copy.shape = self.stated_node, self.shape
         copy.nominated_node_name = self.status.get("nominatedNodeName") or ""
         return copy
 

@@ -9,6 +9,9 @@ LEFT_OUT: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: what stands there i
     "vcdebug.trace.recording:Recording": {"memo": {}},
     "vcdebug.framework.session:Session": {"ask_extender": None, "_accounts": None},
     "vcdebug.framework.record:Record": {"bound": None},
-    "vcdebug.kube.pod_shape:PodShapes": {"_shapes": {}, "_placement_of": {}},
+    "vcdebug.model.pod:Pod": {"shape": None},
+    "vcdebug.model.nodetable:NodeTable": {"_asked_for": {}},
+    "vcdebug.kube.pod_shape:PodShape": {"mark": None},
+    "vcdebug.kube.pod_shape:PodShapes": {"_mark": None, "_plain": {}, "_of_containers": {}, "_placement_of": {}},
 }
 """Class → attribute → its value in a stored recording: identities are those of one process alone."""

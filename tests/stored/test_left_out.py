@@ -1,0 +1,47 @@
+"""What is not stored: names that exist, and each mapping whose keys are identities, which mean nothing elsewhere."""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import vcdebug
+from vcdebug.stored.left_out import LEFT_OUT
+
+ROOMS = ("model", "kube", "framework", "plugins", "actions", "trace")
+NEVER_STORED = ("PodReader", "PodRequestCache", "Past")
+"""They live while a session opens, or while its actions run."""
+
+
+def test_every_name_is_an_attribute() -> None:
+    for place, attributes in LEFT_OUT.items():
+        module, name = place.split(":")
+        kind = getattr(import_module(module), name)
+        source = inspect.getsource(kind)
+        assert [] == [one for one in attributes if f"self.{one}" not in source and f"{one}:" not in source], place
+
+
+def by_identity() -> Iterator[tuple[str, str]]:
+    """(class, attribute) of every mapping that a method with a call of id() writes to."""
+    for room in ROOMS:
+        for path in sorted((Path(vcdebug.__file__).parent / room).rglob("*.py")):
+            for kind in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(kind, ast.ClassDef):
+                    yield from ((kind.name, one) for method in kind.body for one in written_to(method))
+
+
+def written_to(method: ast.stmt) -> Iterator[str]:
+    nodes = list(ast.walk(method))
+    if any(isinstance(one, ast.Call) and ast.unparse(one.func) == "id" for one in nodes):
+        targets = (target for one in nodes if isinstance(one, ast.Assign) for target in one.targets)
+        for target in targets:
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Attribute):
+                yield target.value.attr
+
+
+def test_no_mapping_by_identity_is_stored() -> None:
+    found = [(kind, name) for kind, name in by_identity() if kind not in NEVER_STORED]
+    left_out = [(place.split(":")[1], name) for place, names in LEFT_OUT.items() for name in names]
+    assert {"_asked_for", "_plain", "_of_containers", "_placement_of"} <= {name for _, name in found}
+    assert [] == [one for one in found if one not in left_out]

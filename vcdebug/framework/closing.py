@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, made
 from vcdebug.framework.session import Session
+from vcdebug.model.inqueue import adds_at_once
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
@@ -88,8 +89,12 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
     devices = any(node.devices for node in ssn.nodes.values())
     for job in ssn.jobs.values():
         charged = [allocated[name] for name in (job.queue, *_ancestors(ssn, job.queue))]
-        tasks = job.tasks
-        for task in [tasks[uid] for uid in sorted(tasks)]:
+        if not devices and all(adds_at_once(held, job, job.allocated) for held in charged):
+            for held in charged:
+                held.add(job.allocated)
+            continue
+        for uid in sorted(job.tasks):
+            task = job.tasks[uid]
             if task.status & ALLOCATED_MASK:
                 for held in charged:
                     held.add(_request(ssn, task) if devices else task.resreq)

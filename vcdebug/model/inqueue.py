@@ -37,13 +37,18 @@ def add_requested(total: Resource, job: JobInfo) -> Resource:
 
 def _add_tasks(total: Resource, job: JobInfo, statuses: Container[TaskStatus], known: Resource | None) -> Resource:
     """By status, then UID; at once what the job has added up as its tasks came, where that is the same."""
-    if known is not None and job.changes == len(job.tasks) and known.sums_exactly() and total.sums_exactly():
+    if known is not None and adds_at_once(total, job, known):
         return total.add(known)
     for status in sorted(job.task_status_index):
         if status in statuses:
             for task in job.with_status(status):
                 total.add(task.resreq)
     return total
+
+
+def adds_at_once(total: Resource, job: JobInfo, known: Resource) -> bool:
+    """Whether a sum over the job's tasks comes to what the job added up as they came, rounded or not, in any order."""
+    return job.changes == len(job.tasks) and known.sums_exactly() and total.sums_exactly()
 
 
 class Reserving(NamedTuple):

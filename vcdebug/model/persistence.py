@@ -29,6 +29,14 @@ class Placement(NamedTuple):
     eviction: bool
 
 
+def _carriers(snapshot: Snapshot) -> int:
+    """How many pods carry one of the annotations; pods that state the same share theirs."""
+    stated = [(manifest.get("metadata") or {}).get("annotations") or {} for manifest in snapshot.of("Pod")]
+    distinct = {id(notes): notes for notes in stated}
+    told = {number: any(name in notes for name in ANNOTATIONS) for number, notes in distinct.items()}
+    return sum(told[id(notes)] for notes in stated) if any(told.values()) else 0  # exact: ints
+
+
 class Persistence:
     """Whether state is restored, why, and what is wrong with the annotations."""
 
@@ -37,11 +45,7 @@ class Persistence:
     def __init__(self, snapshot: Snapshot, nodes: Mapping[NodeName, object]) -> None:
         self.nodes = nodes
         self.problems: list[Problem] = []
-        carriers = 0
-        for manifest in snapshot.of("Pod"):
-            notes = (manifest.get("metadata") or {}).get("annotations")
-            if notes and (STATUS in notes or NODE in notes or EVICTION in notes):
-                carriers += 1
+        carriers = _carriers(snapshot)
         self.on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
         pods = "1 pod carries" if carriers == 1 else f"{carriers or 'no'} pods carry"
         said = "set in meta.json" if not snapshot.process.sessions else "as in the cycles before"

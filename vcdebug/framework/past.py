@@ -88,9 +88,9 @@ class Past:
     def scores(self, task: TaskInfo, nodes: NodeRows) -> ScoreEvent | None:
         """The scores of these nodes, which the last search has found; None where they have to be asked for."""
         known = None if self._last is None else self._last.scores
-        if known is None or known.task != task.key or not np.array_equal(known.rows, nodes.rows):
+        if known is None or known.task != task.key:
             return None
-        return known
+        return known if known.rows is nodes.rows or np.array_equal(known.rows, nodes.rows) else None
 
 
 def past_of(before: Session, now: Session) -> Past | None:

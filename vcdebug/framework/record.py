@@ -368,11 +368,6 @@ class Record:
         """Upstream prints a line here that no event stands for; `values` fill its blanks, and must not change."""
         self.lines.append((len(self.events), key, values))
 
-    def log_all(self, lines: Sequence[tuple[str, tuple[object, ...]]]) -> None:
-        """Several such lines: key and values of each."""
-        at = len(self.events)
-        self.lines.extend([(at, key, values) for key, values in lines])
-
     def scope(self, level: Level, name: str) -> Scope:
         """Events until the end of the block belong to one span."""
         return Scope(self, level, name)

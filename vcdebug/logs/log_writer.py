@@ -43,6 +43,7 @@ OF_EVENT: Mapping[type, Callable[[Context, Any], Iterator[Said]]] = {  # Any: an
 IN_SHORT: Mapping[str, Callable[..., Iterator[Said]]] = {
     "search.helper": search_lines.helper,
     "search.start": search_lines.start,
+    "filter.skips": search_lines.skips,
     "allocate.group": search_lines.candidates,
     "preempt.no-victims": search_lines.no_victims,
     "reclaim.no-victims": search_lines.no_victims,

@@ -45,6 +45,14 @@ def start(at: Context, row: Row) -> Iterator[Said]:
     yield from ()
 
 
+def skips(at: Context, task: TaskKey, names: Sequence[str]) -> Iterator[Said]:
+    """Filters that have nothing to say about a task; the one about claims says so itself."""
+    for name in names:
+        if name == CLAIMS and not at.task(task).pod.spec.get("resourceClaims"):
+            yield "filter.claims", task
+        yield "filter.skipped", name, task
+
+
 def search(at: Context, event: PredicateEvent) -> Iterator[Said]:
     """Every node in visiting order; what the error cache knew is not printed again."""
     task, names, state = at.task(event.task), at.recording.node_names, at.state

@@ -107,6 +107,8 @@ class Predicates(Plugin):
         self._names_all_nodes = has(PREDICATES_BATCH_ALL_NODES)
         self._simulates_without_devices = has(SIMULATE_WITHOUT_DEVICES)
         self._continues_refused = has(RESERVE_FAILURE_CONTINUES)
+        self._skips: dict[tuple[str, ...], tuple[str, ...]] = {}
+        """Names of filters that some task skips, once."""
         self._settled_codes: dict[Placement, tuple[Codes, Codes]] = {}
         """Per wish the codes of all nodes: while they may have more pods, and once they are full."""
         self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
@@ -160,12 +162,8 @@ class Predicates(Plugin):
         skipped: list[str] = []
         error = self._prepare(task, state, skipped)
         state.skip.update(dict.fromkeys(skipped))
-        lines: list[tuple[str, tuple[object, ...]]] = []
-        for name in skipped:
-            if name == DynamicResourcesFilter.name and not pod.spec.get("resourceClaims"):
-                lines.append(("filter.claims", (task.key,)))
-            lines.append(("filter.skipped", (name, task.key)))
-        self._ssn.record.log_all(lines)
+        names = tuple(skipped)
+        self._ssn.log("filter.skips", task.key, self._skips.setdefault(names, names))
         if error is None and self._claims is not None and self._claims.undecided(state):
             quirks.claims_undecided(self._ssn, task)
         return error

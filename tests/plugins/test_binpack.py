@@ -79,7 +79,7 @@ def test_a_negative_quoted_or_listed_cpu_weight_counts_as_one(arguments: dict[st
 def test_releasing_tasks_still_count_as_used() -> None:
     ssn = opened(node("n1", cpu="4", memory="4G"), pods("r", 1, on="n1"), pod_group("r"), pods("j", 1))
     before = scores(ssn)
-    leaving = task(ssn, "r-0")
+    leaving = task(ssn, "r-0").clone()
     ssn.jobs["default/r"].update_task_status(leaving, TaskStatus.RELEASING)
     ssn.nodes["n1"].update_task(leaving)
     assert [50.0] == before == scores(ssn)

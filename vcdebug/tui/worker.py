@@ -179,8 +179,8 @@ class ProgressReporter:
             self._say(f"replaying {self._replayed}: {said}")
 
     def notice(self, text: str) -> None:
-        """A file takes long: said beside the progress from here on."""
-        self._notice = text
+        """A file takes long: said beside the progress from here on, at once the first time."""
+        self._notice, self._at = text, -inf
 
     def progress(self, done: int, total: int, name: str) -> bool:
         """The progress callback of `load`: False asks it to stop."""

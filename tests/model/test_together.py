@@ -93,6 +93,30 @@ def test_pods_that_share_containers_have_one_shape_unless_they_say_more() -> Non
     assert shapes.shape(elsewhere).group is not shapes.shape(same).group
 
 
+def running(first: Manifest, started: list[Manifest], **status: object) -> Pod:
+    """The pod with such containerStatuses, one object for all that are made with them."""
+    return Pod({**first, "status": {"phase": "Running", "containerStatuses": started, **status}})
+
+
+def test_pods_that_run_alike_share_request_and_shape_unless_a_resize_is_infeasible() -> None:
+    flags, shapes, first = Flags(), PodShapes(lambda _: True), pod("a", "j", requests={"cpu": "1"})
+    name = first["spec"]["containers"][0].get("name", "")
+    started = [{"name": name, "resources": {"requests": {"cpu": "3"}}, "allocatedResources": {"cpu": "2"}}]
+    condition = {"type": "PodResizePending", "reason": "Infeasible"}
+    one, same, refused = (
+        running(first, started, **more) for more in ({}, {"startTime": "later"}, {"conditions": [condition]})
+    )
+    known = PodRequestCache(flags)
+    assert known.request(one) is known.request(same)
+    assert shapes.shape(one) is shapes.shape(same)
+    for each in (one, refused, Pod(first)):
+        assert str(known.request(each)) == str(pod_request(each, flags))
+    assert shapes.shape(refused) is not shapes.shape(one)
+    first["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "9"
+    assert 9000 == pod_request(one, flags).milli_cpu
+    assert 3000 == pod_request(refused, flags).milli_cpu
+
+
 def test_a_node_that_is_judged_again_counts_once_with_the_later_reason() -> None:
     reasons = ReasonTable()
     errors, cpu, memory = FitErrors(reasons), *(reasons.code(insufficient(name)) for name in ("cpu", "memory"))

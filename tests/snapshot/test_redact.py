@@ -59,9 +59,9 @@ class Planter:
             named = {name: self.value(inner) for name, inner in shape.fields.items()}
             return named | {self.text(): self.text()}
         if isinstance(shape, ListOf):
-            return [self.value(shape._item)]
+            return [self.value(shape.item)]
         if isinstance(shape, MapOf):
-            return {self.text(): self.value(shape._item), "volcano.sh/preemptable": self.value(shape._item)}
+            return {self.text(): self.value(shape.item), "volcano.sh/preemptable": self.value(shape.item)}
         if isinstance(shape, Quantities):
             return {self.text(): "1", "cpu": self.text()}
         return self.scalar(shape)

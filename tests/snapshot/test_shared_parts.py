@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.snapshot.manifests import pod
 from vcdebug.debugger.what_if import edited
+from vcdebug.snapshot import documents
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
@@ -26,6 +29,20 @@ def test_pods_of_one_template_share_its_parts(tmp_path: Path) -> None:
     assert pods["p-0"]["spec"]["containers"] is pods["p-1"]["spec"]["containers"]
     assert pods["p-0"]["metadata"]["annotations"] is pods["p-1"]["metadata"]["annotations"]
     assert pods["p-0"]["metadata"]["annotations"] != pods["q-0"]["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize("large", [0, 1 << 40])
+def test_what_nothing_reads_keeps_no_two_parts_apart(
+    large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "LARGE_JSON_BYTES", large)
+    manifests = [pod("a", f"p-{number}", "g") for number in range(2)]
+    for number, manifest in enumerate(manifests):
+        started = {"name": "main", "containerID": f"containerd://{number}", "resources": {"requests": {"cpu": "1"}}}
+        manifest["status"] = {"phase": "Running", "podIP": f"10.0.0.{number}", "containerStatuses": [started]}
+    one, other = pods_of(loaded(tmp_path, *manifests)).values()
+    assert one["status"] is other["status"]
+    assert [{"name": "main", "resources": {"requests": {"cpu": "1"}}}] == one["status"]["containerStatuses"]
 
 
 def test_values_that_are_equal_and_of_other_types_stay_apart(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from vcdebug.model.pod import resize_infeasible
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value, value
 
@@ -37,14 +38,7 @@ def resized_containers(status: JsonObject) -> Resized | None:
     """Statuses of containers that report resources; None when no container does."""
     reported = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
     statuses = {s.get("name", ""): s for s in reported if s.get("resources") is not None}
-    return Resized(statuses, _infeasible(status)) if statuses else None
-
-
-def _infeasible(status: JsonObject) -> bool:
-    for condition in status.get("conditions") or ():
-        if condition.get("type") == "PodResizePending":
-            return bool(condition.get("reason") == "Infeasible")
-    return False
+    return Resized(statuses, resize_infeasible(status)) if statuses else None
 
 
 def container_amounts(container: JsonObject, resized: Resized | None, defaults: Mapping[str, int]) -> Amounts:

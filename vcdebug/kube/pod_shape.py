@@ -6,7 +6,7 @@ Pods made from one template share the parsed parts; a part is known by the text 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from vcdebug.kube.affinity_terms import NO_TERMS, LabelGroup, PodAffinityTerms, pod_affinity_terms
 from vcdebug.kube.placement import Placement, placement
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 _NO_PARTS: JsonObject = {}
 LabelItems = tuple[tuple[str, str], ...]
+
+
+class _Asked(NamedTuple):
+    """What a pod's containers ask of a node."""
+
+    ports: HostPorts
+    requests: PodRequests
 
 
 class PodShape:
@@ -46,9 +53,10 @@ class PodShapes:
         self._mark: object = object()
         self._gate = gate
         self._incoming_pod_level = incoming_pod_level
-        self._plain: dict[tuple[str, int, int, bool], tuple[object, object, PodShape]] = {}
-        """By namespace and the identities of labels and containers, which are kept beside."""
-        self._of_containers: dict[int, tuple[object, HostPorts, PodRequests]] = {}
+        self._known: dict[tuple[str, bool, int, int, int], tuple[object, object, PodShape]] = {}
+        """By namespace, deletion, and the identities of labels, affinity and what is asked for, kept beside."""
+        self._asked: dict[tuple[int, ...], tuple[object, _Asked]] = {}
+        """By the identities of what it is read from, which is kept beside."""
         self._groups: dict[tuple[str, LabelItems, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
@@ -65,28 +73,21 @@ class PodShapes:
         return found
 
     def _found(self, pod: Pod) -> PodShape:
-        """Labels and containers say all of most pods."""
-        spec = pod.spec
-        if spec.get("affinity") or not pod.only_containers_ask:
-            return self._parsed(pod)
-        labels, containers = pod.labels, spec.get("containers")
-        key = (pod.namespace, id(labels), id(containers), pod.deleting)
-        known = self._plain.get(key)
+        labels, affinity, asked = pod.labels, pod.spec.get("affinity"), self._asked_by(pod)
+        key = (pod.namespace, pod.deleting, id(labels), id(affinity), id(asked))
+        known = self._known.get(key)
         if known is None:
-            known = self._plain[key] = (labels, containers, self._of_parts(pod))
+            shape = PodShape(self._mark, self.group(pod), self._affinity(pod), asked.ports, asked.requests)
+            known = self._known[key] = (labels, affinity, shape)
         return known[2]
 
-    def _of_parts(self, pod: Pod) -> PodShape:
-        containers = pod.spec.get("containers")
-        asked = self._of_containers.get(id(containers))
-        if asked is None:
-            asked = self._of_containers[id(containers)] = (containers, self._host_ports(pod), self._pod_requests(pod))
-        return PodShape(self._mark, self.group(pod), NO_TERMS, asked[1], asked[2])
-
-    def _parsed(self, pod: Pod) -> PodShape:
-        return PodShape(
-            self._mark, self.group(pod), self._affinity(pod), self._host_ports(pod), self._pod_requests(pod)
-        )
+    def _asked_by(self, pod: Pod) -> _Asked:
+        parts = pod.requesting
+        key = tuple(map(id, parts))
+        known = self._asked.get(key)
+        if known is None:
+            known = self._asked[key] = (parts, _Asked(self._host_ports(pod), self._pod_requests(pod)))
+        return known[1]
 
     def placement(self, pod: Pod) -> Placement:
         """What the pod's spec asks of a node itself."""

@@ -101,12 +101,18 @@ class Pod:
         return known
 
     @property
-    def only_containers_ask(self) -> bool:
-        """Whether the containers alone say what the pod requests, as they were created."""
-        spec = self.spec
-        if spec.get("initContainers") or spec.get("resources") or spec.get("overhead"):
-            return False
-        return not self.resized
+    def requesting(self) -> tuple[object, ...]:
+        """What the request is read from: the same objects in all pods that a job makes of one template."""
+        spec, status = self.spec, self.status
+        return (
+            spec.get("containers"),
+            spec.get("initContainers"),
+            spec.get("resources"),
+            spec.get("overhead"),
+            status.get("containerStatuses"),
+            status.get("initContainerStatuses"),
+            resize_infeasible(status),
+        )
 
     @property
     def resized(self) -> bool:
@@ -201,6 +207,14 @@ class Pod:
         """Whether some init container is a sidecar. Upstream: api/job_info.hasRestartableInitContainer."""
         initial: list[JsonObject] = self.spec.get("initContainers") or []
         return bool(initial) and any(c.get("restartPolicy") == "Always" for c in initial)
+
+
+def resize_infeasible(status: JsonObject) -> bool:
+    """Whether a pod's status says that it is to be resized and that its node cannot do it."""
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodResizePending":
+            return bool(condition.get("reason") == "Infeasible")
+    return False
 
 
 def _state_amounts(statuses: list[JsonObject] | None) -> bool:

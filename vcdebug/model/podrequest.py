@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import Pod, resize_infeasible
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED
 from vcdebug.snapshot.json_values import JsonObject
@@ -23,17 +23,16 @@ class PodRequestCache:
     def __init__(self, flags: Flags) -> None:
         self._flags = flags
         self._known: dict[str, Resource] = {}
-        self._of_containers: dict[int, tuple[object, Resource]] = {}
-        """By the identity of the list, which is kept beside: equal parts of manifests are one object."""
+        self._of_parts: dict[tuple[int, ...], tuple[object, Resource]] = {}
+        """By the identities of what a request is read from, which is kept beside."""
 
     def request(self, pod: Pod) -> Resource:
         """As pod_request."""
-        if not pod.only_containers_ask:
-            return self._by_text(pod)
-        containers = pod.spec.get("containers")
-        known = self._of_containers.get(id(containers))
+        parts = pod.requesting
+        key = tuple(map(id, parts))
+        known = self._of_parts.get(key)
         if known is None:
-            known = self._of_containers[id(containers)] = (containers, self._by_text(pod))
+            known = self._of_parts[key] = (parts, self._by_text(pod))
         return known[1]
 
     def _by_text(self, pod: Pod) -> Resource:
@@ -51,7 +50,7 @@ def pod_request(pod: Pod, flags: Flags) -> Resource:
     Upstream: api/pod_info.GetPodResourceRequest.
     """
     resized = statuses(pod, "containerStatuses") if flags.gate("InPlacePodVerticalScaling") else {}
-    infeasible = bool(resized) and _resize_infeasible(pod)
+    infeasible = bool(resized) and resize_infeasible(pod.status)
     regular = Resource()
     for container in pod.spec.get("containers") or ():
         regular.add(Resource.from_list(_container_requests(container, resized, infeasible=infeasible)))
@@ -71,7 +70,7 @@ def request_parts(pod: Pod, flags: Flags) -> Iterator[tuple[str, str, Resource]]
     """(kind, name, amount) of everything that `pod_request` makes the request of, in the order of the manifest."""
     gate = flags.gate("InPlacePodVerticalScaling")
     resized = statuses(pod, "containerStatuses") if gate else {}
-    infeasible = bool(resized) and _resize_infeasible(pod)
+    infeasible = bool(resized) and resize_infeasible(pod.status)
     for container in pod.spec.get("containers") or ():
         amount = Resource.from_list(_container_requests(container, resized, infeasible=infeasible))
         yield "container", container.get("name", ""), amount
@@ -155,10 +154,3 @@ def largest(sources: list[ResourceList]) -> Iterator[tuple[str, object]]:
 def statuses(pod: Pod, field: str) -> dict[str, JsonObject]:
     """Container statuses by container name."""
     return {status.get("name", ""): status for status in pod.status.get(field) or ()}
-
-
-def _resize_infeasible(pod: Pod) -> bool:
-    for condition in pod.status.get("conditions") or ():
-        if condition.get("type") == "PodResizePending":
-            return bool(condition.get("reason") == "Infeasible")
-    return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypedDict, TypeGuard
 
 import msgspec
@@ -20,7 +20,7 @@ from vcdebug.snapshot import json_documents
 from vcdebug.snapshot.json_documents import ObjectText, OpenList, ReadSoFar
 from vcdebug.snapshot.kinds import find_kind
 from vcdebug.snapshot.schema import SHAPES
-from vcdebug.snapshot.shapes import MOST_PARTS, TEXT, Intake, MisfitError, Shape, Struct
+from vcdebug.snapshot.shapes import MOST_PARTS, TEXT, Intake, ListOf, MisfitError, Shape, Struct
 from vcdebug.snapshot.snapshot import Manifest
 
 _CHUNK: Final = 1 << 20
@@ -143,7 +143,7 @@ class ObjectReader:
         known = self._ways.get(kind)
         if known is None:
             shape = SHAPES[kind]
-            known = self._ways[kind] = Decoder(_type_of(shape)), _Fields(shape, self._intake)
+            known = self._ways[kind] = Decoder(_type_of_fields(shape)), _Fields(shape, self._intake)
         return known[0]
 
 
@@ -155,8 +155,12 @@ def _is_open(shape: Shape) -> TypeGuard[Struct]:
 def _type_of(shape: Shape) -> Any:
     """What the decoder makes of a value."""
     if _is_open(shape):
-        return _typed_dict("Fields", {name: _type_of(field) for name, field in shape.fields.items()}, total=False)
+        return _type_of_fields(shape)
     return str if shape is TEXT else Raw
+
+
+def _type_of_fields(shape: Struct) -> Any:
+    return _typed_dict("Fields", {name: _type_of(field) for name, field in shape.fields.items()}, total=False)
 
 
 class _Parts(dict[bytes, Any]):
@@ -165,12 +169,26 @@ class _Parts(dict[bytes, Any]):
     def __init__(self, shape: Shape, intake: Intake) -> None:
         self._shape = shape
         self._intake = intake
+        self._read: Callable[[bytes], Any] | None = None
 
     def __missing__(self, text: bytes) -> Any:
         if len(self) > MOST_PARTS:
             self.clear()
-        part = self[text] = self._shape.slim(_PART.raw_decode(text.decode())[0], self._intake)
+        if self._read is None:
+            self._read = _reader_of(self._shape, self._intake)
+        part = self[text] = self._intake.one(self._read(text), self._shape)
         return part
+
+
+def _reader_of(shape: Shape, intake: Intake) -> Callable[[bytes], Any]:
+    """Reads a part: a struct field by field, a list of structs one by one, everything else by Python's parser."""
+    if isinstance(shape, Struct) and shape.fields:
+        decoder, fields = Decoder(_type_of_fields(shape)), _Fields(shape, intake)
+        return lambda text: fields.finish(decoder.decode(text))
+    if isinstance(shape, ListOf) and _is_open(shape.item):
+        listed, each = Decoder(list[_type_of_fields(shape.item)]), _Fields(shape.item, intake)  # type: ignore[misc]
+        return lambda text: [each.finish(one) for one in listed.decode(text)]
+    return lambda text: shape.slim(_PART.raw_decode(text.decode())[0], intake)
 
 
 class _Fields:

@@ -56,11 +56,11 @@ _POD_TERM = struct(
     matchLabelKeys=TEXTS,
     mismatchLabelKeys=TEXTS,
 )
-_POD_AFFINITY = struct(
+_POD_AFFINITY = alike(
     requiredDuringSchedulingIgnoredDuringExecution=ListOf(_POD_TERM),
     preferredDuringSchedulingIgnoredDuringExecution=structs(weight=INT, podAffinityTerm=_POD_TERM),
 )
-_AFFINITY = struct(
+_AFFINITY = alike(
     nodeAffinity=struct(
         requiredDuringSchedulingIgnoredDuringExecution=_NODE_SELECTOR,
         preferredDuringSchedulingIgnoredDuringExecution=structs(weight=INT, preference=_NODE_TERM),

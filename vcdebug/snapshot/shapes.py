@@ -75,20 +75,28 @@ class Intake:
         return other
 
     def shared(self, item: Any, shape: Shape, slim: Callable[[Any, Intake], Any]) -> Any:
-        """A part of an object, made once for all that state the same: the pods of a job differ in few places."""
-        known = self._parts.get(shape)
-        if known is None:
-            known = self._parts[shape] = {}
+        """A part of an object, once for all that state the same: the pods of a job differ in few places."""
+        known = self._parts_of(shape)
         try:
             key = dumps(item, _WITHOUT_REFERENCES)
         except ValueError:
             raise MisfitError from None
         part = known.get(key)
         if part is None:
-            if len(known) > MOST_PARTS:
-                known.clear()
-            part = known[key] = slim(item, self)
+            part = known[key] = self.one(slim(item, self), shape)
         return part
+
+    def one(self, part: Any, shape: Shape) -> Any:
+        """The same part wherever the same is kept, whatever else was stated beside it."""
+        return self._parts_of(shape).setdefault(dumps(part, _WITHOUT_REFERENCES), part)
+
+    def _parts_of(self, shape: Shape) -> dict[bytes, Any]:
+        known = self._parts.get(shape)
+        if known is None:
+            known = self._parts[shape] = {}
+        if len(known) > MOST_PARTS:
+            known.clear()
+        return known
 
 
 class _Drop:
@@ -205,10 +213,10 @@ class Quantities:
 class ListOf:
     """A list whose elements have one shape."""
 
-    __slots__ = ("_fits", "_item")
+    __slots__ = ("_fits", "item")
 
     def __init__(self, item: Shape) -> None:
-        self._item = item
+        self.item = item
         self._fits = item.fits
 
     def fits(self, item: Any) -> bool:
@@ -218,11 +226,11 @@ class ListOf:
         if type(item) is not list:
             complain(path, f"is {shown_value(item)}, not a list", REMOVED)
             return DROP
-        repaired = [self._item.repair(element, f"{path}[{i}]", complain) for i, element in enumerate(item)]
+        repaired = [self.item.repair(element, f"{path}[{i}]", complain) for i, element in enumerate(item)]
         return [element for element in repaired if element is not DROP]
 
     def keep(self, item: Any) -> Any:
-        return [self._item.keep(element) for element in item] if type(item) is list else []
+        return [self.item.keep(element) for element in item] if type(item) is list else []
 
     def slim(self, item: Any, intake: Intake) -> Any:
         if type(item) is not list:
@@ -230,23 +238,23 @@ class ListOf:
         return intake.shared(item, self, self._slim)
 
     def _slim(self, item: list[Any], intake: Intake) -> list[Any]:
-        slim = self._item.slim
+        slim = self.item.slim
         return [slim(element, intake) for element in item]
 
     def rename(self, item: Any, path: Path, names: Names) -> Any:
         if type(item) is not list:
             return DROP
-        renamed = [self._item.rename(element, path, names) for element in item]
+        renamed = [self.item.rename(element, path, names) for element in item]
         return [element for element in renamed if element is not DROP]
 
 
 class MapOf:
     """A mapping with free keys whose values have one shape."""
 
-    __slots__ = ("_fits", "_item")
+    __slots__ = ("_fits", "item")
 
     def __init__(self, item: Shape) -> None:
-        self._item = item
+        self.item = item
         self._fits = item.fits
 
     def fits(self, item: Any) -> bool:
@@ -256,11 +264,11 @@ class MapOf:
         if type(item) is not dict:
             complain(path, f"is {shown_value(item)}, not a mapping", REMOVED)
             return DROP
-        repaired = {key: self._item.repair(element, f"{path}.{key}", complain) for key, element in item.items()}
+        repaired = {key: self.item.repair(element, f"{path}.{key}", complain) for key, element in item.items()}
         return {key: element for key, element in repaired.items() if element is not DROP}
 
     def keep(self, item: Any) -> Any:
-        return {key: self._item.keep(element) for key, element in item.items()} if type(item) is dict else {}
+        return {key: self.item.keep(element) for key, element in item.items()} if type(item) is dict else {}
 
     def slim(self, item: Any, intake: Intake) -> Any:
         if type(item) is not dict:
@@ -268,8 +276,8 @@ class MapOf:
         return intake.shared(item, self, self._slim)
 
     def _slim(self, item: dict[Any, Any], intake: Intake) -> dict[Any, Any]:
-        slim, once = self._item.slim, intake.once
-        if self._item is not TEXT:
+        slim, once = self.item.slim, intake.once
+        if self.item is not TEXT:
             return {once(key, key): slim(element, intake) for key, element in item.items()}
         if not all(type(element) is str for element in item.values()):
             raise MisfitError
@@ -280,7 +288,7 @@ class MapOf:
             return DROP
         kept = {str(key): element for key, element in item.items() if not names.drops(str(key), path)}
         renamed = {
-            names.key(key, path): self._item.rename(element, (*path, "*"), names) for key, element in kept.items()
+            names.key(key, path): self.item.rename(element, (*path, "*"), names) for key, element in kept.items()
         }
         return {key: element for key, element in renamed.items() if element is not DROP}
 

@@ -323,7 +323,9 @@ class JobInfo(TaskSet):
 
     def task_has_fit_errors(self, sub_job: SubJobInfo, task: TaskInfo) -> bool:
         """Whether a task of the same (non-empty) role has already failed. Upstream: api/job_info.TaskHasFitErrors."""
-        return bool(task.task_role) and task.task_role in self.fit_failed_roles(sub_job)
+        if not (task.task_role and self.nodes_fit_errors):
+            return False
+        return task.task_role in self.fit_failed_roles(sub_job)
 
     def reset_fit_errors(self) -> None:
         """Forget all fit errors of the job. Upstream: api/job_info.ResetFitErr."""

@@ -10,9 +10,9 @@ from vcdebug.snapshot.snapshot import Manifest
 def drop_duplicates(found: Gathered) -> None:
     """Of objects with the same kind, namespace and name the last one stays, in the place of the first."""
     for kind, manifests in found.objects.items():
-        last = {_key(manifest): index for index, manifest in enumerate(manifests)}
-        if len(last) == len(manifests):
+        if len(set(map(_key, manifests))) == len(manifests):
             continue
+        last = {_key(manifest): index for index, manifest in enumerate(manifests)}
         files = found.files[kind]
         for index, manifest in enumerate(manifests):
             winner = last[_key(manifest)]
@@ -42,6 +42,9 @@ def note_missing_namespaces(found: Gathered) -> None:
 
 def note_pod_uids(found: Gathered) -> None:
     """The scheduler knows tasks by their pod's uid."""
+    uids = {manifest["metadata"].get("uid") or "" for manifest in found.objects.get("Pod", ())}
+    if len(uids) == len(found.objects.get("Pod", ())) and "" not in uids:
+        return
     owners: dict[str, Manifest] = {}
     for index, manifest in enumerate(found.objects.get("Pod", ())):
         uid = manifest["metadata"].get("uid") or ""

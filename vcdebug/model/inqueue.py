@@ -47,7 +47,7 @@ def _add_tasks(total: Resource, job: JobInfo, statuses: Container[TaskStatus], k
 
 
 def adds_at_once(total: Resource, job: JobInfo, known: Resource) -> bool:
-    """Whether a sum over the job's tasks comes to what the job added up as they came, rounded or not, in any order."""
+    """Whether adding the job's own sum is adding task by task: none has changed since, and nothing is rounded."""
     return job.changes == len(job.tasks) and known.sums_exactly() and total.sums_exactly()
 
 

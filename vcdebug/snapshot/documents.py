@@ -75,7 +75,7 @@ def read_documents(data: bytes, read_so_far: ReadSoFar | None = None, *, unread:
 def _object_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[Any] | None:
     from vcdebug.snapshot.json_objects import object_texts  # a start without a large file does not need its parser
 
-    return object_texts(data, read_so_far)
+    return None if _REPLACED.encode() in data or has_bad_bytes(data) else object_texts(data, read_so_far)
 
 
 def starts_like_json(data: bytes) -> bool:

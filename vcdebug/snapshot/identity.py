@@ -42,11 +42,12 @@ def note_missing_namespaces(found: Gathered) -> None:
 
 def note_pod_uids(found: Gathered) -> None:
     """The scheduler knows tasks by their pod's uid."""
-    uids = {manifest["metadata"].get("uid") or "" for manifest in found.objects.get("Pod", ())}
-    if len(uids) == len(found.objects.get("Pod", ())) and "" not in uids:
+    pods = found.objects.get("Pod", ())
+    uids = {manifest["metadata"].get("uid") or "" for manifest in pods}
+    if len(uids) == len(pods) and "" not in uids:
         return
     owners: dict[str, Manifest] = {}
-    for index, manifest in enumerate(found.objects.get("Pod", ())):
+    for index, manifest in enumerate(pods):
         uid = manifest["metadata"].get("uid") or ""
         if uid and uid not in owners:
             owners[uid] = manifest

@@ -7,7 +7,6 @@ knows what to say of it; where both read, they read the same.
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypedDict, TypeGuard
@@ -23,7 +22,6 @@ from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import MOST_PARTS, TEXT, Intake, ListOf, MisfitError, Shape, Struct
 from vcdebug.snapshot.snapshot import Manifest
 
-_CHUNK: Final = 1 << 20
 _TOLD_EVERY: Final = 1 << 20
 """Bytes between two looks at whether to go on."""
 _REFUSED: Final = (msgspec.DecodeError, RecursionError)
@@ -48,10 +46,9 @@ _PART: Final = json.JSONDecoder()
 def object_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[OpenList | ObjectText] | None:
     """A Kubernetes List whose items are texts, or the texts of several documents; None where a file is neither.
 
-    Nothing of a file with a fault is given: where it is, and what stands before it, is not known here.
+    All of the bytes must be text: what is passed over is not looked at. Nothing of a file with a fault is given: where
+    it is, and what stands before it, is not known here.
     """
-    if not _is_utf_8(data):
-        return None
     try:
         listed = _LIST.decode(data)
     except _REFUSED:
@@ -60,19 +57,6 @@ def object_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[OpenLis
     if items is None or not kind.endswith("List"):
         return None
     return iter((OpenList(kind, listed.get("apiVersion"), _followed(items, data, read_so_far)),))
-
-
-def _is_utf_8(data: bytes) -> bool:
-    if data.isascii():
-        return True
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for start in range(0, len(data), _CHUNK):
-            decoder.decode(data[start : start + _CHUNK])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _documents(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[ObjectText] | None:

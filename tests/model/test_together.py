@@ -1,5 +1,7 @@
 """Nodes and jobs that take their tasks together hold what they hold after one at a time; equal pods are read once."""
 
+from copy import deepcopy
+
 import pytest
 
 from tests.builders import cluster, node, open_session, pod, pod_group
@@ -115,6 +117,18 @@ def test_pods_that_run_alike_share_request_and_shape_unless_a_resize_is_infeasib
     first["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "9"
     assert 9000 == pod_request(one, flags).milli_cpu
     assert 3000 == pod_request(refused, flags).milli_cpu
+
+
+def test_pods_that_run_alike_share_their_request_where_nothing_is_one_object() -> None:
+    flags, first = Flags(), pod("a", "j", requests={"cpu": "1"})
+    name = first["spec"]["containers"][0].get("name", "")
+    one, same, more = (
+        running(deepcopy(first), [{"name": name, "containerID": each, "resources": {"requests": {"cpu": cpu}}}])
+        for each, cpu in (("x", "3"), ("y", "3"), ("z", "4"))
+    )
+    known = PodRequestCache(flags)
+    assert known.request(one) is known.request(same)
+    assert [3000, 4000] == [known.request(each).milli_cpu for each in (same, more)]
 
 
 def test_a_node_that_is_judged_again_counts_once_with_the_later_reason() -> None:

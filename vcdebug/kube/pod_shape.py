@@ -125,22 +125,13 @@ class PodShapes:
 
     def _pod_requests(self, pod: Pod) -> PodRequests:
         spec, status = pod.spec, pod.status
-        text = (pod.resources_text, _resize_text(pod))
+        text = (pod.resources_text, pod.resized_text)
         known = self._requests.get(text)
         if known is None:
             known = self._requests[text] = pod_requests(
                 spec, status, self._gate, incoming_pod_level=self._incoming_pod_level
             )
         return known
-
-
-def _resize_text(pod: Pod) -> str:
-    if not pod.resized:
-        return ""
-    spec, status = pod.spec, pod.status
-    statuses = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
-    names = [c.get("name") for c in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))]
-    return repr((names, statuses, status.get("conditions")))
 
 
 Key = TypeVar("Key")

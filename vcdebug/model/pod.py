@@ -132,6 +132,19 @@ class Pod:
         return self._resources_text
 
     @property
+    def resized_text(self) -> str:
+        """Everything that the status says of resources, as one text; empty where it says nothing."""
+        if not self.resized:
+            return ""
+        spec, status = self.spec, self.status
+        names = [[one.get("name") for one in spec.get(field) or ()] for field in ("containers", "initContainers")]
+        stated = [
+            [(one.get("name"), one.get("resources"), one.get("allocatedResources")) for one in status.get(field) or ()]
+            for field in ("containerStatuses", "initContainerStatuses")
+        ]
+        return repr((names, stated, resize_infeasible(status)))
+
+    @property
     def stated_node(self) -> str:
         """spec.nodeName, empty when missing: where the cycle found the pod."""
         return self.spec.get("nodeName") or ""

@@ -22,7 +22,7 @@ class PodRequestCache:
 
     def __init__(self, flags: Flags) -> None:
         self._flags = flags
-        self._known: dict[str, Resource] = {}
+        self._known: dict[tuple[str, str], Resource] = {}
         self._of_parts: dict[tuple[int, ...], tuple[object, Resource]] = {}
         """By the identities of what a request is read from, which is kept beside."""
 
@@ -36,9 +36,7 @@ class PodRequestCache:
         return known[1]
 
     def _by_text(self, pod: Pod) -> Resource:
-        if pod.resized:
-            return pod_request(pod, self._flags)
-        text = pod.resources_text
+        text = (pod.resources_text, pod.resized_text)
         known = self._known.get(text)
         if known is None:
             known = self._known[text] = pod_request(pod, self._flags)

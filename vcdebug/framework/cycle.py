@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+import numpy as np
+
 from vcdebug.framework import hooks
 from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.bound import RecordFullError
@@ -69,6 +71,7 @@ def run_cycle(
     return ssn
 
 
+@np.errstate(all="ignore")  # Go says nothing where a float overflows or is none
 def run_session(
     ssn: Session,
     *,

@@ -136,7 +136,7 @@ class PredicateHelper:
         """How many feasible nodes end a search, by how many there are."""
         self._cache_on = cache_on
         self._sampled = False
-        self._exact = any(plugin.remembers_rows for plugin in ssn.plugins.values())
+        self._exact = ssn.remembers_rows
         self._cache: dict[str, Codes] = {}
         ssn.log("search.helper", cache_on)
         if ssn.past is not None:

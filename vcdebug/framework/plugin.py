@@ -6,12 +6,14 @@ Upstream: framework/interface (Plugin), framework/event.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from vcdebug.framework.accounts import Accounts
 from vcdebug.framework.arguments import Arguments
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import BoolArray, Codes, FloatArray
+from vcdebug.model.nodetable import zeros
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.problem import Problem
@@ -57,6 +59,12 @@ class NodeScores(NamedTuple):
     failed: BoolArray | None = None
     everywhere: bool = False
     """Whether the trace lists it for every node of the session, each with 0."""
+
+
+@lru_cache(maxsize=256)
+def no_scores(size: int) -> NodeScores:
+    """0.0 on each of so many nodes: the same object each time."""
+    return NodeScores(zeros(size))
 
 
 class Event:

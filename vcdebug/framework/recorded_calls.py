@@ -65,7 +65,7 @@ def build_plugin_calls(
 
 
 def _tiers(hook: AnyHook, conf: SchedulerConf, functions: Functions, record: Record, release: Release) -> Tiers:
-    tiers = Tiers(note=record.note_last)
+    tiers: list[list[PluginCall]] = []
     show = hook.shown_by(release)
     for options in conf.tiers:
         tier: list[PluginCall] = []
@@ -79,4 +79,4 @@ def _tiers(hook: AnyHook, conf: SchedulerConf, functions: Functions, record: Rec
             call = RecordedCall(function, option.name, hook.upstream, show, record)
             tier.append(PluginCall(option.name, recorded(call), call))
         tiers.append(tier)
-    return tiers
+    return Tiers(tiers, record.note_last)

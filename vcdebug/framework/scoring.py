@@ -79,8 +79,7 @@ def lean(scores: FloatArray) -> KeptScores:
         return _constant(raw[:WIDTH], len(scores))
     if len(scores) < MANY:
         return scores
-    with np.errstate(over="ignore"):
-        half = scores.astype(np.float32)
+    half = scores.astype(np.float32)
     return half if half.astype(np.float64).tobytes() == raw else scores
 
 

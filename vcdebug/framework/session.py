@@ -6,6 +6,7 @@ Upstream: framework/session.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
@@ -73,6 +74,10 @@ class Session:
         """`beside` is the session of a cycle on nearly the same objects: what is the same is read there."""
         cluster = _read_cluster(snapshot, conf, beside)
         self.snapshot = snapshot
+        self.flags: Flags = snapshot.flags
+        """The scheduler's command line."""
+        self.release: Release = snapshot.flags.release
+        """What the scheduler is built from."""
         self.process: Process = snapshot.process
         """What the process remembers; plugins replace what is theirs."""
         self.uid = f"{SESSION_UID}-{self.process.sessions + 1}" if self.process.sessions else SESSION_UID
@@ -138,6 +143,11 @@ class Session:
             incoming_pod_level=not has(NODEORDER_POD_LEVEL_REQUESTS),
             shapes=beside.view.shapes if beside is not None and beside.flags == flags else None,
         )
+
+    @cached_property
+    def remembers_rows(self) -> bool:
+        """Whether some plugin's answers about nodes depend on which it was asked about before."""
+        return any(plugin.remembers_rows for plugin in self.plugins.values())
 
     # Asking
 
@@ -312,16 +322,6 @@ class Session:
         self.record.note(code, text, *about, at_last=at_last)
 
     # Nodes
-
-    @property
-    def flags(self) -> Flags:
-        """The scheduler's command line."""
-        return self.snapshot.flags
-
-    @property
-    def release(self) -> Release:
-        """What the scheduler is built from."""
-        return self.snapshot.flags.release
 
     def all_rows(self) -> NodeRows:
         """Every node, ascending by name."""

@@ -36,6 +36,9 @@ class ClaimState:
     """Claims that a real scheduler would allocate now; which devices it would take a replay cannot know."""
 
 
+NO_CLAIMS = ClaimState()
+
+
 class DynamicResources:
     """The check over one session's claims."""
 
@@ -44,6 +47,8 @@ class DynamicResources:
 
     def pre_filter(self, pod: Pod) -> ClaimState:
         """The pod's claims; raises DynamicResourcesError."""
+        if not pod.spec.get("resourceClaims"):
+            return NO_CLAIMS
         state = ClaimState()
         for claim in self._claims(pod):
             allocation = (claim.get("status") or {}).get("allocation")

@@ -48,6 +48,9 @@ class PodVolumes(NamedTuple):
     provisions: tuple[str, ...] = ()
 
 
+NO_VOLUMES = PodVolumes()
+
+
 class ClaimFit(NamedTuple):
     """One claim of a pod beside a node."""
 
@@ -81,6 +84,8 @@ class VolumeBinding:
 
     def pre_filter(self, pod: Pod) -> VolumeState | None:
         """The pod's claims; None without any (Skip); raises VolumeBindingError."""
+        if not pod.spec.get("volumes"):
+            return None
         names = list(claim_names(pod))
         claims = [self._checked_claim(pod, name) for name in names]
         if not names:
@@ -247,7 +252,7 @@ class VolumeBinding:
 
     def reserve(self, state: VolumeState, node: NodeName) -> None:
         """Assume what Filter decided for the node."""
-        volumes = state.by_node.get(node, PodVolumes())
+        volumes = state.by_node.get(node, NO_VOLUMES)
         for claim_key, volume_name in volumes.bindings:
             self._taken[volume_name] = claim_key
         for claim_key in volumes.provisions:
@@ -255,7 +260,7 @@ class VolumeBinding:
 
     def unreserve(self, state: VolumeState, node: NodeName) -> None:
         """Give back what was assumed for the node."""
-        volumes = state.by_node.get(node, PodVolumes())
+        volumes = state.by_node.get(node, NO_VOLUMES)
         for _, volume_name in volumes.bindings:
             self._taken.pop(volume_name, None)
         for claim_key in volumes.provisions:

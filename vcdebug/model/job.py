@@ -401,8 +401,8 @@ class JobInfo(TaskSet):
         """Whether the job or one of its sub jobs has a hard topology with a tier.
         Upstream: api/job_info.ContainsHardTopology.
         """
-        topologies = [self.network_topology, *(sj.network_topology for sj in self.sub_jobs.values())]
-        return any(t is not None and t.hard_tier() is not None for t in topologies)
+        topologies = [self.network_topology, *[sub_job.network_topology for sub_job in self.sub_jobs.values()]]
+        return bool([one for one in topologies if one is not None and one.hard_tier() is not None])
 
     # Messages
 

@@ -128,10 +128,11 @@ class NodeTable:
     def _refresh(self, field: Field) -> None:
         dirty = dict.fromkeys(self.changes[self._seen[field] :])
         self._seen[field] = len(self.changes)
+        dims = self.dims.keys()
         for row in dirty:
             node = self.nodes[row]
             for resource in (node.idle, node.pipelined, node.used):
-                if resource.scalars and not all(name in self.dims for name in resource.scalars):
+                if resource.scalars and not resource.scalars.keys() <= dims:
                     self._grow()
                     return
             self._write(row, node, field)
@@ -190,8 +191,8 @@ class NodeTable:
         held = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
         fits = fits_amount(amounts, held)
         first: Codes = np.zeros(len(rows), dtype=np.uint16)
-        if np.count_nonzero(fits) < fits.size:
-            short = np.flatnonzero(~fits.all(axis=0))
+        short = (~np.logical_and.reduce(fits)).nonzero()[0]
+        if len(short):
             first[short] = fits[:, short].argmin(axis=0) + 1
         return first
 

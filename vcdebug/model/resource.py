@@ -312,6 +312,8 @@ class Resource:
         Upstream: api/resource_info.LessEqualWithResourcesName.
         """
         failing: list[str] = []
+        if default == ZERO and self.less_equal(rr):
+            return True, failing
         other = rr.scalars or {}
         for name, amount in self.items():
             if name not in (CPU, MEMORY) and name not in other and default == INFINITY:

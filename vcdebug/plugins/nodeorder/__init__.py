@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError
+from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError, no_scores
 from vcdebug.framework.session import Session
 from vcdebug.gomath import times_rows
 from vcdebug.kube.images import PodImages, image_score, pod_images
@@ -230,7 +230,7 @@ class NodeOrder(Plugin):
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/nodeorder.NodeOrderFn."""
         scores = self.scorers.image_locality(task, nodes)
-        return NodeScores(nodes.zeros()) if scores is None else NodeScores(scores, ((f"nodeorder/{IMAGES}", scores),))
+        return no_scores(len(nodes)) if scores is None else NodeScores(scores, ((f"nodeorder/{IMAGES}", scores),))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/nodeorder.BatchNodeOrderFn."""

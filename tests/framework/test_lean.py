@@ -34,7 +34,8 @@ def test_many_numbers_that_fit_into_half_of_the_bytes_are_kept_in_these(value: f
 @pytest.mark.parametrize("value", [0.1, 1e300, float(2**24 + 1), 5e-324])
 def test_many_numbers_of_which_one_does_not_fit_are_kept_as_they_are(value: float) -> None:
     scores = np.array([*range(400), value])
-    assert lean(scores) is scores
+    with np.errstate(over="ignore"):  # as in a cycle
+        assert lean(scores) is scores
 
 
 def test_plugins_without_a_preference_share_their_scores_in_a_recording() -> None:

@@ -19,6 +19,8 @@ from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
 from vcdebug.snapshot.canonical import binary_text, decimal_text, milli_text
 
 UNSCHEDULABLE_CONDITION = "Unschedulable"
+_EXPLAINED = (TaskStatus.PENDING, TaskStatus.PIPELINED)
+"""Statuses of tasks of which each has a reason of its own."""
 
 
 def close_session(ssn: Session) -> None:
@@ -37,13 +39,13 @@ def close_session(ssn: Session) -> None:
 def _update_phase(ssn: Session, job: JobInfo) -> None:
     """Upstream: framework/session.jobStatus."""
     group = job.pod_group
-    unschedulable = any(
+    running = job.count(TaskStatus.RUNNING)
+    succeeded, failed = job.count(TaskStatus.SUCCEEDED), job.count(TaskStatus.FAILED)
+    unschedulable = bool(running) and any(
         c.type == UNSCHEDULABLE_CONDITION and c.status == "True" and c.transition_id == ssn.uid
         for c in group.conditions
     )
-    running = job.count(TaskStatus.RUNNING)
-    succeeded, failed = job.count(TaskStatus.SUCCEEDED), job.count(TaskStatus.FAILED)
-    phase = _phase(ssn, job, running_unschedulable=bool(running) and unschedulable, finished=succeeded + failed)
+    phase = _phase(ssn, job, running_unschedulable=unschedulable, finished=succeeded + failed)
     if phase != group.phase:
         ssn.set_phase(job, phase)
     group.running, group.succeeded, group.failed = running, succeeded, failed
@@ -68,14 +70,14 @@ def _job_close(job: JobInfo, placed: dict[tuple[TaskStatus, NodeName], TaskClose
     tasks: dict[str, TaskClose] = {}
     for uid in sorted(job.tasks):
         task = job.tasks[uid]
-        if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED):
-            tasks[task.key] = TaskClose(task.status, task.node_name, *job.task_scheduling_reason(uid))
-        else:
-            where = (task.status, task.node_name)
-            close = placed.get(where)
-            if close is None:
+        where = (task.status, task.node_name)
+        close = placed.get(where)
+        if close is None:
+            if task.status in _EXPLAINED:
+                close = made(TaskClose, (*where, *job.task_scheduling_reason(uid)))
+            else:
                 close = placed[where] = made(TaskClose, (*where, None, None, None))
-            tasks[task.key] = close
+        tasks[task.key] = close
     group = job.pod_group
     said = (group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
     return made(JobClose, said)

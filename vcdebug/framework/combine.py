@@ -34,20 +34,17 @@ NoteHere = Callable[..., None]
 """Code, text, and what fills the blanks of the text."""
 
 
-class Tiers(tuple[tuple[PluginCall, ...], ...]):
-    """Who takes part in a hook, tier by tier."""
+class Tiers(list[list[PluginCall]]):
+    """Who takes part in a hook, tier by tier, the same for the whole session; `note` names a quirk at the answer that
+    was just given, `calls` are everyone's functions in order, for rules that know no tiers.
+    """
 
-    note: NoteHere
-    """Names a quirk at the answer that was just given."""
-    calls: tuple[Call, ...]
-    """Everyone's function in order, for rules that know no tiers."""
+    __slots__ = ("calls", "note")
 
-    def __new__(cls, tiers: Iterable[Iterable[PluginCall]] = (), note: NoteHere = lambda *_: None) -> Tiers:
-        """The same for the whole session."""
-        self = super().__new__(cls, (tuple(tier) for tier in tiers))
+    def __init__(self, tiers: Iterable[list[PluginCall]] = (), note: NoteHere = lambda *_: None) -> None:
+        super().__init__(tiers)
         self.note = note
-        self.calls = tuple(plugin_call.call for tier in self for plugin_call in tier)
-        return self
+        self.calls = [plugin_call.call for tier in self for plugin_call in tier]
 
 
 def first_difference(tiers: Tiers, args: Args) -> int:

@@ -83,7 +83,7 @@ class Past:
 
     def _numbered_alike(self, codes: Codes) -> bool:
         """Whether both sessions call these reasons the same, if need be from now on."""
-        return not len(codes) or self._now.continues(self._before, int(codes.max()))
+        return not len(codes) or self._now.continues(self._before, int(np.maximum.reduce(codes)))
 
     def scores(self, task: TaskInfo, nodes: NodeRows) -> ScoreEvent | None:
         """The scores of these nodes, which the last search has found; None where they have to be asked for."""

@@ -186,6 +186,9 @@ def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | No
 
 
 def _groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[NodeRows]:
+    if not feasible.table.coming_and_going:  # what fits once pods have gone fits now
+        yield from shard_groups(ssn, feasible)
+        return
     idle = feasible.fitting(task.init_resreq, "idle")
     if np.count_nonzero(idle) == len(idle):
         yield from shard_groups(ssn, feasible)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -41,6 +42,7 @@ def pod_indexes(left: TaskInfo, right: TaskInfo) -> tuple[int, int] | None:
     return None if mine is None or other is None else (mine, other)
 
 
+@lru_cache(maxsize=4096)
 def pod_index(name: str) -> int | None:
     """The integer after the last `-` of a pod name of at least three parts."""
     parts = name.split("-")

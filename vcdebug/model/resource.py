@@ -136,7 +136,9 @@ class Resource:
 
     def sums_exactly(self) -> bool:
         """Whether sums of such requests, which are whole numbers, come out the same in any order."""
-        return max(self.milli_cpu, self.memory, *(self.scalars or _NOTHING).values()) < _EXACT
+        if not (self.milli_cpu < _EXACT and self.memory < _EXACT):
+            return False
+        return not self.scalars or max(self.scalars.values()) < _EXACT
 
     def resource_names(self) -> list[str]:
         """Dimensions that hold something, `pods` included: cpu, memory, then scalars ascending.

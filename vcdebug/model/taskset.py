@@ -129,8 +129,10 @@ class TaskSet:
 
     def count(self, *statuses: TaskStatus) -> int:
         """How many tasks have one of these statuses."""
-        number = 0
-        for status, entries in self.task_status_index.items():
+        index, number = self.task_status_index, 0
+        if len(statuses) == 1:
+            return len(index.get(statuses[0], ()))
+        for status, entries in index.items():
             if status in statuses:
                 number += len(entries)
         return number

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import subprocess
 import tempfile
@@ -47,6 +48,9 @@ QUIET = 0.5
 """Seconds without a request after which a cycle's writes are taken for complete."""
 LEASES = "coordination.k8s.io"
 TELL = "--log FILE keeps what it said; it must be a vc-scheduler, whose log says when a cycle begins and ends"
+TELLING = 4
+"""The verbosity from which on a scheduler's log says when a cycle begins and ends."""
+_VERBOSITY = re.compile(r"(?<!\S)--?v[= ]?(\d+)(?!\S)")
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 
 
@@ -150,6 +154,7 @@ class _Run:
 
 def observe(snapshot: Snapshot, program: Program, tell: Callable[[str], None] = lambda _: None) -> Observed:
     """Run the program on a snapshot until one cycle is over; raises VcdebugError where it cannot be run at all."""
+    _check_verbosity(program)
     started = datetime.now(UTC).replace(microsecond=0)
     present = moved(snapshot, started)
     api = ApiServer(now=lambda: text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
@@ -165,6 +170,17 @@ def observe(snapshot: Snapshot, program: Program, tell: Callable[[str], None] = 
     ):
         tell(f"{program.path} has begun to read the snapshot")
         return _observed(run, api, held, present, started, program, tell)
+
+
+def _check_verbosity(program: Program) -> None:
+    """Nobody waits for a program that was told not to say what is waited for."""
+    asked = _VERBOSITY.findall(" ".join(program.arguments))
+    if asked and int(asked[-1]) < TELLING:
+        raise VcdebugError(
+            f"with -v={asked[-1]} its log does not say when a cycle begins and ends",
+            f"-v={TELLING} is what it is run with, more is possible",
+            program.path,
+        )
 
 
 @contextmanager

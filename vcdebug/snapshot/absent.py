@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from vcdebug.snapshot.gather import Gathered, object_name
@@ -24,6 +25,7 @@ EXPECTED = (
     _Expected("PriorityClass", "", "value", "the class is worth 0"),
 )
 
+_NO_NAMESPACE = "the object is in no namespace; completing manifests would put it in default"
 _NO_SCHEDULER = "the scheduler does not see this pod"
 _LEFT = 'if they were written by hand, --complete fills that in (or "complete": true in meta.json)'
 _COMPLETED = 'they are completed as a server would; "complete": false in meta.json leaves them as they are'
@@ -31,38 +33,51 @@ _COMPLETED = 'they are completed as a server would; "complete": false in meta.js
 
 def hand_written(found: Gathered) -> bool:
     """Whether there are objects that no server has seen: what they lack changes who is who."""
-    return any(
-        (KIND_BY_NAME[kind].namespaced and not manifest["metadata"].get("namespace"))
-        or (kind == "Pod" and not manifest["metadata"].get("uid"))
-        for kind, manifests in found.objects.items()
-        for manifest in manifests
-    )
+    uids = [manifest["metadata"].get("uid") for manifest in found.objects.get("Pod", ())]
+    return not all(uids) or any(_without_namespace(found))
 
 
 def note_hand_written(found: Gathered, *, completed: bool) -> None:
     """One Problem for all objects that no server can have returned."""
-    count = 0
-    for kind, manifests in found.objects.items():
-        namespaced = KIND_BY_NAME[kind].namespaced
-        for manifest in manifests:
-            metadata = manifest["metadata"]
-            bare = namespaced and not metadata.get("namespace")
-            if bare or (kind == "Pod" and (not metadata.get("uid") or not (manifest.get("status") or {}).get("phase"))):
-                count += 1
-    if count:
-        lack = "1 object lacks" if count == 1 else f"{count} objects lack"
+    lacking = dict.fromkeys(_without_namespace(found))
+    for index, manifest in enumerate(found.objects.get("Pod", ())):
+        if not manifest["metadata"].get("uid") or not (manifest.get("status") or {}).get("phase"):
+            lacking["Pod", index] = None
+    if lacking:
+        lack = "1 object lacks" if len(lacking) == 1 else f"{len(lacking)} objects lack"
         found.report.add(
             f"{lack} what every server fills in (uid, phase, namespace)", _COMPLETED if completed else _LEFT
         )
 
 
+def note_missing_namespaces(found: Gathered) -> None:
+    """A namespaced object without namespace is in none, unless it is completed."""
+    for kind, index in _without_namespace(found):
+        name = f"{kind} {object_name(found.objects[kind][index])}"
+        found.report.add(
+            "is missing", _NO_NAMESPACE, file=found.files[kind][index], object=name, field="metadata.namespace"
+        )
+
+
+def _without_namespace(found: Gathered) -> Iterator[tuple[str, int]]:
+    """Kind and place of objects that should be in a namespace and are in none."""
+    for kind, manifests in found.objects.items():
+        if KIND_BY_NAME[kind].namespaced:
+            namespaces = [manifest["metadata"].get("namespace") for manifest in manifests]
+            if not all(namespaces):
+                yield from ((kind, index) for index, namespace in enumerate(namespaces) if not namespace)
+
+
 def note_missing_fields(found: Gathered) -> None:
     """Add a Problem for each expected field that is not there."""
     for expected in EXPECTED:
-        for index, manifest in enumerate(found.objects.get(expected.kind, ())):
-            part = (manifest.get(expected.part) or {}) if expected.part else manifest
-            if part.get(expected.field) is None:
-                _note(found, expected, index, manifest)
+        manifests = found.objects.get(expected.kind, [])
+        parts = [manifest.get(expected.part) or {} for manifest in manifests] if expected.part else manifests
+        values = [part.get(expected.field) for part in parts]
+        if None in values:
+            for index, value in enumerate(values):
+                if value is None:
+                    _note(found, expected, index, manifests[index])
     for index, manifest in enumerate(found.objects.get("Pod", ())):
         spec = manifest.get("spec") or {}
         if not spec.get("schedulerName") and not spec.get("nodeName"):

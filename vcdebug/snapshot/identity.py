@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from vcdebug.snapshot.gather import Gathered, object_name
-from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.snapshot import Manifest
 
 
@@ -22,22 +21,6 @@ def drop_duplicates(found: Gathered) -> None:
                 found.report.add(what, effect, file=files[index], object=f"{kind} {object_name(manifest)}")
         found.objects[kind] = [manifests[index] for index in last.values()]
         found.files[kind] = [files[index] for index in last.values()]
-
-
-def note_missing_namespaces(found: Gathered) -> None:
-    """A namespaced object without namespace is in none, unless it is completed."""
-    for kind, manifests in found.objects.items():
-        if not KIND_BY_NAME[kind].namespaced:
-            continue
-        for index, manifest in enumerate(manifests):
-            if not manifest["metadata"].get("namespace"):
-                found.report.add(
-                    "is missing",
-                    "the object is in no namespace; completing manifests would put it in default",
-                    file=found.files[kind][index],
-                    object=f"{kind} {object_name(manifest)}",
-                    field="metadata.namespace",
-                )
 
 
 def note_pod_uids(found: Gathered) -> None:

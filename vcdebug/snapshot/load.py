@@ -11,12 +11,12 @@ from typing import Any
 from vcdebug.collector import collector_paused
 from vcdebug.errors import SnapshotError
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.absent import hand_written, note_hand_written, note_missing_fields
+from vcdebug.snapshot.absent import hand_written, note_hand_written, note_missing_fields, note_missing_namespaces
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.complete import complete_objects
 from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.gather import NOT_READ, Gathered
-from vcdebug.snapshot.identity import drop_duplicates, note_missing_namespaces, note_pod_uids
+from vcdebug.snapshot.identity import drop_duplicates, note_pod_uids
 from vcdebug.snapshot.meter import Meter, Progress, yaml_warning
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.references import note_dangling

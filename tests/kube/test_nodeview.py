@@ -133,3 +133,13 @@ def test_the_opening_counts_what_pods_that_come_one_by_one_add_up_to() -> None:
     wanted = (HostPort("0.0.0.0", "TCP", 80),)
     assert [1] == list(view.ports.conflicts(wanted)) == list(other.ports.conflicts(wanted))
     assert view.counts.per_row(Everyone()).tolist() == other.counts.per_row(Everyone()).tolist()
+
+
+def test_sums_beyond_int64_wrap_as_go_s_do() -> None:
+    huge = [pod(f"j-{i}", "j", on="n1", requests=amounts("1", str(2**63 - 1))) for i in range(2)]
+    ssn = open_session(cluster(node("n1"), pod_group("j"), huge))
+    assert [-2] == ssn.view.requested.memory.tolist() == ssn.view.non_zero_requested.memory.tolist()
+    assert ssn.view.remove_pod(0, "uid-j-0")
+    assert [2**63 - 1] == ssn.view.requested.memory.tolist()
+    ssn.view.add_pod(0, task(ssn, "j-0").pod)
+    assert [-2] == ssn.view.requested.memory.tolist()

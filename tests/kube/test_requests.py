@@ -68,3 +68,8 @@ def test_a_resized_container_counts_its_largest_request_once_it_is_placed(*, inf
     assert expected == asked.requested.milli_cpu == asked.non_zero.milli_cpu
     assert 3000 == asked.incoming.milli_cpu == asked.incoming_non_zero.milli_cpu
     assert 3000 == read(spec, status, version=(1, 32)).requested.milli_cpu
+
+
+def test_amounts_beyond_int64_wrap_as_go_s_do() -> None:
+    spec = {"containers": [container(cpu=str(2**63 - 1), memory=str(2**63 - 1)), container(memory="2")]}
+    assert Scored(-1000, -(2**63) + 1, 0) == read(spec).requested

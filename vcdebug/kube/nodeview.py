@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vcdebug.gomath import wrap_int64
 from vcdebug.kube.affinity_terms import NO_TERMS, AffinityTerm
 from vcdebug.kube.images import ImageStates, image_states
 from vcdebug.kube.node_labels import NodeLabels
@@ -46,10 +47,10 @@ class Columns:
 
     def add(self, row: Row, amounts: Scored, sign: int) -> None:
         """Add (sign 1) or subtract (sign -1) a pod's amounts."""
-        self.milli_cpu[row] += sign * amounts.milli_cpu
-        self.memory[row] += sign * amounts.memory
+        self.milli_cpu[row] = wrap_int64(self.milli_cpu.item(row) + sign * amounts.milli_cpu)
+        self.memory[row] = wrap_int64(self.memory.item(row) + sign * amounts.memory)
         if amounts.gpu:
-            self.gpu[row] += sign * amounts.gpu
+            self.gpu[row] = wrap_int64(self.gpu.item(row) + sign * amounts.gpu)
 
     def fill(self, amounts: Sequence[tuple[int, int, int]]) -> None:
         """Every node's amounts, as Scored has them."""
@@ -61,7 +62,7 @@ def _sum(amounts: Sequence[Scored]) -> tuple[int, int, int]:
     if not amounts:
         return 0, 0, 0
     milli_cpu, memory, gpu = zip(*amounts, strict=True)
-    return sum(milli_cpu), sum(memory), sum(gpu)  # exact: ints
+    return wrap_int64(sum(milli_cpu)), wrap_int64(sum(memory)), wrap_int64(sum(gpu))  # exact: ints
 
 
 TEXTS = ([str, str, int], [str, str, str])

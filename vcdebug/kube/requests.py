@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.gomath import div
+from vcdebug.gomath import div, wrap_int64
 from vcdebug.kube.container_requests import Amounts, Resized, container_amounts, list_amounts, resized_containers
 from vcdebug.snapshot.json_values import JsonObject
 
@@ -113,9 +113,9 @@ def _raise_to(total: Amounts, amounts: Amounts) -> None:
 
 
 def _scored(amounts: Amounts) -> Scored:
-    return Scored(amounts.get(CPU, 0), _whole(amounts.get(MEMORY, 0)), _whole(amounts.get(GPU, 0)))
+    return Scored(wrap_int64(amounts.get(CPU, 0)), _whole(amounts.get(MEMORY, 0)), _whole(amounts.get(GPU, 0)))
 
 
 def _whole(thousandths: int) -> int:
     """Quantity.Value(): rounded away from zero."""
-    return div(thousandths + (999 if thousandths >= 0 else -999), 1000)
+    return wrap_int64(div(thousandths + (999 if thousandths >= 0 else -999), 1000))

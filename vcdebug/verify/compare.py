@@ -17,12 +17,12 @@ from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.verify.outcome import GONE, Outcome, Said
 from vcdebug.verify.samples import Sample, fits, samples
+from vcdebug.verify.wording import alike, certain
 
 Word = Literal["agreed", "worded otherwise", "by chance", "differs", "overtaken"]
 NOTHING = "nothing"
 EXPLAINED = 20
 """Of so many jobs that differ the decision behind it is looked for."""
-EXAMPLE = " Origin reason is "
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
 DECISIONS = (BOUND, EVICTED, NOMINATED)
 
@@ -86,7 +86,7 @@ def _texts(
 ) -> Iterator[Difference]:
     for name in sorted({**predicted, **observed}):
         left, right = predicted.get(name, NOTHING), observed.get(name, NOTHING)
-        if left != right:
+        if not alike(left, right):
             yield Difference(owner(name), name, what, left, right)
 
 
@@ -101,11 +101,6 @@ def _words(one: Said) -> str:
 
 def _messages(outcome: Outcome) -> dict[TaskKey, str]:
     return {pod: f"{reason}: {certain(message)}" for pod, (reason, message) in outcome.waiting.items()}
-
-
-def certain(message: str) -> str:
-    """A message without the pod that is its example: any of those that failed, by the order of a map."""
-    return message.partition(EXAMPLE)[0]
 
 
 def verdicts(recording: Recording, found: list[Difference]) -> tuple[JobVerdict, ...]:

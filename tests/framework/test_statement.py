@@ -125,3 +125,18 @@ def test_a_commit_whose_bind_fails_takes_only_that_task_back() -> None:
         statement.allocate(task(ssn, name), "n2")
     statement.commit()
     assert [TaskStatus.BINDING, TaskStatus.PENDING] == [task(ssn, name).status for name in ("j-0", "j-1")]
+
+
+def test_the_cache_refuses_a_task_that_it_was_given_before() -> None:
+    ssn = session("gang")
+    first, second = Statement(ssn), Statement(ssn)
+    first.allocate(task(ssn, "j-0"), "n2")
+    again = task(ssn, "j-0").clone()
+    first.commit()
+    idle = ssn.cached_idle["n1"].clone()
+    again.node_name = ""
+    second.allocate(again, "n1")
+    second.commit()
+    assert TaskStatus.PENDING is again.status
+    assert idle.equal(ssn.cached_idle["n1"])
+    assert {"default/j-0": "n2"} == ssn.given_to_cache

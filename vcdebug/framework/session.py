@@ -31,7 +31,7 @@ from vcdebug.kube.nodeview import NodeView
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, NodeName, QueueName, TaskId
+from vcdebug.model.names import JobId, NodeName, QueueName, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows, NodeTable
 from vcdebug.model.podgroup import Condition
@@ -98,6 +98,8 @@ class Session:
         self.total_resource = _sum(node.allocatable for node in self.nodes.values())
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
+        self.given_to_cache: dict[TaskKey, NodeName] = {}
+        """The tasks that the cache was given to bind in this cycle, and where; its own copies are on these nodes."""
         has = snapshot.release.has
         self.leaves_refused = has(STATEMENT_NO_SELF_ROLLBACK)
         """Whether statements leave a pipeline that a handler refused as it is."""

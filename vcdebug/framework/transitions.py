@@ -139,7 +139,8 @@ def _release(ssn: Session, task: TaskInfo) -> None:
 
 
 def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
-    """Hand the task to the cache, which refuses when its own copy of the node lacks room.
+    """Hand the task to the cache, which refuses one that it has been given already, or when its own copy of the node
+    lacks room.
     Upstream: cache.AddBindTask.
     """
     idle = ssn.cached_idle.get(task.node_name)
@@ -147,10 +148,14 @@ def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
         return f"failed to bind Task {task.uid} to host {task.node_name}, host does not exist"
     if (conflict := bind_conflict(ssn, task, task.node_name)) is not None:
         return conflict
+    if (given := ssn.given_to_cache.get(task.key)) is not None:
+        where = "node" if given == task.node_name else "different node"
+        return f"task <{task.key}> already on {where} <{given}>"
     fits, names = task.resreq.less_equal_with_resources_name(idle)
     if not fits:
         return binding_error(task.node_name, task, names, idle)
     idle.sub_without_assert(task.resreq)
+    ssn.given_to_cache[task.key] = task.node_name
     return None
 
 

@@ -66,6 +66,7 @@ LAST: Final[Mapping[str, tuple[str, ...]]] = {
         "view",
         "cycle_states",
         "cached_idle",
+        "given_to_cache",
         "job_states",
     ),
     "vcdebug.trace.recording:Recording": ("answered",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from typing import NamedTuple
 
@@ -127,8 +127,13 @@ def _evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
 
 
 def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
-    """Tasks that ended the cycle bound, pipelined or merely placed, with the event that placed them."""
+    """Tasks that ended the cycle bound, pipelined or merely placed, with the event that placed them.
+
+    What was bound stays bound, though a later action may try the pod again: a job that was recovered by hypernode keeps
+    its tasks as they were.
+    """
     placed: dict[TaskKey, tuple[Seq, str]] = {}
+    handed_over: dict[TaskKey, tuple[Seq, str]] = {}
     action = ""
     for seq, event in deciding(recording):
         if isinstance(event, ActionEvent):
@@ -137,6 +142,8 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
             placed[event.task] = (seq, action)
         elif isinstance(event, StatementEvent) and event.what == COMMIT:
             placed.update((task, (seq, action)) for kind, task, _ in event.ops if kind != EVICT)
+            for task in (task for kind, task, _ in event.ops if kind == ALLOCATE):
+                handed_over.setdefault(task, (seq, action))
     found: dict[TaskStatus, list[Effect]] = {
         TaskStatus.BINDING: [],
         TaskStatus.PIPELINED: [],
@@ -145,9 +152,21 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     jobs = recording.owners.jobs
     for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
         for task in recording.session.jobs[uid].tasks.values():
+            if task.key in handed_over and task.status is not TaskStatus.BINDING:
+                found[TaskStatus.BINDING].extend(
+                    _bound_before(recording, Effect(*handed_over[task.key], uid, task.key, ""))
+                )
             if task.status in found and task.key in placed:
                 found[task.status].append(Effect(*placed[task.key], uid, task.key, task.node_name))
     return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in found.items()}
+
+
+def _bound_before(recording: Recording, effect: Effect) -> Iterator[Effect]:
+    """The bind of a task that was handed over and is not being bound any more, unless the cache refused it."""
+    states = recording.timeline.history(effect.task)
+    node = next((node for status, node in states if status is TaskStatus.BINDING), None)
+    if node is not None:
+        yield replace(effect, node=node)
 
 
 def _actions(

@@ -57,6 +57,10 @@ class Timeline:
         seqs = self._record.changes.seqs
         return array("I", (seqs[place] for place in self._change_index.of(kind, key)))
 
+    def history(self, task: TaskKey) -> list[tuple[TaskStatus, NodeName]]:
+        """Status and node of a task after each change, in order."""
+        return [self.written_at(place, TASK, task) for place in self._change_index.of(TASK, task)]
+
     def _place(self, kind: str, key: str | FigureKey, seq: Seq) -> int | None:
         """Where the last change of a figure at or before `seq` lies in the log."""
         return self._change_index.last(kind, key, self.changes_up_to(seq))

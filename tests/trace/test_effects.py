@@ -1,0 +1,18 @@
+"""What a cycle comes to, by its events and its end."""
+
+from tests.actions.outcome import ran, tasks
+from tests.builders import hyper_node, node, pod_group, pods
+from vcdebug.trace.effects import effects
+
+
+def test_what_an_action_has_bound_stays_bound_though_a_later_one_tries_it_again() -> None:
+    recording = ran(
+        node("n1"),
+        hyper_node("h", 1, nodes=["n1"]),
+        pod_group("j", min_member=1, networkTopology={"mode": "hard", "highestTierAllowed": 1}),
+        pods("j", 1),
+        actions="allocate, allocate",
+        tiers=("gang", "predicates network-topology-aware"),
+    )
+    assert {"j-0": "Pending@"} == tasks(recording)
+    assert [("default/j-0", "n1", "allocate")] == [(one.task, one.node, one.action) for one in effects(recording).bound]

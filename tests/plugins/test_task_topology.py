@@ -125,6 +125,11 @@ def test_a_resource_asked_for_as_nothing_must_still_be_there() -> None:
     assert [0.0, 100.0] == scores(ssn, "w-0")
 
 
+def test_no_node_at_all_gets_no_score() -> None:
+    ssn = opened(node("n1"), group(affinity="w"), role("w", 1, requests=amounts("1", "1G", gpu="0")))
+    assert 0 == len(ssn.ask(NODE_ORDER, task(ssn, "w-0"), ssn.node_table.rows_named([]))[NAME].total)
+
+
 def test_other_tasks_are_left_out_by_uid_until_the_rest_fits() -> None:
     sizes = [pod(f"w-{index}", "j", role="w", requests=amounts(cpu)) for index, cpu in enumerate(("1", "5", "2"))]
     ssn = opened(node("n1", cpu="4"), node("n2", cpu="2"), group(affinity="w"), sizes)

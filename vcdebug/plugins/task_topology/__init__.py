@@ -156,7 +156,8 @@ class IdleAndReleasing:
             small |= self._column(name) < request.get(name)
         unstated = [name for name, amount in (request.scalars or {}).items() if amount <= 0]
         if unstated:
-            small |= np.array([not all(_has(node, name) for name in unstated) for node in self._nodes.nodes])
+            lacking = [not all(_has(node, name) for name in unstated) for node in self._nodes.nodes]
+            small |= np.array(lacking, dtype=np.bool_)
         return small
 
     def holds(self, request: Resource) -> BoolArray:

@@ -1,10 +1,12 @@
-"""What a cycle would write: nothing that is already there, and nothing at close after a panic."""
+"""What a cycle would write: nothing that is already there, and at close even after a panic."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from tests.actions.outcome import ran
-from tests.builders import node, pod, pod_group, pods, priority_class
+from tests.builders import cluster, node, pod, pod_group, pods, priority_class
+from vcdebug.framework.record import PanicEvent
+from vcdebug.trace.replay import replay
 from vcdebug.trace.writes import Write, writes
 
 TIERS = ("priority gang", "predicates nodeorder")
@@ -56,10 +58,21 @@ def test_a_condition_that_a_pod_already_has_is_not_written_again() -> None:
         assert expected == of_kind(writes(recording), "condition")
 
 
-def test_after_a_panic_nothing_is_written_at_close() -> None:
+def test_after_a_panic_of_an_action_the_close_writes_all_the_same() -> None:
     bad = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Nonsense"}]}}
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [bad]}}
     recording = ran(
         node("n1"), node("n2"), pod_group("j"), pod("j-0", "j", affinity=affinity), actions="backfill", tiers=TIERS
     )
+    assert isinstance(recording.events[-1], PanicEvent)
+    found = writes(recording)
+    assert ["default/j"] == list(of_kind(found, "status", "PodGroup"))
+    assert ["default/j-0"] == list(of_kind(found, "condition"))
+    assert {len(recording)} == {write.seq for write in found}
+
+
+def test_a_panic_before_the_session_is_open_leaves_nothing_to_write() -> None:
+    wrong = 'actions: "backfill"\ntiers:\n- plugins:\n  - name: tdm\n    arguments:\n      tdm.evict.period: 5\n'
+    recording = replay(cluster(node("n1"), pod_group("j"), pod("j-0", "j"), conf=wrong))
+    assert isinstance(recording.events[-1], PanicEvent)
     assert () == writes(recording)

@@ -71,6 +71,8 @@ def main() -> None:
         sys.exit(f"panic: {deeds['panics']}")
     play(client, groups, deeds)
     say("End scheduling ...")
+    if deeds.get("panics_at_last"):
+        sys.exit(f"panic: {deeds['panics_at_last']}")
     time.sleep(600)
 
 

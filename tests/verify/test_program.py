@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from tests.cli.transcripts import call
 from tests.verify.deeds import recorded, scheduler
 from vcdebug.errors import VcdebugError
@@ -63,6 +63,21 @@ def test_a_program_that_ends_is_said_to_have_ended(tmp_path: Path) -> None:
     found = verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), panics="books do not balance"))
     assert "the program ended: panic: books do not balance" == found.ended
     assert not found.agrees
+
+
+def test_a_program_whose_action_panics_still_closes_and_agrees_with_a_replay_that_says_so(tmp_path: Path) -> None:
+    bad = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Nonsense"}]}}
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [bad]}}
+    conf = conf_of("priority gang", "predicates nodeorder", actions="backfill")
+    snapshot = cluster(node("n1"), node("n2"), pod_group("j"), pod("j-0", "j", affinity=affinity), conf=conf)
+    outcome = recorded(snapshot)
+    assert outcome.panic
+    assert outcome.waiting
+    program = scheduler(tmp_path, snapshot, outcome, panics_at_last=outcome.panic)
+    found = verify_program(snapshot, program)
+    assert f"the program ended: panic: {outcome.panic}" == found.ended
+    assert found.agrees
+    assert 1 == found.count("agreed")
 
 
 def test_a_program_that_never_schedules_is_an_error_with_its_last_words(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ Upstream: framework/session (closeSession), framework/job_updater.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, made
 from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import adds_at_once
@@ -12,7 +14,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
-from vcdebug.model.resource import MEMORY, PODS, Resource
+from vcdebug.model.resource import MEMORY, PODS, AssertPanic, Resource
 from vcdebug.model.status import ALLOCATED_MASK, TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
@@ -27,13 +29,26 @@ def close_session(ssn: Session) -> None:
     """Run the plugins' close functions and the job updater, then record the outcome.
     Upstream: framework.CloseSession, framework/session.closeSession.
     """
+    ssn.close = _closed(ssn)
+    ssn.record.append(ssn.close)
+
+
+def close_after_panic(ssn: Session) -> None:
+    """The close is deferred: an action that panics does not keep it from writing, though the recording ends there.
+    Upstream: scheduler.runOnce.
+    """
+    with ssn.record.silence(), suppress(AssertPanic):
+        ssn.close = _closed(ssn)
+
+
+def _closed(ssn: Session) -> CloseEvent:
     for name in sorted(ssn.plugins):
         ssn.plugins[name].on_session_close(ssn)
     for job in ssn.jobs.values():
         _update_phase(ssn, job)
     placed: dict[tuple[TaskStatus, NodeName], TaskClose] = {}
     jobs = {uid: _job_close(job, placed) for uid, job in ssn.jobs.items()}
-    ssn.record.append(CloseEvent(jobs, queue_statuses(ssn), ssn.node_table.amounts()))
+    return CloseEvent(jobs, queue_statuses(ssn), ssn.node_table.amounts())
 
 
 def _update_phase(ssn: Session, job: JobInfo) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from vcdebug.framework import hooks
 from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.bound import RecordFullError
-from vcdebug.framework.closing import close_session
+from vcdebug.framework.closing import close_after_panic, close_session
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.forced import ForcedAnswers, with_forced
 from vcdebug.framework.past import past_of
@@ -26,7 +26,7 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.resource import AssertPanic, EndsAtOnce
 from vcdebug.snapshot.snapshot import Snapshot
 
 Tick = Callable[[str], None]
@@ -84,20 +84,25 @@ def run_session(
     record = ssn.record
     record.node_names = ssn.node_table.names
     forced = ForcedAnswers(ssn.snapshot.answers, record)
+    acting = False
     with record.scope(Level.CYCLE, "cycle"):
         try:
             _open(ssn, plugins, forced)
             ssn.past = None if beside is None else past_of(beside, ssn)
             tick("open")
+            acting = True
             for name in ssn.conf.actions:
                 if name in actions:
                     _run_action(ssn, name, actions)
                     tick(name)
+            acting = False
             close_session(ssn)
             tick("close")
         except (AssertPanic, SchedulerPanic) as panic:
             record.silent = 0
             record.append(PanicEvent(panic.message if isinstance(panic, AssertPanic) else str(panic)))
+            if acting and not isinstance(panic, EndsAtOnce):
+                close_after_panic(ssn)
         except RecordFullError as full:
             record.silent = 0
             record.append(CutEvent(str(full)))

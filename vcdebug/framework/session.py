@@ -19,7 +19,7 @@ from vcdebug.framework.draws import Draws
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.past import Past
 from vcdebug.framework.plugin import Event, Plugin
-from vcdebug.framework.record import Books, JobState, Level, PodGroupEvent, Record, Scope
+from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGroupEvent, Record, Scope
 from vcdebug.framework.recorded_calls import Functions
 from vcdebug.framework.samples import Samples
 from vcdebug.framework.simulated import Simulated
@@ -98,6 +98,8 @@ class Session:
         self.total_resource = _sum(node.allocatable for node in self.nodes.values())
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
+        self.close: CloseEvent | None = None
+        """What the close has written; None where it has not run."""
         self.given_to_cache: dict[TaskKey, NodeName] = {}
         """The tasks that the cache was given to bind in this cycle, and where; its own copies are on these nodes."""
         has = snapshot.release.has

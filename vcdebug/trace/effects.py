@@ -142,8 +142,9 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
             placed[event.task] = (seq, action)
         elif isinstance(event, StatementEvent) and event.what == COMMIT:
             placed.update((task, (seq, action)) for kind, task, _ in event.ops if kind != EVICT)
-            for task in (task for kind, task, _ in event.ops if kind == ALLOCATE):
-                handed_over.setdefault(task, (seq, action))
+            for kind, key, _ in event.ops:
+                if kind == ALLOCATE:
+                    handed_over.setdefault(key, (seq, action))
     found: dict[TaskStatus, list[Effect]] = {
         TaskStatus.BINDING: [],
         TaskStatus.PIPELINED: [],

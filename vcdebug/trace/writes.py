@@ -47,11 +47,11 @@ class PodStatus(NamedTuple):
 
 @per_recording()
 def writes(recording: Recording) -> Sequence[Write]:
-    """All writes of the cycle; a panic keeps everything from being written at session close."""
+    """All writes of the cycle; those of the close belong to the last event, even where that is an action's panic."""
     found = [*_binds(recording), *_evictions(recording), *_admission_events(recording)]
-    last = recording.event(len(recording)) if len(recording) else None
-    if isinstance(last, CloseEvent):
-        found.extend(_at_close(recording, last, len(recording)))
+    close = recording.session.close
+    if close is not None:
+        found.extend(_at_close(recording, close, len(recording)))
     found.extend(_annotations(recording))
     return tuple(sorted(found, key=lambda write: write.seq))
 

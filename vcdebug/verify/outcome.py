@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vcdebug.framework.record import CloseEvent, PanicEvent
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
@@ -70,8 +69,7 @@ def predicted(recording: Recording) -> Outcome:
     done = effects(recording)
     outcome = Outcome(bound={effect.task: effect.node for effect in done.bound}, panic=done.panic or "")
     outcome.evicted = {write.object: "" for write in writes(recording) if write.verb == "evict"}
-    last = recording.event(len(recording)) if len(recording) else None
-    if isinstance(last, PanicEvent) or not isinstance(last, CloseEvent):
+    if recording.session.close is None:
         return outcome
     for uid, job in recording.session.jobs.items():
         if pod_group_changes(job) and said(PodGroup(job.pod_group.manifest)) != said(job.pod_group):

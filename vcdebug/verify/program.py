@@ -250,10 +250,13 @@ def _missed(run: _Run, api: ApiServer, held: list[Manifest]) -> bool:
 
 
 def _why(run: _Run) -> str:
-    """What kept the program from ending the cycle; empty where it did."""
-    if run.ended >= run.counted:
-        return ""
-    return f"the program ended: {run.log.last_words()}" if run.over else "the cycle did not end in time"
+    """What kept the program from ending the cycle, or ended it there and then; empty where neither did.
+
+    The line at the end of a cycle is deferred, as its close is: an action that panics is followed by both.
+    """
+    if run.over:
+        return f"the program ended: {run.log.last_words()}"
+    return "" if run.ended >= run.counted else "the cycle did not end in time"
 
 
 def _fill(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:

@@ -29,6 +29,7 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.resource import AssertPanic, EndsAtOnce
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import REPRIEVE_ORDER
 
@@ -140,7 +141,7 @@ class TopologyAwarePreemption:
         found: list[Candidate] = []
         for node in leading(nodes.nodes[offset:] + nodes.nodes[:offset], known):
             with ssn.scope(Level.NODE, node.name):
-                victims = self._select_victims(ssn, task, node, spares)
+                victims = self._dry_run(ssn, task, node, spares)
             if not victims:
                 continue
             if wanted == 0:
@@ -149,6 +150,13 @@ class TopologyAwarePreemption:
             if len(in_time(found, known)) >= wanted:
                 break
         return enough(found, wanted, known)
+
+    def _dry_run(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: Filter) -> list[TaskInfo]:
+        """One of those that run side by side; a panic in one ends the process at once."""
+        try:
+            return self._select_victims(ssn, task, node, spares)
+        except AssertPanic as panic:
+            raise EndsAtOnce(panic.message) from panic
 
     def _select_victims(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: Filter) -> list[TaskInfo]:
         """SelectVictimsOnNode: evict until it fits, then spare whom it can, most valuable first.

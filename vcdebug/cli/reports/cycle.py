@@ -51,7 +51,7 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     yield listing(ACTION_HEADS, tuple(_action_rows(done, seconds)))
     if done.panic is not None:
         yield paragraph(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
-        yield paragraph(_cost(done), indent=2)
+        yield paragraph(_cost(recording), indent=2)
     if recording.cut is not None:
         yield paragraph(f"cut off at {recording.cut.bound}: the cycle goes on, this is where it stood", "bad")
     yield from _moves(done)
@@ -70,12 +70,14 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
         yield from (paragraph(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in quirks)
 
 
-def _cost(done: Effects) -> str:
+def _cost(recording: Recording) -> str:
+    done = effects(recording)
     sent = f"{_count(len(done.bound), 'bind')} and {_count(len(done.evicted), 'eviction')}"
-    return (
-        f"its process ends here: {sent} had been sent, no status or condition of this cycle is written, "
-        "and on the same cluster the next process panics again"
-    )
+    statuses = len([write for write in writes(recording) if write.verb in ("status", "condition")])
+    closed = "no status or condition of this cycle is written"
+    if recording.session.close is not None:
+        closed = f"the session still closes and writes {_count(statuses, 'status update')}"
+    return f"its process ends here: {sent} had been sent, {closed}, and the next process is likely to panic again"
 
 
 def _title(recording: Recording, seconds: Mapping[str, float]) -> str:

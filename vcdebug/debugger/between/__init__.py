@@ -27,10 +27,11 @@ __all__ = ["ONE_SECOND", "Between", "advance"]
 def advance(recording: Recording, between: Between = Between(), number: int = 2) -> Snapshot:  # noqa: B008
     """The snapshot from which cycle `number` starts, with what the process remembers of the cycles before it.
 
-    After a panic another process starts: it finds what was bound and evicted before, and nothing of the close.
+    After a panic another process starts: it finds what was bound and evicted before, and what the close has written.
     """
     snapshot = recording.snapshot
-    closed = len(recording) > 0 and isinstance(recording.event(len(recording)), CloseEvent)
+    closed = recording.session.close is not None
+    lives = len(recording) > 0 and isinstance(recording.event(len(recording)), CloseEvent)
     objects = dict(snapshot.objects)
     if closed:
         objects["PodGroup"] = next_pod_groups(recording)
@@ -45,8 +46,8 @@ def advance(recording: Recording, between: Between = Between(), number: int = 2)
         answers=(),
         bound={},
         persistence="on" if recording.session.persistence.on else snapshot.persistence,
-        chance=replace(snapshot.chance, search_start=recording.session.node_search_start if closed else 0),
-        process=_process(recording, objects["Pod"]) if closed else Process(),
+        chance=replace(snapshot.chance, search_start=recording.session.node_search_start if lives else 0),
+        process=_process(recording, objects["Pod"]) if lives else Process(),
     )
 
 

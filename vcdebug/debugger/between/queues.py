@@ -9,8 +9,8 @@ from vcdebug.trace.recording import Recording
 
 def next_queues(recording: Recording) -> list[Manifest]:
     """All queues of the next cycle, in their order."""
-    close = recording.event(len(recording))
-    assert isinstance(close, CloseEvent)
+    close = recording.session.close
+    assert close is not None
     return [_written(manifest, close) for manifest in recording.snapshot.of("Queue")]
 
 

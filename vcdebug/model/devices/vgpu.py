@@ -26,7 +26,7 @@ from vcdebug.model.devices.vgpu_request import (
     requests_of,
 )
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import NIL_POINTER, AssertPanic
+from vcdebug.model.resource import NIL_POINTER, EndsAtOnce
 from vcdebug.snapshot.device_config import BUILT_IN, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value
@@ -338,7 +338,7 @@ def _visiting_order(cards: Cards, policy: str) -> list[int]:
         return sorted(cards, key=lambda index: (cards[index].used_number, index))
     backward = list(range(len(cards) - 1, -1, -1))
     if any(index not in cards for index in backward):
-        raise AssertPanic(NIL_POINTER)
+        raise EndsAtOnce(NIL_POINTER)
     return backward
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.order import victims_queue
 from vcdebug.framework.persistence import counted, limiting_queues, removable
@@ -22,7 +21,7 @@ from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
-from vcdebug.model.resource import NIL_POINTER, AssertPanic, Resource
+from vcdebug.model.resource import NIL_POINTER, AssertPanic, EndsAtOnce, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import quirks
 from vcdebug.plugins.capacity.attr import (
@@ -316,7 +315,7 @@ class Capacity(Plugin):
         """Remember what every queue holds, for simulations of this task."""
         if self.endless:
             quirks.endless_copy(self.ssn)
-            raise SchedulerPanic(ENDLESS_COPY)
+            raise EndsAtOnce(ENDLESS_COPY)
         self.ssn.cycle_state(task).data[STATE_KEY] = QueueStates.of(self.queues)
         return None
 
